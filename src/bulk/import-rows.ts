@@ -53,12 +53,16 @@ function assertApart(results: string, input: Input): void {
     ? realpathSync(results)
     : join(realpathSync(dirname(results)), basename(results))
   if (path === input.path) {
-    throw new Failure('usage', `The results file ${results} is the file of the rows, which would be lost`)
+    throw new Failure('usage', `Cannot write the results to ${results}: it is the input file`)
   }
   if (path === rowListPlace('failed', input) || path === rowListPlace('unknown', input)) {
-    throw new Failure('usage', `The results file ${results} is the file for failed or unknown rows`, {
-      advice: [{ code: 'other_results_file' }],
-    })
+    throw new Failure(
+      'usage',
+      `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
+      {
+        advice: [{ code: 'other_results_file' }],
+      },
+    )
   }
 }
 
@@ -84,14 +88,14 @@ async function check(
   const checked = await checkInput(input, kind, (fault) => faults.add(fault))
   if (checked.labelledUpdates > 0) {
     const rows = countOf(checked.labelledUpdates, 'row')
-    await warn(`An email cannot be changed: that of ${rows} with an id is not sent`)
+    await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
   }
   if (checked.withoutPassword > 0 && makePassword === undefined) {
     await warnOfNoPassword(checked.withoutPassword)
   }
   if (faults.count === 0) return checked
   if (!skipInvalid) throw faultsFailure(faults)
-  await warn(`${countOf(faults.count, 'fault')}, whose rows are skipped:\n${faults.describe(10)}`)
+  await warn(`Skipping invalid rows (${countOf(faults.count, 'error')}):\n${faults.describe(10)}`)
   return checked
 }
 
@@ -167,7 +171,7 @@ class FaultList {
 }
 
 function faultsFailure(faults: FaultList): Failure {
-  const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
+  const what = countOf(faults.count, 'error')
   return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
     advice: [{ code: 'skip_invalid', faults: faults.count }],
     details: { faults: faults.shown, count: faults.count },

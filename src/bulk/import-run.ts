@@ -31,7 +31,7 @@ function isKeyAccepted(error: unknown): boolean {
     'not_found',
     'rejected',
     'conflict',
-    'unusable_answer',
+    'invalid_response',
   ]
   return error instanceof Failure && answers.includes(error.kind)
 }
@@ -152,7 +152,9 @@ export class ImportRun {
     const [input, checked, journal] = [this.#input, this.#checked, this.#journal]
     const lost = await preparePasswords({ input, kind, checked, journal, results, makePassword })
     if (lost > 0) {
-      await warn(`${results} no longer has the passwords of ${lost} users that were sent earlier`)
+      await warn(
+        `${results} no longer contains the passwords of ${lost} users that were sent in an earlier run`,
+      )
     }
   }
 

@@ -46,12 +46,19 @@ export async function readDecisions(
   const unsettled = await findUnsettled(input, kind, states)
   const meant = unsettled.filter(isMeant)
   if (place !== undefined && meant.length === 0) {
-    const which = unsettled.length === 0 ? 'none is' : `line ${describePlaces(unsettled)} is`
-    throw new Failure('usage', `Line ${describePlace(place)} of ${input.name} is not unknown: ${which}`)
+    const which =
+      unsettled.length === 0 ? 'no row has an unknown outcome' : `unknown: line ${describePlaces(unsettled)}`
+    throw new Failure(
+      'usage',
+      `The outcome of line ${describePlace(place)} of ${input.name} is known; ${which}`,
+    )
   }
   if (settlement.as === 'created' && meant.length !== 1) {
-    const words = meant.length === 0 ? 'No row is' : `${meant.length} rows are`
-    throw new Failure('usage', `${words} unknown, and an id can be given for one only`, {
+    const words =
+      meant.length === 0
+        ? 'No row has an unknown outcome'
+        : `${meant.length} rows have an unknown outcome, but an id can be given for only one row`
+    throw new Failure('usage', words, {
       advice: [
         meant.length === 0
           ? { code: 'no_unknown_row' }

@@ -3,90 +3,96 @@ import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
 import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
+import { quoteWord } from './command-line.ts'
+import { type Connection, commandOf } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
-type Hints = { readonly [Code in keyof AdviceData]: string | ((data: AdviceData[Code]) => string) }
+type Hints = {
+  readonly [Code in keyof AdviceData]:
+    | string
+    | ((data: AdviceData[Code], connection: Connection | undefined) => string)
+}
 
 /** What to do after a failure, in words: each piece of advice that an inner layer can give. */
 const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
     const seconds = Math.ceil((2 * ms) / 1000)
-    return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
+    return `Allow more time with: --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}`
   },
   longer_wait: ({ ms, until }) => {
     const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
-    return `${describeRetryTime(ms, until)}, or let it wait with ${wait}.`
+    return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
   },
-  web_page: ({ method, url }) =>
-    `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`,
+  web_page: ({ method, url }, connection) =>
+    `The response to ${method} ${url} is a web page. ${checkAddress(connection)}`,
+  check_address: (_, connection) => checkAddress(connection),
   other_scheme: ({ url }) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
   },
 
   // Signing in
-  sign_in_again: ({ profile }) => `chatctl auth login --profile ${profile}`,
-  find_token_endpoint_again: ({ profile }) =>
-    `To ask the server for its address again: chatctl auth login --profile ${profile}`,
-  replace_credential: ({ profile }) => `Replace it: chatctl auth login --profile ${profile}`,
-  create_profile: ({ profile }) =>
-    `Make it with: chatctl auth login --profile ${profile} --base-url https://…`,
+  sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
+  find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
+  replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
+  create_profile: ({ profile }) => `Create it with: ${login(profile)} --base-url https://…`,
   create_keyring:
-    'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring with its password program.',
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
-    'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which keeps the credential in a file.',
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
   other_redirect_port:
-    'Name another port with --redirect-port, one that the service takes in a redirect URL.',
-  other_redirect_host: ({ host }) => `Use the other one with --redirect-host ${host}.`,
-  known_scope: 'Name a scope that the server knows, with --scope.',
-  contested_sign_in:
-    'Another user of this machine may have tried to sign you in to their account. Sign in again; to use a browser that chatctl does not open, add --no-browser.',
-  foreign_issuer: 'Somebody may have come between. If the server has another name, use that as --auth-url.',
+    'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
+  other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,
+  known_scope: 'Request a scope that the authorization server supports, with --scope.',
+  sign_in_conflict:
+    'Another user of this machine may have tried to sign you in to their account. Sign in again. To open the address yourself, add --no-browser.',
+  issuer_mismatch:
+    'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
   nobody_came: ({ redirectUri }) =>
-    `If the browser shows an error instead of a sign-in, the server probably does not know this client id, or does not allow its redirect URI ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
-  name_token_endpoint: 'Name its token endpoint with --token-url, or use an API key: add --with-api-key.',
+    `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
+  name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
-    'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
+    'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
 
   // The embedded service
   other_port: ({ listener }) =>
-    `Choose another one with ${portFlags[listener]}, or ${portFlags[listener]} 0 for any that is free`,
-  unprivileged_port: ({ listener }) => `Choose one above 1023 with ${portFlags[listener]}`,
-  encrypt:
-    'Give it a certificate with --tls-cert and --tls-key, or say --behind-proxy when a proxy does TLS in front of it',
+    `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
+  unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
+  encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
   upstream_address: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
   create_database: ({ exists }) =>
-    `Make ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
-  back_up_postgres: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
-  back_up_again: 'Make a backup with: chatctl service backup --to FILE',
-  database_or_directory: 'Without one, the service keeps its data in SQLite, in the folder that --data names',
-  reset_password: ({ email }) => `For a new password: chatctl service users reset ${email}`,
+    `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
+  back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
+  database_or_directory:
+    'Without a database, the service stores its data in SQLite, in the directory of --data',
+  reset_password: ({ email }) => `Set a new password with: chatctl service users reset ${email}`,
   make_admin: ({ userId }) =>
-    `To make an admin of them: chatctl users permissions assign ${userId} --role admin`,
-  list_keys: 'chatctl service keys list',
-  create_key: 'Make another one: chatctl service keys create --name NAME',
-  list_sign_ins: 'chatctl service sessions list',
+    `Make the user an admin with: chatctl users permissions assign ${userId} --role admin`,
+  list_keys: 'List the keys with: chatctl service keys list',
+  create_key: 'Create another key with: chatctl service keys create --name NAME',
+  list_sign_ins: 'List the sessions with: chatctl service sessions list',
 
   // Sessions
-  list_sessions: 'chatctl chat sessions lists those of this machine.',
-  list_all_sessions: 'chatctl chat sessions --all lists them.',
-  longer_session_id: 'Give more of the id: chatctl chat sessions --all lists them.',
-  close_session: 'Close it there, or start another with chatctl chat.',
+  list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
+  list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
+  longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',
+  close_session: 'Close the session there, or start another one with: chatctl chat',
   name_service_of_session: ({ session, baseUrl }) => {
     const service = baseUrl ? `--base-url ${baseUrl}` : '--profile local'
-    return `Name that service: chatctl chat --resume ${session} ${service}`
+    return `Choose that service with: chatctl chat --resume ${session} ${service}`
   },
 
   // Settings as code
-  refresh_plan: 'Use --refresh to make a new plan of what is there now.',
+  refresh_plan: 'Make a new plan from the current settings with: --refresh',
   save_plan: `Make a plan with: ${savingCommand}`,
-  save_new_plan: `Make a new one: ${savingCommand}`,
-  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this one: ${savingCommand}`,
-  other_plan_file: 'Name another file with --save, or remove this one.',
-  export_settings: 'chatctl settings export prints a file to start from.',
-  expand_references: 'To replace references to environment variables, use --expand-env.',
+  save_new_plan: `Make a new plan with: ${savingCommand}`,
+  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
+  other_plan_file: 'Choose another file with --save, or delete this one.',
+  export_settings: 'Create a file to start from with: chatctl settings export > settings.yaml',
+  expand_references: 'To expand references to environment variables, use --expand-env.',
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 
   // Users in bulk
@@ -94,23 +100,36 @@ const hints: Hints = {
     const again = describeRetryTime(ms, until)
     return total === null
       ? `${again}.`
-      : `${again}, or let it wait with --max-wait ${durationFlagFor(total)}.`
+      : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
   },
-  no_unknown_row: 'Run it without --on-unknown.',
-  name_unknown_row: ({ places }) => `Say which with --line: ${places}`,
-  other_results_file: 'Name another file with --results.',
-  move_results_file: 'Name another file with --results, or move that one away.',
-  resume_with_passwords: ({ path }) => `Go on with --generate-passwords --results ${path}`,
+  no_unknown_row: 'Run the same command without --on-unknown.',
+  name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
+  other_results_file: 'Choose another file with --results.',
+  move_results_file: 'Choose another file with --results, or move that file.',
+  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
-    'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
-  json_lines: 'One object a line is JSONL: --format jsonl.',
+    'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  json_lines: 'For one object per line, use: --format jsonl',
 }
 
 /** What each answer of the embedded service's own model ends with. */
 export const offlineNotice =
-  'To get real answers, start the service with a model server: chatctl service run --upstream ollama'
+  'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
+
+function login(profile: string): string {
+  return `chatctl auth login --profile ${quoteWord(profile)}`
+}
+
+/** The command that shows the base URL, or examines it if it is not a profile's. */
+function checkAddress(connection: Connection | undefined): string {
+  if (connection?.baseUrl === undefined) return 'Check the base URL.'
+  const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
+  return isProfiles
+    ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandOf(connection, 'doctor')}`
+}
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
 
@@ -118,14 +137,24 @@ function describeRetryTime(ms: number, until: string): string {
   return `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
 }
 
-/** What to do after a failure, for a person; undefined where nothing is known to help. */
-export function hintOf({ hint, advice }: Failure): string | undefined {
-  const words = [hint, ...advice.map(describeAdvice)].filter((part) => part !== undefined)
-  return words.length === 0 ? undefined : words.join(' ')
+/**
+ * What to do after a failure, for a person; undefined where nothing is known to help.
+ *
+ * @param connection whose profile or base URL the commands name
+ */
+export function hintOf({ hint, advice }: Failure, connection?: Connection): string | undefined {
+  const words = [hint, ...advice.map((one) => describeAdvice(one, connection))].filter(
+    (part) => part !== undefined,
+  )
+  return words.length === 0 ? undefined : sentences(words)
 }
 
-function describeAdvice<Code extends keyof AdviceData>(advice: { code: Code } & AdviceData[Code]): string
-function describeAdvice(advice: Advice): string {
-  const words = hints[advice.code] as string | ((data: Advice) => string)
-  return typeof words === 'string' ? words : words(advice)
+/** Separates hints: a command ends without a period, so that it can be pasted. */
+export function sentences(hints: readonly string[]): string {
+  return hints.reduce((before, next) => `${before}${/[.?…]$/.test(before) ? '' : '.'} ${next}`)
+}
+
+function describeAdvice(advice: Advice, connection: Connection | undefined): string {
+  const words = hints[advice.code] as string | ((data: Advice, connection: Connection | undefined) => string)
+  return typeof words === 'string' ? words : words(advice, connection)
 }

@@ -20,12 +20,12 @@ import {
   unreadable,
 } from './resolve-options.ts'
 
-/** The one key that belongs to no profile. */
+/** The only key outside of profiles. */
 export const defaultProfileKey = 'default_profile'
 
 export const configurationKeys: readonly string[] = [defaultProfileKey, ...profileKeys]
 
-/** How a value is judged before it is stored; the texts are kept as they were typed. */
+/** Validates a value before it is stored. The text is stored unchanged. */
 const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   base_url: readAddress,
   auth_url: readAddress,
@@ -40,10 +40,10 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
 }
 
 /**
- * The configuration with one value set; a profile that is not there yet begins with it.
+ * The configuration with one value set. Creates the profile if it does not exist.
  *
  * @param profile required for every key but `default_profile`
- * @throws Failure `usage` for a value that the key cannot have
+ * @throws Failure `usage` for a value that is not valid for the key
  */
 export function withValue(
   configuration: Configuration,
@@ -53,7 +53,7 @@ export function withValue(
 ): Configuration {
   if (key === defaultProfileKey) {
     if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
-      throw new Failure('usage', `There is no profile "${value}"`, {
+      throw new Failure('usage', `Unknown profile "${value}"`, {
         advice: [{ code: 'create_profile', profile: value }],
       })
     }
@@ -62,14 +62,14 @@ export function withValue(
   const known = key as ProfileKey
   judge(known, value)
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
-    throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
+    throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
   demandProfileName(profile)
   const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }
 
-/** The same configuration without what a profile has for the key. */
+/** The configuration without the value of a key in a profile. */
 export function withoutValue(configuration: Configuration, profile: string, key: string): Configuration {
   if (key === defaultProfileKey) {
     const { default_profile: _, ...rest } = configuration
@@ -84,8 +84,8 @@ export function withoutValue(configuration: Configuration, profile: string, key:
 /** @throws Failure `usage` */
 export function demandProfileName(name: string): void {
   if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return
-  throw new Failure('usage', `"${name}" cannot be a profile's name`, {
-    hint: 'Use letters, digits and . _ - @, at most 64 of them.',
+  throw new Failure('usage', `"${name}" is not a valid profile name`, {
+    hint: 'Use at most 64 characters: letters, digits, and . _ - @',
   })
 }
 

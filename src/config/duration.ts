@@ -1,27 +1,27 @@
 const unitInMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
-/** The longest time that a Node timer can wait, in ms. */
-const longest = 2 ** 31 - 1
+/** Maximum delay of a Node timer, in ms. */
+const maximumDelay = 2 ** 31 - 1
 
 /**
  * Reads `500ms`, `10s`, `5m`, `1h`; a bare number is seconds.
  *
- * @returns milliseconds, or undefined where the text is none of these
+ * @returns milliseconds, or undefined for another text
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
   if (!match) return undefined
   const unit = (match[2] ?? 's') as keyof typeof unitInMs
   const ms = Number(match[1]) * unitInMs[unit]
-  return ms <= longest ? ms : undefined
+  return ms <= maximumDelay ? ms : undefined
 }
 
-/** Milliseconds as `parseDuration` reads them back: whole seconds where they are that. */
+/** The inverse of `parseDuration`, in whole seconds if possible. */
 export function formatDuration(ms: number): string {
   return ms % unitInMs.s === 0 ? `${ms / unitInMs.s}s` : `${ms}ms`
 }
 
-/** About how long, for a person: rounded up to seconds, then minutes, then hours. */
+/** An approximate duration for people: rounded up to seconds, minutes, or hours. */
 export function roundDuration(ms: number): string {
   if (ms < 1_000) return `${Math.ceil(ms)}ms`
   const seconds = Math.ceil(ms / 1_000)
@@ -30,7 +30,7 @@ export function roundDuration(ms: number): string {
   return minutes < 120 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`
 }
 
-/** The same where the difference between one hour and two is worth a word: `1h 5m`, `2d 3h`. */
+/** A duration with two units, for cases in which hours matter: `1h 5m`, `2d 3h`. */
 export function describeSpan(ms: number): string {
   const seconds = Math.ceil(ms / 1_000)
   if (seconds < 120) return `${seconds}s`
@@ -41,7 +41,7 @@ export function describeSpan(ms: number): string {
   return `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
-/** At least so long, as a flag takes it: `90s`, `61m`, `2h`. */
+/** A flag value of at least this duration: `90s`, `61m`, `2h`. */
 export function durationFlagFor(ms: number): string {
   const seconds = Math.ceil(ms / 1_000)
   if (seconds < 120) return `${seconds}s`

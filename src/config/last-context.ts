@@ -6,7 +6,7 @@ import { withFileLock } from '../system/process-lock.ts'
 
 const fileName = 'last-contexts'
 
-/** The conversation that `--continue` goes on with: the last one of this profile on this address. */
+/** `--continue` resumes the last conversation of this profile and base URL. */
 export interface ContextOwner {
   profile: string | undefined
   /** Origin and path of the service; undefined for the embedded one. */
@@ -23,17 +23,17 @@ export function readLastContext(directories: Directories, owner: ContextOwner): 
     const value = (contexts as Record<string, unknown>)[keyOf(owner)]
     return typeof value === 'string' ? value : undefined
   } catch {
-    // No state is the normal first state, and a damaged one only costs a --context.
+    // The file does not exist at first. If it is damaged, --context still works.
     return undefined
   }
 }
 
-/** When any was last remembered, in ms; 0 where none ever was. */
+/** Time of the last stored conversation, in ms; 0 if none is stored. */
 export function lastContextTime({ state }: Directories): number {
   return statSync(join(state, `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** @throws Error when the state directory cannot be written; the conversation itself is safe on the service. */
+/** @throws Error if the state directory is not writable; the service still has the conversation */
 export async function rememberLastContext(
   { state }: Directories,
   owner: ContextOwner,

@@ -1,10 +1,10 @@
 export const outputFormats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
-/** What a command that writes a document may offer as `--output`, in place of `outputFormats`. */
+/** The `--output` formats of commands that write a document, instead of `outputFormats`. */
 export type DocumentFormat = 'text' | 'md' | 'html' | 'json' | 'jsonl'
 
-/** @param formats those that the command offers */
+/** @param formats of the command */
 export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
   text: string,
   formats: readonly F[],
@@ -15,8 +15,8 @@ export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
 }
 
 /**
- * What was given, unless it is a default for rows, which says nothing about a document. A default that no
- * command offers is an error for every command.
+ * Ignores a default output format for rows if the command writes a document. A default that no command
+ * offers is an error for every command.
  */
 export function offeredFormat<G extends { value: string; source: string }>(
   given: G | undefined,
@@ -31,7 +31,7 @@ export function offeredFormat<G extends { value: string; source: string }>(
   return isAside ? undefined : given
 }
 
-/** The formats that a value may name: a flag is about this command, a default may be about any command. */
+/** The valid formats: a flag applies to this command, a default may apply to any command. */
 export function formatsFrom(
   source: string | undefined,
   documentFormats: readonly DocumentFormat[] | undefined,

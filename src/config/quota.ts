@@ -1,14 +1,14 @@
-/** No more than so many requests in one window, which begins with its first request. */
+/** A maximum number of requests per window. A window begins with its first request. */
 export interface Quota {
   requests: number
-  /** Milliseconds. */
+  /** In ms. */
   window: number
 }
 
 const second = 1000
 const hour = 3600 * second
 
-/** Milliseconds: the window of a quota of which nothing is said (docs/interface.md, "Limits": hourly). */
+/** Default window in ms (docs/interface.md, "Limits": hourly). */
 export const usualWindow = hour
 
 const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
@@ -21,18 +21,18 @@ const tiers: Record<string, Quota> = {
 
 /**
  * Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier.
- * @throws Error that says in words what the text is not
+ * @throws Error with a description of the fault
  */
 export function parseQuota(text: string): Quota {
   const word = text.trim().toLowerCase()
   const tier = Object.hasOwn(tiers, word) ? tiers[word] : undefined
   if (tier) return { ...tier }
   if (word === 'enterprise') {
-    throw new Error('the quota of the enterprise tier is not the same for all: give a number, as in 5000/h')
+    throw new Error('the enterprise tier has no standard rate limit: give a number, such as 5000/h')
   }
   const [, count = '', unit = ''] = /^(\d{1,9})\s*\/\s*([smhd])$/.exec(word) ?? []
   const window = windows[unit]
-  if (window === undefined) throw new Error(`"${text}" is no quota, such as 100/h, 60/m, free or pro`)
-  if (Number(count) === 0) throw new Error(`"${text}" would let nothing through`)
+  if (window === undefined) throw new Error(`"${text}" is not a rate limit such as 100/h, 60/m, free, or pro`)
+  if (Number(count) === 0) throw new Error(`"${text}" would allow no request`)
   return { requests: Number(count), window }
 }

@@ -1,5 +1,5 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
@@ -16,14 +16,14 @@ export type Source = 'flag' | 'environment' | 'profile' | 'default'
 interface Resolved<T> {
   value: T
   source: Source
-  /** The flag, the variable or the profile that it came from. */
+  /** Name of the flag, variable, or profile. */
   from: string
 }
 
-/** The built-in profile: the embedded service inside this process. */
+/** The built-in profile of the embedded service. */
 export const localProfile = 'local'
 
-/** What flags may have said, by option name; environment variables are read here. */
+/** Flag values by option name. Environment variables are read here. */
 export type FlagValues = Partial<Record<OptionName, string>>
 
 type OptionName = 'profile' | ProfileKey
@@ -36,34 +36,34 @@ export interface Options {
   token_url: Resolved<string | undefined>
   scope: Resolved<string | undefined>
   redirect_host: Resolved<RedirectHost>
-  /** Tried in order; 0 is any free one. */
+  /** Tried in order; 0 means any free port. */
   redirect_port: Resolved<readonly number[]>
   redirect_path: Resolved<string>
   model: Resolved<string | undefined>
   output: Resolved<OutputFormat | DocumentFormat | undefined>
-  /** Milliseconds. */
+  /** In ms. */
   timeout: Resolved<number>
   retries: Resolved<number>
-  /** Milliseconds. */
+  /** In ms. */
   max_wait: Resolved<number>
 }
 
-/** What a command may do with the options that others may not. */
+/** How a command uses the options. */
 interface Usage {
   mayNameNewProfile: boolean
-  /** Whether a base URL alone means the profile that has it. */
+  /** Whether a base URL without a profile selects the profile with that base URL. */
   takesProfileOfAddress: boolean
-  /** The forms of a command that writes a document. */
+  /** The output formats of a command that writes a document. */
   documentFormats?: readonly DocumentFormat[] | undefined
 }
 
 /**
- * Precedence: flag, then environment, then profile, then default. A profile is used only when it
- * was named, or when no base URL was: an address given for one run keeps clear of other defaults.
+ * Precedence: flag, environment, profile, default. A profile is used only if it is named or if no base URL
+ * is given, so that the defaults of one service do not apply to another.
  *
- * @param configuration called only where a profile may be used, so that a run with an address needs no
- *   configuration file
- * @throws Failure `usage` for an unknown profile or an unreadable value, naming where it stands
+ * @param configuration called only if a profile may be used, so that a run with a base URL does not depend
+ *   on the configuration file
+ * @throws Failure `usage` for an unknown profile or an invalid value, with its source
  */
 export function resolveOptions(
   flags: FlagValues,
@@ -87,8 +87,8 @@ export function resolveOptions(
     given('profile') ??
     (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
     (address ? undefined : defaultProfile(configuration(), place))
-  // Where nothing is named the embedded service answers, and its defaults are those that
-  // `config set` without a profile has set.
+  // By default, commands use the embedded service, with the defaults that `config set` stores without a
+  // profile.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
   const found =
     (inForce === undefined ? {} : findProfile(inForce, configuration())) ??
@@ -115,13 +115,13 @@ export function resolveOptions(
     } catch (error) {
       const isStored = value.source === 'profile'
       const where = isStored ? `${value.from}, ${name}` : value.from
-      throw unreadable(where, value.value, error, isStored ? { hint: `It stands in ${place()}` } : {})
+      throw unreadable(where, value.value, error, isStored ? { hint: `Correct it in ${place()}` } : {})
     }
   }
 
   return {
     profile: profile ?? byDefault(undefined),
-    // One written by hand into `local` does not make it another service.
+    // Ignores a base URL that a user added to the profile `local` in the file.
     base_url: read(
       'base_url',
       inForce === localProfile ? given('base_url') : pick('base_url'),
@@ -149,8 +149,8 @@ export function resolveOptions(
 }
 
 /**
- * The profile as far as it is about this authorization server: one server's client id and token
- * endpoint are not another's, which would be sent a code that is not for it.
+ * The profile without the client ID, token endpoint, and scope of another authorization server, which would
+ * otherwise receive a code of this one.
  */
 export function forAuthorizationServer(authUrl: string | undefined, profile: Profile): Profile {
   if (authUrl === undefined || authUrl === profile.auth_url) return profile
@@ -158,7 +158,7 @@ export function forAuthorizationServer(authUrl: string | undefined, profile: Pro
   return rest
 }
 
-/** @returns the profile of the same base URL, if there is one; of several the default, else the first */
+/** @returns the profile with this base URL; of several, the default profile or else the first */
 function profileOfAddress(
   { value, from, source }: Resolved<string>,
   { profiles = {}, default_profile: standard }: Configuration,
@@ -172,7 +172,7 @@ function profileOfAddress(
   return same === undefined ? undefined : { value: same, source, from }
 }
 
-/** As oclif reads the variable of a flag without a value. */
+/** Same rule as oclif for the variable of a boolean flag. */
 function isOn(value: string | undefined): boolean {
   return value !== undefined && ['true', '1', 'yes', 'y'].includes(value.toLowerCase())
 }
@@ -199,31 +199,34 @@ function unknownProfile(named: Resolved<string> | undefined, configuration: Conf
   const where = source === 'profile' ? `default_profile in ${from}` : from
   return new Failure(
     'usage',
-    `${where}: there is no profile "${value}"; known: ${profileNames(configuration).join(', ')}`,
+    `${where}: unknown profile "${value}" (profiles: ${profileNames(configuration).join(', ')})`,
     { advice: [{ code: 'create_profile', profile: value }] },
   )
 }
 
-/** All profiles by name, the built-in one first. */
+/** All profile names, the built-in profile first. */
 export function profileNames(configuration: Configuration): string[] {
   return [...new Set([localProfile, ...Object.keys(configuration.profiles ?? {})])]
 }
 
-/** @param where the value stands: a flag, a variable, a key of the configuration file */
+/** @param where the source of the value: a flag, a variable, or a key of the configuration file */
 export function unreadable(
   where: string,
   value: string,
   error: unknown,
   options: FailureOptions = {},
 ): Failure {
-  // An address is not repeated: it may hold a password.
+  // An invalid URL is not repeated, because it may contain a password.
   if (error instanceof Failure) {
-    return new Failure(error.kind, `${where}: ${error.message}`, { ...helpOf(error), ...options })
+    return new Failure(error.kind, `${where}: ${afterColon(error.message)}`, {
+      ...helpOf(error),
+      ...options,
+    })
   }
   return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
 }
 
-/** The readers below are used for flags, variables and stored values alike. */
+/** The functions below read flags, variables, and stored values. */
 export function readAddress(text: string): string {
   readBaseUrl(text.trim(), 'address')
   return text.trim()
@@ -235,13 +238,13 @@ export function readTokenUrl(text: string): string {
 
 export function readDuration(text: string): number {
   const ms = parseDuration(text)
-  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m or 1h')
+  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m, or 1h')
   return ms
 }
 
 export function readTimeout(text: string): number {
   const ms = readDuration(text)
-  if (ms < 1) throw new Error('must be longer than nothing')
+  if (ms < 1) throw new Error('must be longer than 0')
   return ms
 }
 
@@ -250,25 +253,25 @@ export function readCount(text: string): number {
   return Number(text)
 }
 
-/** Where the browser may come back to when somebody signs in. */
+/** The hosts to which the browser may be redirected after sign-in. */
 export type RedirectHost = '127.0.0.1' | '::1'
 
 export function readRedirectHost(text: string): RedirectHost {
   const host = text.replace(/^\[(.*)\]$/, '$1')
   if (host === '127.0.0.1' || host === '::1') return host
-  // RFC 8252 section 8.3: a name can be made to mean another machine.
-  throw new Error('is neither 127.0.0.1 nor ::1, the addresses that only this machine can answer on')
+  // RFC 8252 section 8.3: a host name may resolve to another machine.
+  throw new Error('is not a loopback address: use 127.0.0.1 or ::1')
 }
 
-/** @returns ports in the order in which they are tried */
+/** @returns the ports, in the order in which they are tried */
 export function readPorts(text: string): readonly number[] {
   const ports = text.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : Number.NaN))
   if (ports.every((port) => port <= 65_535)) return ports
-  throw new Error('is not a port from 0 to 65535, or several with commas between')
+  throw new Error('is not a port from 0 to 65535, or a comma-separated list of ports')
 }
 
 export function readRedirectPath(text: string): string {
-  // What is sent and what comes back must be the same characters.
+  // Authorization servers compare the path as a string, so URL normalization must not change it.
   if (/^\/[\w.~/-]*$/.test(text) && new URL(text, 'http://localhost').pathname === text) return text
   throw new Error('is not a path such as /callback')
 }

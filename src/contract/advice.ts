@@ -1,10 +1,10 @@
 /**
- * What may help after a failure, as a code and data. `cli/hints.ts` has the words, for only the
- * command line knows flags and commands.
+ * A hint for a failure, as a code with data. `cli/hints.ts` has the text, because only the command line
+ * knows flags and commands.
  */
 export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[Code] }[keyof AdviceData]
 
-/** The data of each advice, by its code. */
+/** The data of each advice, by code. */
 export interface AdviceData
   extends ClientAdvice,
     SignInAdvice,
@@ -20,17 +20,19 @@ interface ClientAdvice {
   longer_timeout: { ms: number }
   /** The service asks for a wait of this many milliseconds, until a time as in ISO 8601. */
   longer_wait: { ms: number; until: string }
-  /** A page for people came in place of a response, as from a portal or another path of the host. */
+  /** The response is an HTML page, for example from a captive portal or another path of the host. */
   web_page: { method: string; url: string }
   /** The address of the same server with the scheme that it speaks. */
   other_scheme: { url: string }
+  /** No service answers at the base URL. */
+  check_address: NoData
 }
 
 interface SignInAdvice {
   sign_in_again: { profile: string }
-  /** The stored address of the token endpoint is of no use. */
+  /** The stored address of the token endpoint is not usable. */
   find_token_endpoint_again: { profile: string }
-  /** What is stored for the profile cannot be read. */
+  /** The stored credential of the profile cannot be read. */
   replace_credential: { profile: string }
   create_profile: { profile: string }
   create_keyring: NoData
@@ -39,8 +41,8 @@ interface SignInAdvice {
   /** The loopback address of the other IP version. */
   other_redirect_host: { host: string }
   known_scope: NoData
-  contested_sign_in: NoData
-  foreign_issuer: NoData
+  sign_in_conflict: NoData
+  issuer_mismatch: NoData
   nobody_came: { redirectUri: string }
   name_token_endpoint: NoData
   name_issuer: NoData
@@ -54,7 +56,7 @@ interface ServiceAdvice {
   unprivileged_port: { listener: Listener }
   encrypt: NoData
   upstream_address: NoData
-  /** A database that is not there; or one with another encoding. */
+  /** The database does not exist, or has another encoding. */
   create_database: { exists: boolean }
   back_up_postgres: NoData
   back_up_again: NoData
@@ -84,15 +86,15 @@ interface PlanAdvice {
   other_plan_file: NoData
   export_settings: NoData
   expand_references: NoData
-  /** The command line that shows the settings, as the caller has given it. */
+  /** The command line that shows the settings, from the caller. */
   check_settings: { command: string }
 }
 
 interface ImportAdvice {
-  /** As `longer_wait`; `total` is all the waiting of the import, null where no maximum can be so long. */
+  /** As `longer_wait`. `total` is the whole wait of the import; null if it exceeds the maximum of the flag. */
   longer_total_wait: { ms: number; until: string; total: number | null }
   no_unknown_row: NoData
-  /** Places of rows, separated by commas. */
+  /** Positions of rows, separated by commas. */
   name_unknown_row: { places: string }
   other_results_file: NoData
   move_results_file: NoData

@@ -46,7 +46,7 @@ export interface HistoryQuery {
   context_id?: string | undefined
   /** Maximum number of messages on a page. */
   limit?: number | undefined
-  /** A cursor: messages older than it. The interface does not show its form. */
+  /** A cursor: returns older messages. The interface does not document its syntax. */
   before?: string | undefined
 }
 

@@ -19,11 +19,11 @@ export interface Endpoint {
   family: '/v1' | '/api'
   query?: z.ZodMiniType
   request?: z.ZodMiniType
-  /** Absent where the document says "not shown". */
+  /** Undefined if the interface says "not shown". */
   response?: z.ZodMiniType
   /**
-   * The fields without which a response is of no use to anybody, and as what. Anything else that
-   * departs from `response` is a fault that is told but forgiven.
+   * The minimum that makes a response usable. Other deviations from `response` cause a warning, not an
+   * error.
    */
   needs?: Readonly<Record<string, z.ZodMiniType>>
 }
@@ -104,7 +104,7 @@ type Inferred<E, Part extends string> = E extends { [P in Part]: infer S extends
 export type RequestOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'request'>
 /** What an endpoint takes as its query; undefined for none. */
 export type QueryOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'query'>
-/** What an endpoint answers; unknown where the document does not show it. */
+/** The response body of an endpoint; unknown if the interface does not show it. */
 export type ResponseOf<N extends EndpointName> = (typeof endpoints)[N] extends {
   response: infer S extends z.ZodMiniType
 }

@@ -8,12 +8,12 @@ declare global {
   }
 }
 
-/** By which the copies of the class in different bundles know each other's numbers. */
+/** Shared by the copies of the class in different bundles. */
 const brand = Symbol.for('chatctl.ExactNumber')
 
 /**
- * A number of JSON that a double cannot hold, or that JSON.stringify would write in another way:
- * 9007199254740993, 1.0, 1e400, -0. It is written as it was read, and counts as the nearest double.
+ * A JSON number that a double cannot represent, or that JSON.stringify would write differently:
+ * 9007199254740993, 1.0, 1e400, -0. It is written as it was read. As a value, it is the nearest double.
  */
 export class ExactNumber {
   static [Symbol.hasInstance](value: unknown): value is ExactNumber {
@@ -47,12 +47,12 @@ export class ExactNumber {
 const suspect = /[:[,]\s*(?:-0|-?\d(?:[\d.]{15}|\d*(?:\.\d*)?[eE]|\d*\.\d*0(?!\d)|\.000000))/
 const loneNumber = /^\s*[-\d]/
 
-/** False where a text holds no such number, so that JSON.parse will do; that is five times as fast. */
+/** False if a text has no such number. JSON.parse alone is then sufficient, and five times as fast. */
 export function mayHoldExactNumbers(text: string): boolean {
   return suspect.test(text) || loneNumber.test(text)
 }
 
-/** JSON.parse, with the numbers of which it would make others as `ExactNumber`. */
+/** JSON.parse that returns an `ExactNumber` for each number that it would change. */
 export function parseJson(text: string): unknown {
   if (!mayHoldExactNumbers(text)) return JSON.parse(text)
   return JSON.parse(text, (_, value, { source }) =>
@@ -63,17 +63,17 @@ export function parseJson(text: string): unknown {
 /** @param source a number as JSON has it (RFC 8259 section 6) */
 export function numberOf(source: string): number | ExactNumber {
   const number = Number(source)
-  // An exponent that JavaScript writes too is a text to readers of YAML 1.1.
+  // YAML 1.1 reads some exponents that JavaScript writes as strings.
   const isKept = String(number) === source && Math.abs(number) <= Number.MAX_SAFE_INTEGER
   return isKept && !source.includes('e') ? number : new ExactNumber(source)
 }
 
-/** Whether a value of JSON is a number; the double that is nearest to it is `Number(value)`. */
+/** Whether a JSON value is a number. `Number(value)` is the nearest double. */
 export function isNumber(value: unknown): value is number | ExactNumber {
   return typeof value === 'number' || value instanceof ExactNumber
 }
 
-/** Whether a value of JSON is an object: no list, no null, no number. */
+/** Whether a JSON value is an object, and not an array, null, or a number. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
@@ -82,7 +82,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** A number in one form alone: 1.0, 1 and 10e-1 are the same, 9007199254740993 and …992 are not. */
+/** A canonical notation: 1.0, 1, and 10e-1 are equal; 9007199254740993 and …992 are not. */
 export function canonicalNumber(value: number | ExactNumber): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts.exec(String(value)) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
@@ -92,7 +92,7 @@ export function canonicalNumber(value: number | ExactNumber): string {
   return power === 0n ? `${sign}${significant}` : `${sign}${significant}e${power}`
 }
 
-/** JSON of a JSON value in one form alone: no white space, names in the order of their UTF-16 units. */
+/** Canonical JSON: without white space, names sorted by UTF-16 code units. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (isNumber(value)) return canonicalNumber(value)
@@ -104,14 +104,14 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * A value with doubles in the place of its exact numbers, to be checked by a schema: what is an
- * integer stays one, however large. The value itself where it has none.
+ * The value with doubles instead of exact numbers, for a schema check. Integers of any size remain integers.
+ * Returns the value itself if it has no exact number.
  */
 export function withDoubles(value: unknown): unknown {
   return holdsExactNumber(value) ? toDoubles(value) : value
 }
 
-/** Makes nothing: it looks at every message of a long history. */
+/** Allocates nothing, because it runs for every message of a long history. */
 function holdsExactNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return value.some(holdsExactNumber)

@@ -11,7 +11,7 @@ export type FailureKind =
   | 'not_found'
   | 'conflict'
   | 'rejected'
-  | 'unusable_answer'
+  | 'invalid_response'
   | 'unreachable'
   | 'timeout'
   | 'tls'
@@ -23,20 +23,20 @@ export type FailureKind =
   | 'incomplete'
   | 'config'
 
-/** The request that failed: its URL never holds a secret. */
+/** The request that failed. Its URL never contains a secret. */
 export interface FailedRequest {
   method: string
   url: string
-  /** The service's own id for it, where one was sent. */
+  /** The request ID of the service, if it sent one. */
   id?: string
 }
 
 export interface FailureOptions {
   /** The next step, in one sentence. Only the command line may name flags and commands in it. */
   hint?: string | undefined
-  /** What else may help: codes with data, which only the command line puts into words. */
+  /** More hints, as codes with data. Only the command line has the text. */
   advice?: readonly Advice[] | undefined
-  /** The service's own machine-readable code, where it sent one. */
+  /** The machine-readable code of the service, if it sent one. */
   code?: string
   /** HTTP status of the response. */
   status?: number
@@ -50,11 +50,11 @@ export interface FailureOptions {
 /** What to do after a failure. */
 export type Help = Pick<FailureOptions, 'hint' | 'advice'>
 
-/** An expected failure: what happened in `message`, for a person. Anything else thrown is a bug. */
+/** An expected failure, with a message for people. Any other error is a bug. */
 export class Failure extends Error {
   override name = 'Failure'
 
-  /** The embedded service is a bundle of its own with its own copy of this class: both are one kind. */
+  /** The bundle of the embedded service has its own copy of this class. Instances of both count as failures. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === 'Failure' && 'kind' in value
   }
@@ -81,9 +81,9 @@ export class Failure extends Error {
   }
 
   /**
-   * The same failure in other words; what it was is its cause.
+   * The same failure with another message. The original is its cause.
    *
-   * @param help the hint and the advice, where not the same
+   * @param help hint and advice (default: unchanged)
    */
   reworded(message: string, help: Help = helpOf(this)): Failure {
     const { kind, code, status, details, request, inDoubt } = this
@@ -99,26 +99,35 @@ export class Failure extends Error {
   }
 }
 
-/** What a failure says to do, for another one made of it. */
+/** The hint and advice of a failure, for another failure made from it. */
 export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: readonly Advice[] } {
   return { hint, advice }
 }
 
+/** A message of chatctl as a part of a sentence. Words of a service stay as they are. */
+export function afterColon(message: string): string {
+  return message.replace(/^(?:The|No|Cannot) /, (word) => word.toLowerCase())
+}
+
 /**
- * What the failure of a request means for a change that the service may have made all the same.
+ * The failure for a change that the service may have made although its request failed.
  *
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
   const { kind, code, status, details, request } = failure
-  return new Failure('unknown_outcome', `The outcome of the change is unknown: ${failure.message}`, {
-    hint,
-    details,
-    // The service's own code says more than ours.
-    code: code === kind ? 'unknown_outcome' : code,
-    inDoubt: true,
-    cause: failure,
-    ...(status === undefined ? {} : { status }),
-    ...(request === undefined ? {} : { request }),
-  })
+  return new Failure(
+    'unknown_outcome',
+    `The outcome of the change is unknown: ${afterColon(failure.message)}`,
+    {
+      hint,
+      details,
+      // The code of the service is more specific.
+      code: code === kind ? 'unknown_outcome' : code,
+      inDoubt: true,
+      cause: failure,
+      ...(status === undefined ? {} : { status }),
+      ...(request === undefined ? {} : { request }),
+    },
+  )
 }

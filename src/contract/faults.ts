@@ -9,8 +9,8 @@ export interface Fault {
 }
 
 /**
- * z.safeParse for what was read as JSON or YAML. A number of it may be one that zod takes for an
- * object; the data keep it.
+ * z.safeParse for values read from JSON or YAML. zod takes an `ExactNumber` for an object, so it checks a
+ * copy with doubles; the returned data keep the exact numbers.
  *
  * @internal
  */
@@ -20,12 +20,12 @@ export function checkShape<S extends z.ZodMiniType>(
 ): ReturnType<typeof z.safeParse<S>> {
   const plain = withDoubles(value)
   const result = z.safeParse(schema, plain)
-  // No schema of the contract changes what it checks.
+  // No schema of the contract transforms its value.
   return result.success && plain !== value ? { ...result, data: value as z.output<S> } : result
 }
 
 /**
- * A schema's issues in words; an unknown key is a fault of its own.
+ * Describes a schema's issues. Each unknown key is a separate fault.
  *
  * @internal
  */

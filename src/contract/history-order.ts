@@ -1,10 +1,10 @@
 import type { HistoryMessage } from './conversation.ts'
 import { isNumber } from './exact-json.ts'
 
-/** The interface does not show in which order a page has its messages. */
+/** The interface does not document the order of the messages in a page. */
 export type HistoryOrder = 'oldest first' | 'newest first'
 
-/** Milliseconds of `created_at`; NaN where there is none. A number is Unix time, in s or ms. */
+/** `created_at` in ms; NaN if it is missing. A number is Unix time, in s or ms. */
 export function timeOf(message: HistoryMessage | undefined): number {
   const time: unknown = message?.created_at
   if (typeof time === 'string') return Date.parse(time)
@@ -19,7 +19,7 @@ export function firstTime(messages: readonly HistoryMessage[]): number | undefin
   return message && timeOf(message)
 }
 
-/** The order of a page, where the times of its ends tell: equal ones say nothing. */
+/** The order of a page by its first and last time; undefined if they are equal. */
 export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
   const first = timeOf(messages.find(hasTime))
   const last = timeOf(messages.findLast(hasTime))
@@ -27,13 +27,13 @@ export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder 
   return first > last ? 'newest first' : undefined
 }
 
-/** A guess for a page that tells no more: an answer follows its question. */
+/** The order of a page without usable times: a reply follows its prompt. */
 export function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder {
   const isTurned = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
   return isTurned ? 'newest first' : 'oldest first'
 }
 
-/** The messages of one page, the oldest first as far as they tell. */
+/** The messages of a page, oldest first as far as known. */
 export function oldestFirst(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
   const order = orderByTimes(messages) ?? orderByRoles(messages)
   return order === 'newest first' ? messages.toReversed() : messages
@@ -43,7 +43,7 @@ function hasTime(message: HistoryMessage): boolean {
   return !Number.isNaN(timeOf(message))
 }
 
-/** What `before` may hold for a message, where it has that: its id, else its time, as they were sent. */
+/** The value of `before` for a message: the field as the service sent it, if usable. */
 export function cursorOf(message: HistoryMessage, field: 'id' | 'created_at'): string | undefined {
   const value: unknown = message[field]
   if (isNumber(value)) return String(value)

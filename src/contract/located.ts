@@ -23,8 +23,8 @@ export interface LocatedScalar {
   kind: 'scalar'
   at: number
   value: unknown
-  /** Where its source ends. */
+  /** End of its source. */
   end: number
-  /** For a missing value: the offset of the comment in its place. */
+  /** For a missing value: the offset of the comment that replaces it. */
   comment?: number
 }

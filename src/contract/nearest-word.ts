@@ -14,7 +14,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return distance(word, best) <= (isTransposed(word, best) ? Math.max(2, limit) : limit) ? best : undefined
 }
 
-/** Two swapped letters are the commonest slip, and count as two edits. */
+/** Two swapped letters are the most common typo, and count as two edits. */
 function isTransposed(word: string, other: string): boolean {
   return [...word].sort().join('') === [...other].sort().join('')
 }

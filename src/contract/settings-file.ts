@@ -8,29 +8,27 @@ export interface SettingsFile {
   api: ApiConfiguration
 }
 
-/** What both forms of a file may hold beside what they manage. */
+/** The keys of both file layouts that are not settings. */
 const notes = {
-  $schema: z.optional(z.string().check(z.describe('Where an editor finds the JSON Schema of this file'))),
+  $schema: z.optional(z.string().check(z.describe('Location of the JSON Schema of this file, for editors'))),
   $unmanaged: z.optional(
     z
       .record(z.string(), z.unknown())
-      .check(z.describe('What the service had that chatctl cannot set; diff and apply ignore it')),
+      .check(z.describe('Settings of the service that chatctl cannot change; diff and apply ignore them')),
   ),
 }
 
-/** The form of a file with the settings at the top. */
+/** The layout with the settings at the top level. */
 const bareSettingsFile = z.extend(settingsPatch, notes)
 
-/** The form of a file that has a name for each part. */
+/** The layout with the keys `settings` and `api`. */
 export const namedSettingsFile = z.strictObject({
   ...notes,
   settings: z.optional(settingsPatch.check(z.describe('Application settings'))),
-  api: z.optional(
-    apiConfiguration.check(z.describe('API configuration; it can be set, but not be read back')),
-  ),
+  api: z.optional(apiConfiguration.check(z.describe('API configuration; it can be set but not read back'))),
 })
 
-/** JSON Schema (draft 2020-12) of a settings file, in both of its forms: any subset of the keys but none. */
+/** JSON Schema (draft 2020-12) of a settings file in both layouts, with at least one key. */
 export function settingsJsonSchema(): object {
   const { $schema, anyOf = [] } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]), {
     override: ({ jsonSchema }) => dropDoubleBounds(jsonSchema),
@@ -38,12 +36,12 @@ export function settingsJsonSchema(): object {
   return {
     $schema,
     title: 'chatctl settings file',
-    description: 'Settings of an AI chat service; only the keys that are in the file are managed.',
-    anyOf: anyOf.map((form) => ({ ...form, ...requireKey(form as ObjectSchema) })),
+    description: 'Settings of an AI chat service. Only the keys in the file are managed.',
+    anyOf: anyOf.map((layout) => ({ ...layout, ...requireKey(layout as ObjectSchema) })),
   }
 }
 
-/** An integer may be one that no double holds: see `ExactNumber`. */
+/** An integer may exceed the range of doubles: see `ExactNumber`. */
 function dropDoubleBounds(schema: { minimum?: number; maximum?: number }): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
@@ -53,7 +51,7 @@ interface ObjectSchema {
   properties?: Record<string, ObjectSchema>
 }
 
-/** That an object has a key of its own or in an object within it: a file without any is refused. */
+/** Requires a key in the object or in a nested object, because a file without settings is an error. */
 function requireKey({ properties = {} }: ObjectSchema): object {
   const managed = Object.entries(properties).filter(([name]) => !name.startsWith('$'))
   return {

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
 export const emailForm = /^[^\s@]+@[^\s@]+$/
-export const emailWords = 'must be an e-mail address'
+export const emailWords = 'must be a valid email address'
 const email = () => z.string().check(z.regex(emailForm, emailWords))
 const metadata = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })

@@ -72,20 +72,20 @@ const before =
   (...own: ScalarTag[]) =>
   (tags: Tags): Tags => [...own, ...tags]
 
-/** How YAML is read: with the numbers that no double can hold, as they are written. */
+/** Options for reading YAML: numbers that no double can represent keep their notation. */
 export const yamlReading: ParseOptions & SchemaOptions = {
   customTags: before(keyTag, numberTag, integerTag),
 }
 
-/** How a value is written as YAML: what is in it is the same for readers of YAML 1.1 and 1.2. */
+/** Options for writing YAML: parsers of YAML 1.1 and 1.2 read the same value. */
 export function yamlWriting(value: unknown): CreateNodeOptions & SchemaOptions & ToStringOptions {
   return {
     customTags: before(unsafeTextTag, numberTag),
     compat: 'yaml-1.1',
     aliasDuplicateObjects: false,
-    // On its own a block would stand at the margin, which readers of YAML 1.1 refuse.
+    // A top-level block scalar would not be indented, which YAML 1.1 parsers reject.
     blockQuote: typeof value !== 'string',
-    // Over several lines, yaml 2.9 writes some spaces as others.
+    // Over several lines, yaml 2.9 changes some spaces.
     doubleQuotedAsJSON: true,
   }
 }

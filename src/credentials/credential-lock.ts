@@ -5,13 +5,13 @@ import type { Directories } from '../system/directories.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
-/** How long, in ms, to wait for another process that renews the same credential. */
+/** Maximum wait, in ms, for another process that renews the same credential. */
 const patience = 90_000
 
 /**
- * Does work on a credential while no other process of this user does.
+ * Runs work on a credential under a lock that excludes other processes of this user.
  *
- * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
+ * @throws Failure `storage` if the lock cannot be acquired; else the error of the work, or the signal's reason
  */
 export async function withCredentialLock<T>(
   { locks }: Pick<Directories, 'locks'>,
@@ -38,13 +38,13 @@ async function acquire(
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
-    throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
-      hint: 'Give HOME a folder that you may write to.',
+    throw new Failure('storage', `Cannot lock ${path}: ${describeSystemError(cause)}`, {
+      hint: 'Set HOME to a directory that you can write to.',
       cause,
     })
   }
   if (release) return release
-  throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
-    hint: `Try again. It holds ${path}`,
+  throw new Failure('storage', 'Another chatctl process has held the lock of this credential for too long', {
+    hint: `Try again. The other process holds the lock ${path}`,
   })
 }

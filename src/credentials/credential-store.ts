@@ -1,6 +1,6 @@
 import type { StoredCredential } from './stored-credential.ts'
 
-/** Whose credential it is: it goes to this origin only, whatever becomes of the profile. */
+/** Identifies a credential. It is only sent to this origin, even if the profile changes. */
 export interface CredentialOwner {
   /** Origin of the base URL, as `https://chat.example`. */
   origin: string
@@ -9,30 +9,31 @@ export interface CredentialOwner {
 
 export type Storage = 'keychain' | 'file'
 
-/** A place that keeps one credential for each owner. Everything rejects with a `Failure`. */
+/** Stores one credential per owner. All methods reject with a `Failure`. */
 export interface CredentialStore {
   readonly storage: Storage
   /**
-   * Finds out before a sign-in whether a credential could be stored, if reading does not tell. Asks nobody.
+   * Checks before a sign-in whether a credential can be stored, without a dialog. A store implements it if a
+   * successful read does not imply that.
    *
-   * @throws Failure `unauthorized` where it is known that it could not
+   * @throws Failure `unauthorized` if a credential certainly cannot be stored
    */
   demandPlace?(owner: CredentialOwner): Promise<void>
   read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined>
-  /** Replaces what is there. */
+  /** Replaces an existing credential. */
   write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void>
-  /** @returns whether there was one */
+  /** @returns whether a credential existed */
   delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean>
 }
 
-/** The name under which all credentials of an origin are kept. */
+/** The service attribute of all credentials of an origin. */
 export function serviceOf({ origin }: CredentialOwner): string {
   return `chatctl:${origin}`
 }
 
-/** A name for an owner's files: origins and profiles hold what file names may not. SHA-256, hex. */
+/** SHA-256 in hex for file names, because origins and profiles may contain other characters. */
 export function digestOf(owner: CredentialOwner): string {
-  // Loading it costs every start more than the rest of this layer; few commands name a file.
+  // Loaded on demand: node:crypto slows down the startup, and few commands need it.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256')
     .update(`${serviceOf(owner)}\0${owner.profile}`)

@@ -1,22 +1,21 @@
 import { connect, type Socket } from 'node:net'
 
-/** Milliseconds: the Secret Service has just answered another question. */
+/** Timeout in ms. The Secret Service has just responded to another call. */
 const patience = 5_000
 
-/** Bytes: an answer holds one path. */
-const maximumAnswer = 65_536
+/** In bytes. A reply contains one path. */
+const maximumReply = 65_536
 
 /**
- * Whether the Secret Service has a default collection, where new items are stored. A server without
- * a desktop session may run a daemon that has none (docs/decisions/0006-keychain-calls.md). Never
- * opens a dialog.
+ * Whether the Secret Service has a default collection, in which it stores new items. On a machine without a
+ * desktop session, the daemon may have none (docs/decisions/0006-keychain-calls.md). Never opens a dialog.
  *
- * @returns undefined where the session bus does not tell
+ * @returns undefined if the session bus does not tell
  */
 export async function hasDefaultCollection(env: NodeJS.ProcessEnv): Promise<boolean | undefined> {
-  // Whatever goes wrong: storing the credential will say it.
+  // Ignores errors, because storing the credential will report them.
   const alias = await askBus(env).catch(() => undefined)
-  // The specification of the Secret Service, "ReadAlias": no collection is `/`.
+  // Secret Service specification, "ReadAlias": `/` means no collection.
   return alias === undefined ? undefined : alias !== '/'
 }
 
@@ -33,7 +32,7 @@ async function askBus(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   }
 }
 
-/** The first Unix socket of the addresses (D-Bus specification, "Server Addresses"). */
+/** The first Unix socket in the list of addresses (D-Bus specification, "Server Addresses"). */
 function busPath({ DBUS_SESSION_BUS_ADDRESS: addresses, XDG_RUNTIME_DIR: directory }: NodeJS.ProcessEnv) {
   if (!addresses) return directory ? `${directory}/bus` : undefined
   for (const address of addresses.split(';')) {
@@ -55,7 +54,7 @@ const string = (text: string): Buffer =>
 const toMultipleOf8 = (bytes: Buffer): Buffer =>
   Buffer.concat([bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8)])
 
-/** A call of a method that takes nothing or one string (D-Bus specification, "Message Protocol"). */
+/** A method call with at most one string as argument (D-Bus specification, "Message Protocol"). */
 function methodCall(
   serial: number,
   [destination, path, name]: readonly [string, string, string],
@@ -72,7 +71,7 @@ function methodCall(
   const fields = variants.map(([code, type, value]) =>
     Buffer.concat([Buffer.from([code, 1]), Buffer.from(`${type}\0`), value]),
   )
-  // Each begins at a multiple of 8; padding after the last one does not count.
+  // Each field begins at a multiple of 8. Padding after the last one is not part of the length.
   const before = Buffer.concat(fields.slice(0, -1).map(toMultipleOf8))
   const header = Buffer.concat([before, fields.at(-1) ?? Buffer.alloc(0)])
   const body = argument === undefined ? Buffer.alloc(0) : string(argument)
@@ -86,10 +85,10 @@ function methodCall(
   return Buffer.concat([toMultipleOf8(Buffer.concat([...start, header])), body])
 }
 
-/** Every connection begins with it. */
+/** The required first call of every connection. */
 const hello = methodCall(1, ['org.freedesktop.DBus', '/org/freedesktop/DBus', 'org.freedesktop.DBus.Hello'])
 
-const question = methodCall(
+const readAliasCall = methodCall(
   2,
   ['org.freedesktop.secrets', '/org/freedesktop/secrets', 'org.freedesktop.Secret.Service.ReadAlias'],
   'default',
@@ -102,14 +101,14 @@ async function readAlias(socket: Socket): Promise<string | undefined> {
   let isAuthenticated = false
   for await (const chunk of socket) {
     received = Buffer.concat([received, chunk])
-    if (received.length > maximumAnswer) return undefined
+    if (received.length > maximumReply) return undefined
     if (!isAuthenticated) {
       const end = received.indexOf('\r\n')
       if (end < 0) continue
       if (!received.toString('latin1', 0, end).startsWith('OK ')) return undefined
       isAuthenticated = true
       received = received.subarray(end + 2)
-      socket.write(Buffer.concat([Buffer.from('BEGIN\r\n'), hello, question]))
+      socket.write(Buffer.concat([Buffer.from('BEGIN\r\n'), hello, readAliasCall]))
     }
     for (let message = takeMessage(received); message; message = takeMessage(received)) {
       if (message.replyTo === 2) return message.path
@@ -121,13 +120,16 @@ async function readAlias(socket: Socket): Promise<string | undefined> {
 
 interface Message {
   length: number
-  /** The serial of the call that it answers. */
+  /** Serial number of the call. */
   replyTo: number | undefined
-  /** The object path that it holds; undefined where it is an error or holds something else. */
+  /** The returned object path; undefined for an error or another type. */
   path: string | undefined
 }
 
-/** @throws Error where it is no message; undefined where some of it is still to come */
+/**
+ * @returns undefined if the message is incomplete
+ * @throws Error if the bytes are not a message
+ */
 function takeMessage(bytes: Buffer): Message | undefined {
   if (bytes.length < 16) return undefined
   const isLittle = bytes[0] === 0x6c
@@ -135,14 +137,14 @@ function takeMessage(bytes: Buffer): Message | undefined {
   const end = 16 + read(12)
   const body = Math.ceil(end / 8) * 8
   const length = body + read(4)
-  if (bytes.length < length) return length > maximumAnswer ? fail() : undefined
+  if (bytes.length < length) return length > maximumReply ? fail() : undefined
   const found: Message = { length, replyTo: undefined, path: undefined }
   let isPath = false
   for (let at = 16; at < end; ) {
     at = Math.ceil(at / 8) * 8
     const code = bytes[at]
     const type = String.fromCharCode(bytes[at + 2] ?? 0)
-    // Every field of a header is of a type with a signature of one letter.
+    // The signature of every header field has one letter.
     if (bytes[at + 1] !== 1) return fail()
     at += 4
     if (type === 'g') {

@@ -1,17 +1,16 @@
 import { Failure } from '../contract/failure.ts'
 import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
 
-/** A secret, and where it came from in words that may be shown. */
+/** A secret, and a description of its source that may be shown. */
 export interface Credential {
   secret: string
   source: string
 }
 
 /**
- * The API key that the environment names: `CHATCTL_API_KEY` before `CHATCTL_API_KEY_FILE`.
+ * The API key in `CHATCTL_API_KEY`, or else in the file that `CHATCTL_API_KEY_FILE` names.
  *
- * @throws Failure `unauthorized` when the file cannot be read, can be written by other users, or
- *   holds no key
+ * @throws Failure `unauthorized` if the file cannot be read, is writable by other users, or is empty
  */
 export function readEnvironmentCredential(
   env: NodeJS.ProcessEnv,
@@ -30,6 +29,6 @@ export function readEnvironmentCredential(
     kind: 'unauthorized',
   } as const
   const secret = readNamedFile(path, file).toString('utf8').trim()
-  if (!secret) throw new Failure('unauthorized', `${name} holds no key`)
+  if (!secret) throw new Failure('unauthorized', `${name} is empty`)
   return { secret, source: `CHATCTL_API_KEY_FILE (${path})` }
 }

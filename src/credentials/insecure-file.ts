@@ -15,16 +15,16 @@ import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { removeLeftovers, replaceFile } from '../system/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
-import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
+import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
 
-/** Windows has neither of these, and access lists where others have modes. */
+/** Windows has neither flag, and access control lists instead of modes. */
 const noFollow = constants.O_NOFOLLOW ?? 0
 const nonBlocking = constants.O_NONBLOCK ?? 0
 
 /**
- * A file for each credential, in plain text: only for those who asked for it. 0600 in a 0700
- * directory, both ours alone; what is any wider, or a link, is refused rather than mended, for
- * somebody else may have read or put it there.
+ * One plain-text file per credential, used only if the user chose it. The mode is 0600 in a 0700 directory,
+ * both owned by this user. A wider mode or a link is an error and is not corrected, because another user may
+ * have read or planted the file.
  */
 export class InsecureFile implements CredentialStore {
   readonly storage = 'file'
@@ -64,12 +64,12 @@ export class InsecureFile implements CredentialStore {
       demandOurs(this.#folder, lstatSync(this.#folder), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
-      // Whoever writes holds the credential's lock: what is there was left by a process that was killed.
+      // This process holds the lock of the credential, so other temporary files are from killed processes.
       removeLeftovers(path)
-      replaceFile(path, serialise(credential), { flush: true })
+      replaceFile(path, serialize(credential), { flush: true })
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be written: ${describeSystemError(cause)}`, { cause })
+      throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }
 
@@ -77,15 +77,15 @@ export class InsecureFile implements CredentialStore {
     const path = this.#pathOf(owner)
     try {
       const folder = lstatSync(this.#folder, { throwIfNoEntry: false })
-      // What a link leads to is not ours to delete.
-      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a plain folder')
+      // The target of a link belongs to something else.
+      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a directory')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
       if (folder) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be deleted: ${describeSystemError(cause)}`, { cause })
+      throw new Failure('storage', `Cannot delete ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }
 }
@@ -94,14 +94,14 @@ function readOwnFile(folder: string, path: string): string | undefined {
   let descriptor: number
   try {
     demandOurs(folder, lstatSync(folder), 'folder')
-    // A pipe in its place would be waited for.
+    // Opening a pipe would block.
     descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
-    throw new Failure('unauthorized', `${path} cannot be read: ${describeSystemError(cause)}`, {
+    throw new Failure('unauthorized', `Cannot read ${path}: ${describeSystemError(cause)}`, {
       code: 'insecure_file_unreadable',
       cause,
     })
@@ -120,13 +120,13 @@ function demandOurs(path: string, stats: Stats, kind: 'file' | 'folder'): void {
   if (process.getuid === undefined) return
   if (stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')
   if ((stats.mode & 0o077) !== 0) {
-    throw unsafe(path, `can be used by others (mode ${(stats.mode & 0o777).toString(8)})`)
+    throw unsafe(path, `is accessible to other users (mode ${(stats.mode & 0o777).toString(8)})`)
   }
 }
 
 function unsafe(path: string, why: string): Failure {
-  return new Failure('unauthorized', `${path} ${why}: what it holds is not used`, {
+  return new Failure('unauthorized', `${path} ${why}, so its credential is not used`, {
     code: 'insecure_file_unsafe',
-    hint: 'Delete it and sign in again, with a new key if others may have read this one.',
+    hint: 'Delete it, and sign in again. If others may have read the API key, create a new one.',
   })
 }

@@ -4,7 +4,7 @@ import type { KeychainItem } from './keychain-items.ts'
 
 interface KeychainFault {
   code: string
-  /** How the systems' own words for it can be known; they have no codes. */
+  /** Matches the error messages of the operating systems, which have no codes. */
   words: RegExp
   message: string
   hint?: string
@@ -15,12 +15,12 @@ const faults: readonly KeychainFault[] = [
   {
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
-    message: 'Two items of the keychain match this profile, and only one of them can be right',
-    hint: 'Delete them with the keychain program of your desktop and sign in again; on Linux: secret-tool clear ITEM',
+    message: 'The keychain has more than one item for this profile',
+    hint: 'Delete them in the password manager of your desktop, and sign in again. On Linux: secret-tool clear ITEM',
   },
   {
     code: 'keychain_without_collection',
-    // Before the next one: the words say too that the storage cannot be accessed.
+    // Before `keychain_locked`, whose pattern also matches this message.
     words: /no result found/i,
     message:
       'The Secret Service runs, but has no default collection (keyring) in which to store a credential',
@@ -31,7 +31,7 @@ const faults: readonly KeychainFault[] = [
     words:
       /islocked|\blocked\b|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,
     message: 'The keychain is locked',
-    hint: 'Unlock it and try again; CHATCTL_API_KEY works without a keychain.',
+    hint: 'Unlock it and try again, or set CHATCTL_API_KEY, which needs no keychain.',
   },
   {
     code: 'keychain_unavailable',
@@ -39,22 +39,22 @@ const faults: readonly KeychainFault[] = [
       /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
     message:
       process.platform === 'linux'
-        ? 'There is no keychain that can be used here: no Secret Service, such as gnome-keyring, answers on the session bus'
-        : 'There is no keychain that can be used here',
+        ? 'No keychain is available: no Secret Service, such as gnome-keyring, is on the session bus'
+        : 'No keychain is available',
     advice: { code: 'no_keychain' },
   },
   {
     code: 'keychain_timeout',
     words: /did not receive a reply|timed? ?out/i,
-    message: 'The keychain does not answer',
-    hint: 'Start it again; CHATCTL_API_KEY works without one.',
+    message: 'The keychain does not respond',
+    hint: 'Restart it, or set CHATCTL_API_KEY, which needs no keychain.',
   },
 ]
 
 /**
- * What a refusal of the keychain means, kept apart by its code; all are exit 4.
+ * Describes an error of the keychain. All have exit code 4 and differ in their `code`.
  *
- * @param item which one it is about, to be named in the hint as secret-tool takes it
+ * @param item for the secret-tool command in the hint
  */
 export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const words = cause instanceof Error ? cause.message : String(cause)
@@ -71,7 +71,7 @@ export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const [first = ''] = words.split('\n')
   return new Failure('unauthorized', `The keychain failed: ${first}`, {
     code: 'keychain_failed',
-    hint: 'CHATCTL_API_KEY works without one.',
+    hint: 'Set CHATCTL_API_KEY, which needs no keychain.',
     cause,
   })
 }

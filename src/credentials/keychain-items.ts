@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** UTF-16 code units: Windows' Credential Manager holds 2,560 bytes. Elsewhere nothing is that short. */
+/** UTF-16 code units per item: Windows' Credential Manager allows 2,560 bytes. Other systems allow more. */
 const longestItem = process.platform === 'win32' ? 1_280 : Number.POSITIVE_INFINITY
 
 /** An item of a keychain, by its attributes. */
@@ -9,21 +9,20 @@ export interface KeychainItem {
   account: string
 }
 
-/** What is done with the keychain of this machine. */
 export interface KeychainRequest extends KeychainItem {
   operation: 'get' | 'set' | 'delete'
   /** For `set`. */
   value?: string
 }
 
-/** What came of it: the value or null of `get`, whether there was one of `delete`. */
-export type KeychainAnswer = string | boolean | null
+/** The value or null for `get`, whether an item existed for `delete`. */
+export type KeychainResult = string | boolean | null
 
 /**
- * Opens the keychain and does it. On Linux this may block the whole thread for as long as the
- * keychain, or the person in front of its dialog, likes (docs/decisions/0006-keychain-calls.md).
+ * Opens the keychain and makes the call. On Linux, this may block the thread until the user closes the
+ * dialog of the keychain (docs/decisions/0006-keychain-calls.md).
  */
-export async function callKeychain(request: KeychainRequest): Promise<KeychainAnswer> {
+export async function callKeychain(request: KeychainRequest): Promise<KeychainResult> {
   const items = await openItems(request.service)
   switch (request.operation) {
     case 'get':
@@ -38,7 +37,7 @@ export async function callKeychain(request: KeychainRequest): Promise<KeychainAn
 
 async function openItems(service: string): Promise<KeychainItems> {
   const { AsyncEntry } = await import('@napi-rs/keyring')
-  // Where nothing is pinned a Linux without a Secret Service gets the kernel's keyring, which expires.
+  // Without this option, a Linux without a Secret Service would use the kernel keyring, which expires.
   const open = (account: string) => new AsyncEntry(service, account, { linux: { store: 'secret-service' } })
   return {
     get: async (account) => (await open(account).getPassword()) ?? null,
@@ -51,17 +50,17 @@ async function openItems(service: string): Promise<KeychainItems> {
 export interface KeychainItems {
   get(account: string): Promise<string | null>
   set(account: string, value: string): Promise<void>
-  /** @returns whether there was one */
+  /** @returns whether an item existed */
   delete(account: string): Promise<boolean>
 }
 
-/** Stands in the item of the account where the value itself was too long for it. */
+/** The content of the account's item if the value is too long for one item. */
 const head = /^chatctl-parts:(\d{1,4}):([0-9a-f-]{36})$/
 
 /**
- * Reads a value that may lie in parts.
+ * Reads a value that may be split into parts.
  *
- * @throws Error where a part is missing
+ * @throws Error if a part is missing
  */
 export async function getLongValue(items: KeychainItems, account: string): Promise<string | null> {
   let value = await items.get(account)
@@ -70,7 +69,7 @@ export async function getLongValue(items: KeychainItems, account: string): Promi
     if (!parts) return value
     const texts = await Promise.all(parts.map((part) => items.get(part)))
     if (!texts.includes(null)) return texts.join('')
-    // Another process may have replaced it meanwhile, and deleted the parts of the old one.
+    // Another process may have replaced the value, and deleted the old parts.
     const now = await items.get(account)
     if (now === value) throw new Error('a part of the credential is missing')
     value = now
@@ -78,10 +77,10 @@ export async function getLongValue(items: KeychainItems, account: string): Promi
 }
 
 /**
- * Writes a value, in parts where it is longer than an item may be. The account's own item is written
- * last and as a whole: until then the old value is what is read, and from then on the new one.
+ * Writes a value, split into parts if it is too long for one item. The account's item is written last, so
+ * readers see the old value until then and the new value from then on.
  *
- * @param limit UTF-16 code units of one item
+ * @param limit maximum length of an item, in UTF-16 code units
  */
 export async function setLongValue(
   items: KeychainItems,
@@ -99,7 +98,7 @@ export async function setLongValue(
   for (const part of partsOf(account, before) ?? []) await items.delete(part)
 }
 
-/** @returns whether there was one */
+/** @returns whether an item existed */
 export async function deleteLongValue(items: KeychainItems, account: string): Promise<boolean> {
   const value = await headingOf(items, account)
   const deleted = await items.delete(account)
@@ -107,7 +106,7 @@ export async function deleteLongValue(items: KeychainItems, account: string): Pr
   return deleted
 }
 
-/** What cannot be read names no parts, and can be replaced or deleted all the same. */
+/** An item that cannot be read has no known parts, but can still be replaced or deleted. */
 async function headingOf(items: KeychainItems, account: string): Promise<string> {
   return (await items.get(account).catch(() => null)) ?? ''
 }
@@ -117,7 +116,7 @@ function split(value: string, limit: number): string[] {
   return Array.from({ length: count }, (_, index) => value.slice(index * limit, (index + 1) * limit))
 }
 
-/** The accounts of the parts that a heading names. */
+/** The accounts of the parts in a heading. */
 function partsOf(account: string, heading: string): string[] | undefined {
   const match = head.exec(heading)
   if (!match) return undefined

@@ -2,17 +2,17 @@ import { Failure } from '../contract/failure.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
-import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
+import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
 
 export interface KeychainOptions {
-  /** Longest time, in ms, for one call: a dialog may wait for a person to unlock the keychain. */
+  /** Timeout of one call, in ms. It is long, because the user may have to unlock the keychain. */
   patience: number
-  /** Called once when a call takes so long that a dialog may be open. */
+  /** Called once if a call takes so long that a dialog may be open. */
   onWait: () => void
-  /** Whether the system may ask a person for the keychain's sake; a locked one fails otherwise. It may unless said. */
+  /** Whether the system may open a dialog (default: true). If not, a locked keychain is an error. */
   mayAsk?: boolean
   env: NodeJS.ProcessEnv
-  /** Says that a call may not end by itself, with what ends it. @returns to be called when it has ended */
+  /** Registers a call that may not end by itself, and how to stop it. @returns the function to call at its end */
   untilEnded(stop?: () => void): () => void
 }
 
@@ -33,7 +33,7 @@ export class Keychain implements CredentialStore {
   }
 
   async read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined> {
-    // Only there a dialog may come with an item of a keychain that is open.
+    // Only macOS may open a dialog for an item of an unlocked keychain.
     if (process.platform === 'darwin' && this.#options.mayAsk === false) {
       throw keychainFailure(new Error('interaction is not allowed'), itemOf(owner))
     }
@@ -43,7 +43,7 @@ export class Keychain implements CredentialStore {
     try {
       return parseStored(text)
     } catch (cause) {
-      const item = `The keychain's item for profile "${owner.profile}" on ${owner.origin}`
+      const item = `The keychain item for profile "${owner.profile}" and ${owner.origin}`
       throw new Failure('unauthorized', `${item} ${(cause as Error).message}`, {
         code: 'keychain_unreadable',
         advice: [{ code: 'replace_credential', profile: owner.profile }],
@@ -53,7 +53,7 @@ export class Keychain implements CredentialStore {
   }
 
   async write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void> {
-    await this.#callApart({ ...this.#request('set', owner), value: serialise(credential) }, signal)
+    await this.#callApart({ ...this.#request('set', owner), value: serialize(credential) }, signal)
   }
 
   async delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean> {
@@ -61,14 +61,13 @@ export class Keychain implements CredentialStore {
   }
 
   /**
-   * The Secret Service, asked for everything that it has for this origin: the one call of the
-   * module that neither blocks this thread nor opens a dialog. Only where something is locked,
-   * and a person may have to be asked, does another process ask again.
+   * Reads all items of the origin from the Secret Service. Only this function of the module neither blocks
+   * the thread nor opens a dialog. If an item is locked, a child process makes a call that may open one.
    */
   async #find(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
     const found = await this.#inThisProcess(
       async () => {
-        // Not `import()`: in the turns of the event loop that it takes, other parts would be loaded first.
+        // Not `import()`, which takes several event loop turns, in which other modules would be loaded first.
         const module: typeof import('@napi-rs/keyring') = require('@napi-rs/keyring')
         return module.findCredentialsAsync(serviceOf(owner))
       },
@@ -119,7 +118,7 @@ export class Keychain implements CredentialStore {
     const call = callKeychainApart(request)
     const ended = this.#options.untilEnded(call.kill)
     try {
-      return await patiently(call.answer, { ...this.#options, signal })
+      return await patiently(call.result, { ...this.#options, signal })
     } finally {
       call.kill()
       ended()
@@ -131,18 +130,18 @@ function itemOf(owner: CredentialOwner): KeychainItem {
   return { service: serviceOf(owner), account: owner.profile }
 }
 
-/** After this long, in ms, somebody should know what is being waited for. */
+/** After this time, in ms, the user is told what chatctl waits for. */
 const silence = 2_000
 
 interface Waiting {
-  /** Milliseconds. */
+  /** In ms. */
   patience: number
   onWait: () => void
   signal: AbortSignal | undefined
 }
 
 /**
- * Waits for a call of the keychain, within bounds. What goes on after them goes on unheard.
+ * Waits for a keychain call, with a timeout. The call itself continues after it.
  *
  * @throws Failure `unauthorized` with code `keychain_timeout`; else the signal's reason
  */
@@ -167,8 +166,8 @@ function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Waiting): 
 }
 
 function timedOut(patience: number): Failure {
-  return new Failure('unauthorized', `The keychain did not answer within ${patience / 1_000} s`, {
+  return new Failure('unauthorized', `The keychain did not respond within ${patience / 1_000} s`, {
     code: 'keychain_timeout',
-    hint: 'Unlock it, or start it again; CHATCTL_API_KEY works without one.',
+    hint: 'Unlock or restart it, or set CHATCTL_API_KEY, which needs no keychain.',
   })
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 
-/** Whom the service named when the credential was stored. */
+/** The user of the credential, as the service reported it when the credential was stored. */
 const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
 
 const apiKeySchema = z.object({
@@ -25,16 +25,16 @@ const tokenSetSchema = z.object({
   token_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
   user,
-  /** Revoking these tokens ends this sign-in alone. */
+  /** Revoking these tokens ends only this sign-in. */
   grant_per_sign_in: z.optional(z.boolean()),
 })
 
-/** An API key as it is kept. */
+/** A stored API key. */
 export type ApiKey = z.infer<typeof apiKeySchema>
 
 /**
- * An OAuth token set (RFC 6749 section 5.1) with all that renewing and revoking it needs, so that
- * neither depends on a configuration that was edited since. Times are ISO 8601, UTC.
+ * An OAuth token set (RFC 6749 section 5.1) with all data to renew and revoke it, so that neither depends
+ * on the current configuration. Times are in ISO 8601, UTC.
  */
 export type TokenSet = z.infer<typeof tokenSetSchema>
 
@@ -43,8 +43,8 @@ export type StoredCredential = ApiKey | TokenSet
 const schema = z.discriminatedUnion('kind', [apiKeySchema, tokenSetSchema])
 
 /**
- * Whether revoking the tokens of one sign-in may end another one. Many servers keep one grant for
- * each person and client, and revoke the whole of it (RFC 7009 section 2.1).
+ * Whether revoking the tokens of one sign-in may end another one. Many servers have one grant per user and
+ * client, and revoke all of it (RFC 7009 section 2.1).
  */
 export function mayShareGrant(one: TokenSet, other: TokenSet): boolean {
   const isSameServer =
@@ -54,50 +54,50 @@ export function mayShareGrant(one: TokenSet, other: TokenSet): boolean {
   )
 }
 
-/** What requests carry. */
+/** The secret for the Authorization header. */
 export function secretOf(credential: StoredCredential): string {
   return credential.kind === 'api_key' ? credential.key : credential.access_token
 }
 
-export function serialise(credential: StoredCredential): string {
+export function serialize(credential: StoredCredential): string {
   return JSON.stringify(credential)
 }
 
 /**
- * @throws Error saying what the text is instead of a credential of ours; it never quotes the text
+ * @throws Error with a description of the fault, which never quotes the text
  */
 export function parseStored(text: string): StoredCredential {
   const value = parseJson(text)
   const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}
-  if (version !== undefined && version > 1) throw new Error('was written by a newer chatctl')
+  if (version !== undefined && version > 1) throw new Error('was written by a newer version of chatctl')
   const parsed = z.safeParse(schema, value)
   if (parsed.success) return parsed.data
   const [fault] = faultsOf(parsed.error)
-  throw new Error(`is not a credential that chatctl has written${fault?.path ? ` (see ${fault.path})` : ''}`)
+  throw new Error(`is not a credential of chatctl${fault?.path ? ` (see ${fault.path})` : ''}`)
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // A parser's own words quote what it could not read.
+    // The message of the parser would quote the text.
     return undefined
   }
 }
 
-/** Tokens are renewed this long, in ms, before they expire: a request takes time to arrive. */
+/** Tokens are renewed this long, in ms, before they expire, because a request takes time to arrive. */
 const margin = 60_000
 
-/** Whether the access token can still be sent; where nobody said when it expires, it can. */
+/** Whether the access token can still be sent. Without an expiry time, it can. */
 export function isFresh(tokens: TokenSet, now: number): boolean {
   if (tokens.expires_at === undefined) return true
   const expiry = Date.parse(tokens.expires_at)
-  // One that lives for a minute would never be fresh.
+  // A token with a lifetime of a minute would never be fresh.
   const lifetime = expiry - Date.parse(tokens.obtained_at ?? tokens.expires_at)
   return now < expiry - Math.min(margin, lifetime > 0 ? lifetime / 10 : margin)
 }
 
-/** Whether the access token may still be accepted, if only just. */
+/** Whether the access token has not expired yet. */
 export function isAlive(tokens: TokenSet, now: number): boolean {
   return tokens.expires_at === undefined || now < Date.parse(tokens.expires_at)
 }

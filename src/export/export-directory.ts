@@ -95,8 +95,8 @@ function isRunning(pid: number): boolean {
 
 /** What to say where the pages of an export cannot be kept. */
 export function directoryFailure(directory: string, cause: unknown): Failure {
-  return new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, {
-    hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
+  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
+    hint: 'chatctl stores the pages of an export there until it is complete. To use another directory, set XDG_STATE_HOME.',
     cause,
   })
 }

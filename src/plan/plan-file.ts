@@ -94,18 +94,22 @@ export function isPlanFile(text: string): boolean {
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
   if (!isPlanFile(text))
-    throw new Failure('refused', `${name} is no plan file`, { advice: [{ code: 'save_plan' }] })
+    throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
   if (!fits(checksum, content)) {
-    throw new Failure('refused', `${name} was altered or cut off: its checksum does not fit what it says`, {
-      advice: [{ code: 'save_plan' }],
-    })
+    throw new Failure(
+      'refused',
+      `${name} was changed or truncated: the checksum does not match its content`,
+      {
+        advice: [{ code: 'save_plan' }],
+      },
+    )
   }
   if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
   const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
-    throw new Failure('refused', `${name} is no plan that chatctl has made`, {
+    throw new Failure('refused', `${name} is not a plan made by chatctl`, {
       advice: [{ code: 'save_plan' }],
     })
   }
@@ -122,7 +126,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   if (about.refresh) return { id, plan }
   if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
   if (isApplied(about.directories, id)) {
-    throw new Failure('conflict', `The plan ${name} was sent already`, {
+    throw new Failure('conflict', `The plan ${name} was already sent`, {
       advice: [{ code: 'save_new_plan' }],
     })
   }
@@ -139,9 +143,13 @@ function fits(checksum: unknown, content: unknown): boolean {
 }
 
 function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext): Failure {
-  return new Failure('conflict', `The plan ${name} was made by chatctl ${tool}, and this is ${toolVersion}`, {
-    advice: [{ code: 'save_new_plan' }],
-  })
+  return new Failure(
+    'conflict',
+    `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${toolVersion}`,
+    {
+      advice: [{ code: 'save_new_plan' }],
+    },
+  )
 }
 
 function nameOf(service: string): string {
@@ -189,14 +197,14 @@ export async function savePlan(path: string, text: string): Promise<void> {
   try {
     const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
     if (isThere && !isPlan(realpathSync(path))) {
-      throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
+      throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
         advice: [{ code: 'other_plan_file' }],
       })
     }
     await replaceDocument(path, text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `The plan ${path} cannot be written: ${describeSystemError(cause)}`, {
+    throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, {
       cause,
     })
   }
@@ -222,8 +230,8 @@ export function markApplied(directories: Directories, id: string): void {
     makePrivateDirectory(folder(directories))
     writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
-    throw new Failure('storage', `That the plan was applied cannot be kept: ${describeSystemError(cause)}`, {
-      hint: `Make ${folder(directories)} a folder that you may write to; do not apply the plan file again.`,
+    throw new Failure('storage', `Cannot record that the plan was applied: ${describeSystemError(cause)}`, {
+      hint: `Make ${folder(directories)} writable. Do not apply the plan file again.`,
       cause,
     })
   }

@@ -8,43 +8,50 @@ export function toRefusal(error: unknown): Refusal {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
     return clientLeft()
   if (isDiskFull(error)) {
-    return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
+    return new Refusal('storage_full', 'The service has no disk space left; nothing was stored', {
       cause: error,
     })
   }
   if (isUnavailable(error)) {
-    return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
+    return new Refusal('storage_unavailable', 'The database of the service does not respond; try again', {
       retryAfter: 1,
       cause: error,
     })
   }
   if (isBusy(error)) {
-    return new Refusal('storage_busy', 'The data is held by another program; try again', { cause: error })
+    return new Refusal(
+      'storage_busy',
+      'The database of the service is locked by another program; try again',
+      { cause: error },
+    )
   }
   if (isDamaged(error)) {
-    return new Refusal('storage_damaged', 'The data of the service is damaged; restore it from a backup', {
-      cause: error,
-    })
+    return new Refusal(
+      'storage_damaged',
+      'The database of the service is damaged; restore it from a backup',
+      {
+        cause: error,
+      },
+    )
   }
   return (
-    fromFramework(error) ??
-    new Refusal('internal_error', 'Something went wrong in the service', { cause: error })
+    fromFramework(error) ?? new Refusal('internal_error', 'Internal error of the service', { cause: error })
   )
 }
 
 /** The reason of the signal of an abandoned request. No client receives it. */
-export const clientLeft = (): Refusal => new Refusal('request_timeout', 'The client went away')
+export const clientLeft = (): Refusal => new Refusal('request_timeout', 'The client disconnected')
 
 /** Fastify's own errors about a request that never reached a handler. */
 function fromFramework(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
   switch (error.statusCode) {
     case 413:
-      return new Refusal('payload_too_large', 'The body is larger than 4 MiB')
+      return new Refusal('payload_too_large', 'The request body is larger than 4 MiB')
     case 415:
       return new Refusal(
         'unsupported_media_type',
-        'The body must be JSON, with Content-Type: application/json',
+        'The request body must be JSON, with Content-Type: application/json',
       )
     case 400:
       return new Refusal('invalid_request', error.message)

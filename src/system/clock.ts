@@ -1,4 +1,4 @@
-/** Time and chance, so that a test can wait an hour in no time. All values are milliseconds. */
+/** Time and randomness, which tests replace. All values are in milliseconds. */
 export interface Clock {
   /** Unix time. It jumps when the clock of the system is set. */
   now(): number
@@ -35,12 +35,12 @@ export const systemClock: Clock = {
 /** The moment in ISO 8601, as `created_at` and file names have it. */
 export const isoNow = (clock: Pick<Clock, 'now'>): string => new Date(clock.now()).toISOString()
 
-/** Node fires a timer of more milliseconds than this at once. */
+/** Node fires a timer with a longer delay immediately. */
 const longestTimer = 2 ** 31 - 1
 
 /**
- * Runs something after any number of milliseconds; after Infinity, never.
- * @returns what stops it
+ * Runs a function after any number of milliseconds, or never after Infinity.
+ * @returns a function that cancels the timer
  */
 export function startTimer(ms: number, run: () => void): () => void {
   let left = ms

@@ -3,10 +3,10 @@ import { isAbsolute, join, win32 } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 
 /**
- * Where chatctl keeps its files: the XDG base directories, on Windows %APPDATA% and
- * %LOCALAPPDATA%. The specification has relative XDG paths ignored; so is a relative HOME, which
- * would leave keys and data in whatever working directory. Each property but `temporary` throws a
- * Failure `config` where it needs a home directory and there is none.
+ * The directories of chatctl: the XDG base directories, or %APPDATA% and %LOCALAPPDATA% on Windows.
+ * Relative XDG paths are ignored, as the specification requires. A relative HOME is ignored too, because
+ * it would put keys and data into the working directory. Each property except `temporary` throws a
+ * Failure `config` if it needs a home directory and the user has none.
  */
 export class Directories {
   readonly #env: NodeJS.ProcessEnv
@@ -25,7 +25,7 @@ export class Directories {
     return join(this.#base('XDG_DATA_HOME', '.local/share', 'LOCALAPPDATA'), 'chatctl')
   }
 
-  /** Where the transcripts of sessions are. */
+  /** The transcripts of sessions. */
   get sessions(): string {
     return join(this.data, 'sessions')
   }
@@ -39,8 +39,8 @@ export class Directories {
   }
 
   /**
-   * Locks of what the whole user shares, such as the keychain: not where XDG_STATE_HOME says, for two
-   * processes of one user that disagree about that would each have a lock of their own.
+   * Locks of resources that belong to the user, such as the keychain. They ignore XDG_STATE_HOME, because
+   * two processes of one user with different values would not share the lock.
    */
   get locks(): string {
     const windows = this.#env['LOCALAPPDATA']
@@ -55,14 +55,14 @@ export class Directories {
       return userInfo().homedir
     } catch (cause) {
       // A container may run under a user id that its system does not know.
-      throw new Failure('config', 'There is no home folder: HOME is not set and this user has none', {
-        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME, to an absolute path.',
+      throw new Failure('config', 'No home directory: HOME is not set, and the user has none', {
+        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME, to an absolute path.',
         cause,
       })
     }
   }
 
-  /** As `os.tmpdir` finds it. */
+  /** Same rules as `os.tmpdir`. */
   get temporary(): string {
     const { TMPDIR, TMP, TEMP, SystemRoot, windir } = this.#env
     if (this.#isWindows) return TEMP || TMP || win32.join(SystemRoot || windir || '', 'temp')

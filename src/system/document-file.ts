@@ -6,8 +6,8 @@ import { describeSystemError } from './describe-system-error.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
 
 /**
- * A file that a person names: written piece by piece, and replaced when its new content is complete.
- * What is not a regular file, such as a device or a pipe, is written to as it is.
+ * A file that the user named. Its content is written in parts to a temporary file, which replaces the file
+ * when complete. A device or a pipe is written to directly.
  */
 export class DocumentFile {
   readonly path: string
@@ -15,26 +15,26 @@ export class DocumentFile {
   readonly #temporary: string
   #handle: FileHandle | undefined
 
-  /** @throws Failure `storage` where it cannot be written, as far as that can be known before */
+  /** @throws Failure `storage` if the file is known to be not writable */
   constructor(path: string) {
     this.path = path
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
     if (found?.isDirectory()) {
-      throw new Failure('storage', `${path} is a folder`, { hint: 'Name a file in it.' })
+      throw new Failure('storage', `${path} is a directory`, { hint: 'Give the path of a file.' })
     }
     this.#isRegular = found === undefined || found.isFile()
-    // What a link leads to is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     if (found?.isFile()) this.path = realpathSync(path)
     this.#temporary = temporaryPath(this.path)
     this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
   }
 
-  /** Removes what a process that was killed has left beside the file. */
+  /** Removes the temporary files of killed processes. */
   removeLeftovers(pid: number): void {
     try {
       if (this.#isRegular) removeLeftovers(this.path, pid)
     } catch {
-      // A directory may let its user write files but not list them.
+      // A directory can be writable without being readable.
     }
   }
 
@@ -47,7 +47,7 @@ export class DocumentFile {
     })
   }
 
-  /** Puts the new content in its place. */
+  /** Replaces the file by the new content. */
   async finish(): Promise<void> {
     await this.write(new Uint8Array())
     await this.#guard(async () => {
@@ -58,7 +58,7 @@ export class DocumentFile {
     })
   }
 
-  /** Leaves what was there before. */
+  /** Discards the new content and keeps the file. */
   async discard(): Promise<void> {
     await this.#handle?.close().catch(() => {})
     this.#handle = undefined
@@ -86,11 +86,11 @@ export class DocumentFile {
   }
 
   #failure(cause: unknown): Failure {
-    return new Failure('storage', `${this.path} cannot be written: ${describeSystemError(cause)}`, { cause })
+    return new Failure('storage', `Cannot write ${this.path}: ${describeSystemError(cause)}`, { cause })
   }
 }
 
-/** @throws Failure `storage` where it cannot be written: what was there before is left */
+/** @throws Failure `storage` if the file cannot be written; it is unchanged then */
 export async function replaceDocument(path: string, text: string): Promise<void> {
   const file = new DocumentFile(path)
   try {

@@ -5,23 +5,23 @@ import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
 
 export interface OutsideEditing {
-  /** What the editor sees the text as: many tell by its ending what it is. */
+  /** Editors detect the language from the file extension. */
   fileName: string
-  /** As a shell takes it, such as `code --wait`; vi where there is none. */
+  /** A shell command, such as `code --wait` (default: vi). */
   command?: string | undefined
-  /** Of the editor. */
+  /** Environment of the editor. */
   env: NodeJS.ProcessEnv
   cwd: string | undefined
-  /** Where the file is made. */
+  /** Directory of the file. */
   temporary: string
 }
 
 /**
- * Has a text edited by another program on the same terminal.
+ * Edits a text with another program in the same terminal.
  *
- * @returns the file as the program left it
- * @throws Failure `refused` where the program fails, or leaves what is no text: its file is kept then;
- *   `storage` where the file cannot be written or read
+ * @returns the edited text
+ * @throws Failure `refused` if the editor fails or saves a file that is not UTF-8 text, which is kept;
+ *   `storage` if the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
   const folder = await makeFolder(editing.temporary)
@@ -30,9 +30,13 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
     return await editFile(text, folder, file, editing)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot use the editor's file ${file}: ${describeSystemError(cause)}`, {
-      cause,
-    })
+    throw new Failure(
+      'storage',
+      `Cannot use the file of the editor, ${file}: ${describeSystemError(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -62,15 +66,15 @@ async function editFile(
     await writeFile(file, text, { mode: 0o600 })
     const status = await run(command, file, { env, cwd })
     if (status !== 0) {
-      throw new Failure('refused', `The editor (${command}) ended with ${status}; the text is unchanged`, {
-        hint: 'VISUAL or EDITOR names the editor.',
+      throw new Failure('refused', `The editor (${command}) exited with ${status}. The text is unchanged`, {
+        hint: 'Set VISUAL or EDITOR to another editor.',
       })
     }
     const bytes = await readFile(file)
     const fault = faultOf(bytes)
     if (fault === undefined) return new TextDecoder().decode(bytes)
     isKept = true
-    throw new Failure('refused', `What the editor has left is ${fault}`, { hint: `It is kept: ${file}` })
+    throw new Failure('refused', `The edited text is ${fault}`, { hint: `The text is in ${file}` })
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true })
   }
@@ -81,7 +85,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
 }
 
-/** Has cmd.exe not look for the editor in the working directory. */
+/** Prevents cmd.exe from running a program of the same name in the working directory. */
 const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
 
 async function run(
@@ -98,7 +102,7 @@ async function run(
           env: { ...env, ...onPathAlone },
           cwd,
         })
-      : // Ctrl-C is for the editor to take as it likes; the shell around it gets it too, and lives on.
+      : // Ctrl-C belongs to the editor. The shell receives it too, and must ignore it.
         spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit', env, cwd })
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message))

@@ -1,9 +1,9 @@
-/** The signals that end a command in good order. */
+/** The signals that end a command gracefully. */
 export const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
 /**
- * Runs work that blocks this thread, during which no handler of ours would be called: a signal ends
- * the process as it ends any program that has no handler.
+ * Runs work that blocks this thread. Node cannot call signal handlers during that time, so they are removed,
+ * and a signal ends the process with the default action of the system.
  */
 export function leaveSignalsToSystem<T>(work: () => T): T {
   const handlers = endingSignals.flatMap((signal) =>

@@ -1,6 +1,6 @@
 /**
- * node:sqlite is a release candidate on Node 22 and announces that on stderr when it is loaded.
- * Exactly that warning is dropped: it tells the person at the terminal nothing they can act on.
+ * On Node 22, node:sqlite is a release candidate and prints a warning to stderr. Only this warning is
+ * suppressed, because the user cannot act on it.
  */
 export function loadSqlite(): typeof import('node:sqlite') {
   const emitWarning = process.emitWarning

@@ -2,10 +2,10 @@ import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory for its owner only (0700), with the missing ones above it. Node's `recursive` never
- * returns where the system reports a missing directory in one that exists, as with `HOME=/proc/x`.
+ * Creates a directory with mode 0700, and its missing parents. Does not use Node's `recursive`, which never
+ * returns if the system reports ENOENT in an existing directory, as for `HOME=/proc/x`.
  *
- * @throws the system's error where it cannot be made
+ * @throws the system's error if the directory cannot be created
  */
 export function makePrivateDirectory(path: string): void {
   for (const isSecond of [false, true]) {
@@ -22,11 +22,12 @@ export function makePrivateDirectory(path: string): void {
 }
 
 /**
- * Whether nobody but us and root can put anything into a directory, or another one in its place. The
- * directories above it count: who can write to one of them can move what is in it away.
+ * Whether only this user and root can write to a directory or replace it. Its parents count too, because a
+ * user with write access to a parent can rename the directory.
  *
- * @param directory absolute; on Windows, where a profile's directories are its user's, every one is trusted
- * @throws where it is not there
+ * @param directory absolute path; on Windows, every directory is trusted, because the profile directories
+ *   belong to the user
+ * @throws if the directory does not exist
  */
 export function isOursAlone(directory: string): boolean {
   const uid = process.getuid?.()
@@ -37,13 +38,13 @@ export function isOursAlone(directory: string): boolean {
   return isGuarded(dirname(real), uid) && (real === directory || isGuarded(directory, uid))
 }
 
-/** Whether what a path names, and all above it, is in the hands of us and root. */
+/** Whether only this user and root can write to a path and its parents. */
 function isGuarded(path: string, uid: number): boolean {
   const { uid: owner, gid, mode } = lstatSync(path)
   if (owner !== uid && owner !== 0) return false
-  // In a sticky directory, such as /tmp, nobody can move what is not theirs. Links have no modes.
+  // In a sticky directory, such as /tmp, users can rename only their own files. Links have no modes.
   const isOpen = (mode & 0o1000) === 0 && (mode & 0o170000) !== 0o120000
-  // A group that has a user's own number has no other members, by the custom of most systems.
+  // By convention, a group with the ID of its user has no other members.
   const isOwnGroup = gid === 0 || gid === uid
   if (isOpen && ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !isOwnGroup))) return false
   const above = dirname(path)

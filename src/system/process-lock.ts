@@ -5,18 +5,18 @@ import { Failure } from '../contract/failure.ts'
 import { loadSqlite } from './load-sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
 
-/** SQLite's result code for a lock that is held elsewhere. */
+/** SQLite's result code SQLITE_BUSY: another connection holds the lock. */
 const busy = 5
 
 /**
- * Takes a lock that the system takes back from a process that dies, however it dies: SQLite's, on
- * an empty database. Two locks on one path exclude each other within one process, too. The file is
- * removed when the lock is given back; one that a killed process has left holds nobody up.
+ * Acquires a lock that the system releases if the process dies: the lock of SQLite on an empty database.
+ * Two locks on one path also exclude each other within a process. Releasing the lock removes the file; a
+ * file left by a killed process does not block others.
  *
- * @param path of the lock, in a directory that exists; nobody else may open that file, for where one
- *   process closes it, POSIX has the process lose its locks on it (fcntl(2))
- * @returns what gives the lock back, to be kept until then; undefined where another one holds it
- * @throws Error of the system or of SQLite where there can be no lock
+ * @param path of the lock file, in an existing directory. No other code may open this file: when a process
+ *   closes it, POSIX drops all locks of the process on it (fcntl(2)).
+ * @returns the function that releases the lock; undefined if another process holds it
+ * @throws Error of the system or of SQLite if the lock file cannot be used
  */
 export function tryProcessLock(path: string): (() => void) | undefined {
   const { DatabaseSync } = loadSqlite()
@@ -26,7 +26,7 @@ export function tryProcessLock(path: string): (() => void) | undefined {
     let opened: import('node:sqlite').DatabaseSync | undefined
     try {
       opened = new DatabaseSync(path)
-      // Without a journal: its file would stay where the process is killed.
+      // In memory, because a killed process would leave the journal file.
       opened.exec('PRAGMA journal_mode = memory; BEGIN EXCLUSIVE')
     } catch (error) {
       opened?.close()
@@ -34,7 +34,7 @@ export function tryProcessLock(path: string): (() => void) | undefined {
       throw error
     }
     const database = opened
-    // The holder before has removed the file: a lock on a removed file excludes nobody.
+    // The previous holder removed the file, and a lock on a removed file excludes no other process.
     if (before !== undefined && inodeOf(path) === before) return () => giveBack(path, database)
     database.close()
   }
@@ -42,16 +42,16 @@ export function tryProcessLock(path: string): (() => void) | undefined {
 
 interface Waiting {
   signal?: AbortSignal | undefined
-  /** Milliseconds. */
+  /** In ms. */
   patience: number
-  /** Called once where the lock is held elsewhere. */
+  /** Called once if another process holds the lock. */
   onWait?: (() => void) | undefined
 }
 
 /**
- * Takes a lock as soon as no other one holds it. Makes its directory.
+ * Waits until the lock is free and acquires it. Creates its directory.
  *
- * @returns as `tryProcessLock`; undefined where another one has held it for all that time
+ * @returns as `tryProcessLock`; undefined if another process held the lock for all of `patience`
  * @throws as `tryProcessLock`; the signal's reason
  */
 export async function waitForProcessLock(
@@ -70,18 +70,17 @@ export async function waitForProcessLock(
   }
 }
 
-/** In ms: hundreds of processes may begin at once. */
+/** In ms. Hundreds of processes may start at the same time. */
 const patienceForFile = 30_000
 
 /**
- * Reads and writes a file with no other chatctl in between: of two that each read, change and
- * replace it, one change would be lost.
+ * Runs a read-modify-write of a file under a lock, so that concurrent chatctl processes do not lose changes.
  *
  * @param path of the file; its directory must exist
- * @param change must not wait for anything, for others wait for it
- * @param patience how long, in ms, to wait for other processes that change the same file
- * @throws Failure `storage` when another process holds the lock for too long, or when it cannot be
- *   opened; Error of the system where the directory cannot be written
+ * @param change must not wait, because other processes wait for the lock
+ * @param patience maximum wait for the lock, in ms
+ * @throws Failure `storage` if another process holds the lock for too long, or if the lock file cannot be
+ *   opened; Error of the system if the directory is not writable
  */
 export async function withFileLock(
   path: string,
@@ -91,19 +90,19 @@ export async function withFileLock(
   const lock = `${path}.lock`
   let release: (() => void) | undefined
   try {
-    // A lock that is free is taken before this returns to its caller.
+    // If the lock is free, it is acquired synchronously.
     release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience }))
   } catch (cause) {
     if ((cause as { errcode?: number }).errcode === undefined) throw cause
     // SQLite's error is of the file, as when root was killed while it held the lock.
-    throw new Failure('storage', `The lock ${lock} cannot be opened`, {
-      hint: 'If no other chatctl is running, remove it.',
+    throw new Failure('storage', `Cannot open the lock ${lock}`, {
+      hint: 'If no other chatctl process is running, remove the file.',
       cause,
     })
   }
   if (!release) {
-    throw new Failure('storage', `${path} is being changed by another chatctl`, {
-      hint: `Try again. It holds ${lock}`,
+    throw new Failure('storage', `Another chatctl process is changing ${path}`, {
+      hint: `Try again. The other process holds the lock ${lock}`,
     })
   }
   try {
@@ -113,7 +112,7 @@ export async function withFileLock(
   }
 }
 
-/** SQLite would let others read it. One that exists is not opened: see `tryProcessLock`. */
+/** SQLite would create the file with a wider mode. An existing file is not opened: see `tryProcessLock`. */
 function createOwn(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -126,7 +125,7 @@ function inodeOf(path: string): bigint | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
-/** Windows removes no file that is open; elsewhere it has to go while nobody else can hold it. */
+/** Windows cannot remove an open file. Elsewhere, the file must be removed while the lock is still held. */
 function giveBack(path: string, database: import('node:sqlite').DatabaseSync): void {
   const windows = process.platform === 'win32'
   if (!windows) removeQuietly(path)
@@ -138,6 +137,6 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // An empty file that stays is in nobody's way.
+    // A leftover empty file is harmless.
   }
 }

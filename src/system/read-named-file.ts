@@ -1,16 +1,16 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { Failure, type FailureKind } from '../contract/failure.ts'
+import { afterColon, Failure, type FailureKind } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
 import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
 
-/** Maximum sizes in bytes. Without one, `/dev/zero` or a pipe without an end fills the memory. */
+/** Maximum sizes in bytes. Without a maximum, `/dev/zero` or an endless pipe would fill the memory. */
 export const maxSecretBytes = 64 * 1024
 export const maxPemBytes = 1024 * 1024
 export const maxSettingsBytes = 4 * 1024 * 1024
 export const maxTextBytes = 64 * 1024 * 1024
 
 interface NamedFile {
-  /** Where it is (default: the path, which is named in errors). */
+  /** Path to open (default: the path that errors name). */
   at?: string
   /** The subject of an error message, with the path (default: the path). */
   name?: string
@@ -21,13 +21,14 @@ interface NamedFile {
 }
 
 /**
- * All bytes of a file that a flag or a variable names. It may be a named pipe or a process
- * substitution, `<(…)`: reading waits for the writer, and a signal ends the process meanwhile.
+ * Reads a file that a flag or a variable names. It may be a named pipe or a process substitution, `<(…)`.
+ * Then reading waits for the writer, and a signal ends the process.
  *
- * @throws Failure of `kind` when it cannot be read, is too large, or is an unsafe secret
+ * @throws Failure of `kind` if the file cannot be read, is too large, or is a secret that other users can
+ *   write
  */
 export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind }: NamedFile): Buffer {
-  const subject = name ?? (path || 'A file without a name')
+  const subject = name ?? (path || 'a file with an empty name')
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
@@ -36,7 +37,7 @@ export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind
       return readAll(descriptor, subject, maxBytes, kind)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure(kind, `${subject} cannot be read: ${describeSystemError(cause)}`, { cause })
+      throw new Failure(kind, `Cannot read ${afterColon(subject)}: ${describeSystemError(cause)}`, { cause })
     } finally {
       if (descriptor !== undefined) closeSync(descriptor)
     }
@@ -53,7 +54,7 @@ export function demandSize(bytes: number, maxBytes: number, subject: string, kin
 
 function readAll(descriptor: number, subject: string, maxBytes: number, kind: FailureKind): Buffer {
   demandSize(fstatSync(descriptor).size, maxBytes, subject, kind)
-  // One buffer: a pipe may have one byte at a time, and a chunk for each would take far more.
+  // One buffer, because a pipe may deliver single bytes, and a chunk for each needs more memory.
   let bytes = Buffer.allocUnsafe(64 * 1024)
   for (let total = 0; ; ) {
     if (total === bytes.length) bytes = Buffer.concat([bytes], 2 * total)
@@ -64,7 +65,7 @@ function readAll(descriptor: number, subject: string, maxBytes: number, kind: Fa
   }
 }
 
-/** As ssh does with its configuration. Windows has access lists where others have modes. */
+/** Like ssh for its configuration. Windows has access control lists instead of modes. */
 function demandOnlyOwnerWrites(descriptor: number, path: string, subject: string, kind: FailureKind): void {
   const stats = fstatSync(descriptor)
   if (process.platform === 'win32' || !(stats.isFile() || stats.isFIFO())) return

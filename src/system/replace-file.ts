@@ -2,15 +2,15 @@ import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeF
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Replaces a file in one step, for its owner alone (0600): a reader sees the old content or the new
- * content, never a part of either. A symbolic link at the path is replaced, not followed.
+ * Replaces a file atomically, with mode 0600: a reader sees either the old or the new content. A symbolic
+ * link at the path is replaced, not followed.
  *
- * @param flush whether the new content must outlast a failure of the machine
- * @throws the system's error; the old content is still there then
+ * @param flush whether the new content must survive a power failure
+ * @throws the system's error; the file is unchanged then
  */
 export function replaceFile(path: string, content: string | Uint8Array, { flush }: { flush: boolean }): void {
   const temporary = temporaryPath(path)
-  // Exclusive: nothing is written to a link or a file that somebody else laid there.
+  // Exclusive, so that a file or link planted by another user is not written to.
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
     try {
@@ -28,24 +28,24 @@ export function replaceFile(path: string, content: string | Uint8Array, { flush 
 }
 
 /**
- * A name in the directory of a file for its next content. No two writers have the same one, even
- * where two containers that share a directory have given them the same process id.
+ * The path of a temporary file in the directory of a file. It contains a random part, because processes in
+ * two containers with a shared directory may have the same process ID.
  */
 export function temporaryPath(path: string): string {
   const random = Math.random().toString(36).slice(2, 10)
   return join(dirname(path), `.${basename(path)}.${process.pid}-${random}.part`)
 }
 
-/** Renames a flushed file, and flushes the entry of its directory. */
+/** Renames a flushed file, then flushes the directory. */
 export function moveIntoPlace(temporary: string, path: string): void {
   renameSync(temporary, path)
   syncDirectory(dirname(path))
 }
 
 /**
- * Removes what writers that were killed have left beside a file.
+ * Removes the temporary files of killed writers.
  *
- * @param pid of the writer (default: all)
+ * @param pid process ID of the writer (default: all)
  */
 export function removeLeftovers(path: string, pid?: number): void {
   const start = `.${basename(path)}.`
@@ -57,14 +57,14 @@ export function removeLeftovers(path: string, pid?: number): void {
   }
 }
 
-/** A new or renamed file outlasts a failure of the machine only when the entry of its directory does. */
+/** A new or renamed file survives a power failure only if its directory entry is flushed too. */
 export function syncDirectory(directory: string): void {
   let descriptor: number | undefined
   try {
     descriptor = openSync(directory, 'r')
     fsyncSync(descriptor)
   } catch {
-    // Windows opens no directories, and some file systems flush none.
+    // Windows cannot open directories, and some file systems cannot flush them.
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
@@ -74,6 +74,6 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // The first error is the one that matters.
+    // The first error is the relevant one.
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Waits for work that may never end, until the signal is aborted. The work itself goes on.
+ * Waits for work until the signal is aborted. The work itself continues.
  *
  * @throws the signal's reason
  */

@@ -10,9 +10,9 @@ export interface Parameters {
 }
 
 /** The prompt of /continue after an incomplete answer: the next answer is its rest, and may begin in mid-word. */
-export const goOnExactly = 'Go on exactly where your last answer stopped.'
+export const goOnExactly = 'Continue exactly where your last reply stopped.'
 /** The prompt of /continue after an answer that is complete as far as is known. */
-export const goOnFurther = 'Go on from the end of your last answer.'
+export const goOnFurther = 'Continue from the end of your last reply.'
 
 /**
  * The conversation as it stands. In `context` mode the service keeps it and gets one message at a

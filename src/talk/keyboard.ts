@@ -34,7 +34,7 @@ export interface Entry {
 
 /** ms within which a second Ctrl-C leaves. */
 const leaveWithin = 2000
-const leaveHint = 'Ctrl-C again or Ctrl-D leaves'
+const leaveHint = 'Press Ctrl-C again or Ctrl-D to leave'
 const bell = '\u0007'
 
 /** What the person types, at any time: one entry after the other, some of them ahead of their turn. */

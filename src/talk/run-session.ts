@@ -21,7 +21,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
   const { keyboard, output } = session
   const onAbort = (): void => session.stop(signal.reason)
   const greet = (): void => {
-    output.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves`)
+    output.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D to leave`)
     session.screen.separate()
   }
   signal.addEventListener('abort', onAbort)
@@ -59,7 +59,7 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
   try {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Elsewhere that leaves; here it would be asked of the model, and paid for.
-      output.note(`To leave: /quit or Ctrl-D. "${text.trim()}" alone is not sent.`)
+      output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
     } else if (!text.startsWith('/')) await sendPrompt(session, text)
     else if (text.startsWith('//')) await sendPrompt(session, text.slice(1))
@@ -88,11 +88,11 @@ function showClientEvent(session: Session, event: ClientEvent): void {
   // What Tab asks for is nothing that one waits for.
   if (!session.isBusy) return
   if (event.type === 'wait') {
-    const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
+    const words = (seconds: number): string => `Rate limited; retrying in ${seconds} s (Ctrl-C cancels)`
     if (isStill) output.note(words(Math.ceil(event.after / 1000)))
     else status.until(event.after, words)
   } else if (event.type === 'retry') {
-    if (isStill) output.note(`${event.reason}; trying again`)
-    else status.since(`${event.reason}; trying again…`)
+    if (isStill) output.note(`${event.reason}; retrying`)
+    else status.since(`${event.reason}; retrying…`)
   } else if (event.type === 'request') status.request()
 }

@@ -50,7 +50,7 @@ export class Session implements KeyboardHost {
       screen,
       style,
       isQuiet: options.isQuiet,
-      hintOf: options.hintOf,
+      describeFailure: options.describeFailure,
       createWriter: () => this.createWriter(),
     })
     this.status = new Status(() => this.keyboard.draw(), options.clock)
@@ -73,7 +73,10 @@ export class Session implements KeyboardHost {
     this.recorder?.close()
     this.conversation = conversation
     this.recorder = new Recorder(writer, turns, this.options.clock, (failure) =>
-      this.output.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
+      this.output.sayFailure(
+        failure,
+        'The session continues, but chatctl no longer saves it on this machine.',
+      ),
     )
     this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
     this.cutAnswer = cutAnswer
@@ -122,7 +125,9 @@ export class Session implements KeyboardHost {
     const isOffered = this.keyboard.offer(asTyped(prompt))
     // Only the same text, or an edited one, takes that place.
     if (!isOffered) this.replacesLastPrompt = false
-    this.output.note(isOffered ? 'Enter sends it again; typing replaces it.' : '/retry sends it again.')
+    this.output.note(
+      isOffered ? 'Press Enter to send it again, or type to replace it.' : 'Send it again with: /retry',
+    )
   }
 
   /** The person's own editor for the next prompt. */

@@ -3,7 +3,7 @@ import { leavesOf, textOf, type View } from './view.ts'
 /** Entries of the audit log. */
 export const auditView: View = {
   layout: 'records',
-  none: 'There are no such entries.',
+  none: 'No matching entries.',
   columns: [
     { path: 'at', time: true },
     { path: 'actor' },

@@ -62,7 +62,7 @@ interface SignedOut {
 function describeSignOut({ profile, origin, revoked }: SignedOut): Span {
   const after = revoked
     ? 'The token is revoked.'
-    : 'The credential is deleted here; at the service it may stay valid until it expires or is revoked there.'
+    : 'The credential is deleted on this machine. On the service, it may stay valid until it expires or is revoked.'
   return { text: `Signed out of ${profile} (${origin}). ${after}\n` }
 }
 

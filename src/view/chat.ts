@@ -11,7 +11,7 @@ const listAt =
 
 export const modelsView: View = {
   layout: 'records',
-  none: 'There are no models.',
+  none: 'No models.',
   columns: [
     { path: 'id', whole: true },
     { path: 'owned_by' },
@@ -73,7 +73,7 @@ export const completionView: View = {
 /** As rows a page reads downwards, whatever its order. */
 export const historyView: View = {
   layout: 'records',
-  none: 'There are no messages.',
+  none: 'No messages.',
   columns: [
     { path: 'id', whole: true, aside: true },
     { path: 'created_at', time: true },

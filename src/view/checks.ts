@@ -73,7 +73,7 @@ function wrap(text: string, width: number, indent: number): string {
 function summarize(checks: readonly Check[]): string {
   const count = (wanted: Check['status']) => checks.filter(({ status }) => status === wanted).length
   const [failures, warnings] = [count('failed'), count('warning')]
-  if (failures + warnings === 0) return 'Nothing is wrong.'
+  if (failures + warnings === 0) return 'No problems found.'
   const parts = [
     ...(failures > 0 ? [countOf(failures, 'failure')] : []),
     ...(warnings > 0 ? [countOf(warnings, 'warning')] : []),

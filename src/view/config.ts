@@ -9,7 +9,7 @@ export const configValueView: View = {
 export const defaultProfileView: View = {
   ...configValueView,
   speaksToPeople: true,
-  text: (body) => `${String(valueAt(body, 'value'))} is the default profile now.`,
+  text: (body) => `${String(valueAt(body, 'value'))} is now the default profile.`,
 }
 
 export const configListView: View = {

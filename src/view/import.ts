@@ -56,5 +56,5 @@ export function describeOutline({ rows, done, steps, requests }: OutlineWords): 
     ...(assign > 0 ? [countOf(assign, 'assignment')] : []),
   ]
   const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
-  return `${countOf(rows, 'row')}${left}, ${countOf(requests, 'request')}: ${kinds.join(', ') || 'nothing is left to send'}`
+  return `${countOf(rows, 'row')}${left}, ${countOf(requests, 'request')}: ${kinds.join(', ') || 'nothing left to send'}`
 }

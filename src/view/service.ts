@@ -23,7 +23,7 @@ export const serviceStatusView: View = {
 
 export const keyView: View = {
   layout: 'records',
-  none: 'There are no API keys; chatctl service keys create makes one.',
+  none: 'No API keys. Create one with: chatctl service keys create --name NAME',
   columns: [
     { path: 'id', whole: true },
     { path: 'name' },
@@ -57,7 +57,7 @@ export const newKeyView: View = {
 
 export const accountView: View = {
   layout: 'records',
-  none: 'There are no users.',
+  none: 'No users.',
   columns: [
     { path: 'id', whole: true },
     { path: 'email' },
@@ -80,7 +80,7 @@ export const restoredView: View = {
 /** Sign-ins through the browser. */
 export const sessionView: View = {
   layout: 'records',
-  none: 'Nobody is signed in through the browser.',
+  none: 'No browser sign-ins.',
   columns: [
     { path: 'id', whole: true },
     { path: 'kind' },

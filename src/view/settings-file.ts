@@ -36,8 +36,8 @@ function renderUnmanaged(unmanaged: Record<string, unknown>): string {
 /** Editors look for the first line; the file that it names is made by the second. */
 const heading = [
   'yaml-language-server: $schema=./settings.schema.json',
-  'The schema, for editors: chatctl settings schema > settings.schema.json',
-  'To see what this file would change, and to change it:',
+  'To create the schema for your editor: chatctl settings schema > settings.schema.json',
+  'To review the changes that this file makes, and to apply them:',
   '  chatctl settings diff settings.yaml',
   '  chatctl settings apply settings.yaml',
 ]

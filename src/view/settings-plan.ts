@@ -1,6 +1,7 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
 import type { Span, View } from './view.ts'
+import { wrapWords } from './wrap-words.ts'
 
 /** A key of a settings file that differs; `api.…` is one of the API configuration. */
 interface Change {
@@ -29,7 +30,7 @@ const base: View = {
 
 /** What applying the files would change, key by key. */
 export function differenceView(comparison: Comparison): View {
-  return { ...base, text: (body) => describeDifference(changesIn(body), comparison) }
+  return { ...base, text: (body, width = Infinity) => describeDifference(changesIn(body), comparison, width) }
 }
 
 /** What was applied. */
@@ -37,14 +38,18 @@ export const appliedView: View = { ...base, text: (body) => describeApplied(chan
 
 /** The lines of the API configuration alone, under their heading. */
 export function sentView(sentAt: string | null): View {
-  return { ...base, text: (body) => describeSent(changesIn(body), sentAt, 'here') }
+  return { ...base, text: (body, width = Infinity) => describeSent(changesIn(body), sentAt, 'here', width) }
 }
 
 function changesIn(body: unknown): Change[] {
   return (body as { changes: Change[] }).changes
 }
 
-function describeDifference(changes: Change[], { managed, sentAt, isSaved }: Comparison): Span[] {
+function describeDifference(
+  changes: Change[],
+  { managed, sentAt, isSaved }: Comparison,
+  width: number,
+): Span[] {
   const keys = countOf(managed, 'managed key')
   if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
   const count = changes.length === managed ? countOf(managed, 'key') : `${changes.length} of ${keys}`
@@ -52,23 +57,39 @@ function describeDifference(changes: Change[], { managed, sentAt, isSaved }: Com
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
   const parts = [
-    ofService.length > 0 ? lines(ofService) : [],
-    ofApi.length > 0 ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here') : [],
+    ofService.length > 0 ? lines(ofService, width) : [],
+    ofApi.length > 0
+      ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here', width)
+      : [],
     [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }
 
-function describeSent(changes: Change[], sentAt: string | null, from: string): Span[] {
-  const when = sentAt === null ? 'nothing yet' : sentAt
+function describeSent(changes: Change[], sentAt: string | null, from: string, width: number): Span[] {
+  const when = sentAt === null ? 'nothing sent yet' : sentAt
+  const heading = `API configuration, compared with what was last sent from ${from} (${when})`
+  return [{ text: wrapWords(heading, width), style: 'bold' }, { text: '\n' }, ...lines(changes, width)]
+}
+
+function lines(changes: readonly Change[], width: number): Span[] {
+  const beside = linesBeside(changes)
+  const text = beside.map((span) => span.text).join('')
+  const isTooWide = text.split('\n').some((line) => line.length > width)
+  return isTooWide ? changes.flatMap((change) => linesBelow(change, width)) : beside
+}
+
+/** The key, and below it both values: no line is wider than the terminal, unless a word is. */
+function linesBelow({ path, from, to }: Change, width: number): Span[] {
+  const value = (sign: string, one: unknown) => `${wrapWords(`  ${sign} ${valueText(one)}`, width, 4)}\n`
   return [
-    { text: `API configuration, compared with what was last sent from ${from} (${when})`, style: 'bold' },
-    { text: '\n' },
-    ...lines(changes),
+    { text: `  ${path}\n` },
+    { text: value('-', from), style: from === null ? 'dim' : 'red' },
+    { text: value('+', to), style: 'green' },
   ]
 }
 
-function lines(changes: readonly Change[]): Span[] {
+function linesBeside(changes: readonly Change[]): Span[] {
   const width = Math.max(...changes.map(({ path }) => path.length))
   const before = Math.max(...changes.map(({ from }) => valueText(from).length).filter((one) => one <= 24), 0)
   return changes.flatMap(({ path, from, to }) => [
@@ -82,7 +103,7 @@ function lines(changes: readonly Change[]): Span[] {
   ])
 }
 
-/** A change in one line, without colour. */
+/** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {
   return `${path} from ${valueText(from)} to ${valueText(to)}`
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../contract/exact-json.ts'
 
-/** A piece of a text, and how it stands out where there is colour. */
+/** A piece of a text, and how it stands out where there is color. */
 export interface Span {
   text: string
   style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'
@@ -18,8 +18,12 @@ export interface View {
   sparse?: boolean
   /** What a person is told instead of a table without rows. */
   none?: string
-  /** What a person reads, where the answer is a text rather than a table. */
-  text?(body: unknown): string | readonly Span[]
+  /**
+   * What a person reads, if the result is a text rather than a table.
+   *
+   * @param width columns of the terminal; Infinity if it is not one
+   */
+  text?(body: unknown, width?: number): string | readonly Span[]
   /** Whether the text is for a terminal alone, so that pipes get rows. */
   speaksToPeople?: boolean
 }

@@ -3,8 +3,8 @@ import { hintOf } from '../../src/cli/hints.ts'
 import { failureOf } from '../client/capture.ts'
 import { state, withListener } from './temporary-listener.ts'
 
-describe('the address of the listener for the browser', () => {
-  it('tries the ports in their order, and says when none can be had', () =>
+describe('the address of the callback listener', () => {
+  it('has the first free port, and the error names each port if none is free', () =>
     withListener(async ({ port: taken }) => {
       await withListener(async ({ port: alsoTaken }) => {
         await withListener(
@@ -16,13 +16,13 @@ describe('the address of the listener for the browser', () => {
         const failure = await failureOf(withListener(async () => {}, { ports: [taken, alsoTaken] }))
         expect(failure.kind).to.equal('refused')
         expect(failure.message).to.equal(
-          `cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
+          `Cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
         )
         expect(hintOf(failure)).to.contain('--redirect-port')
       })
     }))
 
-  it('takes the first port of several that are free', async () => {
+  it('has the first of several free ports', async () => {
     let free = 0
     await withListener(async ({ port }) => {
       free = port
@@ -35,7 +35,7 @@ describe('the address of the listener for the browser', () => {
     )
   })
 
-  it('has the path that was asked for', async () => {
+  it('has the configured path', async () => {
     await withListener(
       async ({ listener, visit }) => {
         expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')

@@ -34,11 +34,11 @@ const cases: Record<string, Case[]> = {
     ['keys', 'Did you mean: chatctl service keys list'],
     ['status', 'Did you mean: chatctl doctor'],
     ['completion bash', 'Did you mean: chatctl autocomplete bash'],
-    ['complet', /Hint: (?!.*chatctl complete\b)/],
-    [['What is WAL?'], "For one message: chatctl chat send 'What is WAL?'"],
-    [['chat', 'What is WAL?'], "For one message: chatctl chat send 'What is WAL?'"],
+    ['complet', /Hint: {2}(?!.*chatctl complete\b)/],
+    [['What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
+    [['chat', 'What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
     ['settings list', 'Did you mean: chatctl settings get'],
-    ['config reset', /Hint: (?!Did you mean: chatctl config set)/],
+    ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
     ['settings api get', 'The interface cannot read or reset the API configuration'],
     ['users list', 'The interface cannot list users'],
     ['users delete', 'The interface cannot delete users'],
@@ -54,13 +54,13 @@ const cases: Record<string, Case[]> = {
     ['users get', 'Missing argument ID', 'chatctl users get --help'],
     ['users update', 'Missing argument ID'],
     ['users permissions assign', 'Missing argument ID'],
-    ['settings set', 'Missing argument ASSIGNMENT'],
+    ['settings set', 'Missing argument KEY=VALUE'],
     ['api', 'Missing argument PATH'],
     ['api GET', 'Missing argument PATH'],
     ['api v1/settings', 'Did you mean: chatctl api GET /v1/settings'],
-    ['api /v1/users --field a=b', 'A body needs a method', 'chatctl api POST /v1/users'],
+    ['api /v1/users --field a=b', 'A request body requires a method', 'chatctl api POST /v1/users'],
     ['config get', 'Missing argument KEY'],
-    ['config set model', 'There is no value for model', 'chatctl config unset model'],
+    ['config set model', 'Missing value for model', 'chatctl config unset model'],
     ['service keys revoke', 'Missing argument ID'],
     ['service sessions revoke', 'Missing argument ID'],
     ['service keys create', 'Missing flag --name'],
@@ -69,11 +69,11 @@ const cases: Record<string, Case[]> = {
     ['chat send', 'MESSAGE is missing or empty'],
     ['chat complete', 'PROMPT is missing or empty'],
     [['chat', 'send', '   '], 'MESSAGE is missing or empty'],
-    ['users get -', 'No id was given'],
+    ['users get -', 'No id given'],
   ],
   'with one argument too many': [
-    ['chat send a b', 'Unexpected argument b', "Quotes make it one: chatctl chat send 'a b'"],
-    ['chat complete a b', 'Unexpected argument b', "chatctl chat complete 'a b'"],
+    ['chat send a b', 'Unexpected argument b', 'Quotes make it one: chatctl chat send "a b"'],
+    ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
     ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
     ['settings get theme.mode x', 'Unexpected argument x'],
     ['settings preferences x', 'Unexpected argument x'],
@@ -94,7 +94,7 @@ const cases: Record<string, Case[]> = {
     ['history list --host x', 'Did you mean --base-url?'],
     ['history list --url=x', 'Did you mean --base-url?'],
     ['settings apply x --auto-approve', 'Did you mean --yes?'],
-    ['history list --auto-approve', /Hint: (?!.*--yes)/],
+    ['history list --auto-approve', /Hint: {2}(?!.*--yes)/],
     ['history list --api-key', 'never an argument', 'CHATCTL_API_KEY', 'chatctl auth login --with-api-key'],
     ['auth login --token', 'never an argument', 'chatctl auth login --with-api-key'],
     ['users create --password', 'never an argument', '--password-stdin', '--generate-password'],
@@ -117,9 +117,9 @@ const cases: Record<string, Case[]> = {
   'with a flag given twice': [
     ['history list --limit 1 --limit 2', '--limit can only be specified once'],
     ['users create --email a@b.c --email d@e.f', '--email can only be specified once'],
-    ['users update ID --metadata a=1 --metadata a=2', '--metadata a is given twice'],
-    ['users settings set --notification email=on --notification email=off', 'email is given twice'],
-    ['settings set limits.max_tokens=1 limits.max_tokens=2', 'limits.max_tokens is given twice'],
+    ['users update ID --metadata a=1 --metadata a=2', '--metadata a was given twice'],
+    ['users settings set --notification email=on --notification email=off', 'email was given twice'],
+    ['settings set limits.max_tokens=1 limits.max_tokens=2', 'limits.max_tokens was given twice'],
   ],
   'with a value of the wrong type': [
     ['history list --limit 1.5', '--limit: "1.5" is not a whole number'],
@@ -129,8 +129,8 @@ const cases: Record<string, Case[]> = {
     ['chat complete hi --temperature Infinity', 'is not a number'],
     ['chat complete hi --max-tokens many', '--max-tokens: "many" is not a whole number'],
     ['users update ID --notifications maybe', '"maybe" must be on, off, true, or false'],
-    ['users update ID --metadata company', '--metadata "company" is neither key=text nor key:=json'],
-    ['users update ID --metadata seats:=five', '--metadata seats: "five" is not JSON', 'seats=five'],
+    ['users update ID --metadata company', '--metadata "company" is not KEY=TEXT or KEY:=JSON'],
+    ['users update ID --metadata seats:=five', '--metadata seats: "five" is not valid JSON', 'seats=five'],
     ['settings set limits.max_tokens=abc', 'limits.max_tokens: "abc" must be an integer'],
     ['settings set theme.primary_color=red', 'must have the form #RRGGBB'],
     ['settings set features.chat=maybe', '"maybe" must be on, off, true, or false'],
@@ -151,20 +151,20 @@ const cases: Record<string, Case[]> = {
     ['service run --port -1', 'is not between 0 and 65535'],
     ['service run --log-level loud', '--log-level: "loud" is not one of trace'],
     ['service keys create --name x --tier gold', '--tier: "gold" is not one of free, pro, enterprise'],
-    ['service keys create --name x --tier enterprise --limit 0', '1 or more'],
+    ['service keys create --name x --tier enterprise --limit 0', 'at least 1'],
     ['autocomplete ksh', '"ksh" is not one of bash, zsh'],
-    ['api GET foo', 'the path must begin with /', 'Write /v1/'],
+    ['api GET foo', 'The path must begin with /', 'such as /v1/settings'],
     ['api GET //elsewhere.example/x', 'must not begin with //'],
-    [['api', 'G ET', '/v1/settings'], 'is not a method'],
+    [['api', 'G ET', '/v1/settings'], 'is not an HTTP method'],
     [['api', 'GET', '/v1/settings\r\nX: y'], 'control characters'],
     ['api GET /v1/settings -H nonsense', '--header "nonsense" is not "Name: value"'],
-    [['api', 'GET', '/v1/settings', '-H', 'a: b\r\nc: d'], 'header a has a value that cannot be sent'],
-    ['api POST /v1/users --data {', 'The body is not JSON'],
-    ['api POST /v1/users --field email', '--field "email" is neither'],
+    [['api', 'GET', '/v1/settings', '-H', 'a: b\r\nc: d'], 'header a contains characters'],
+    ['api POST /v1/users --data {', 'The request body is not valid JSON'],
+    ['api POST /v1/users --field email', '--field "email" is not KEY=TEXT'],
   ],
   'with an option out of range': [
     ['history list --timeout soon', '--timeout: "soon" is not a duration such as 500ms'],
-    ['history list --timeout 0', '--timeout: "0" must be longer than nothing'],
+    ['history list --timeout 0', '--timeout: "0" must be longer than 0'],
     ['history list --timeout=-1s', 'is not a duration'],
     ['history list --timeout 1000h', 'is not a duration'],
     ['history list --max-wait 1d', '--max-wait: "1d" is not a duration'],
@@ -179,28 +179,28 @@ const cases: Record<string, Case[]> = {
     ['chat send hi --context c --continue', '--context and --continue exclude each other'],
     ['users create --password-stdin --generate-password', 'exclude each other'],
     ['api POST / --data {} --field password=canary', /^Error: --data and --field exclude each other$/m],
-    ['settings get theme.mode --fields theme', 'KEY and --fields both choose'],
+    ['settings get theme.mode --fields theme', 'KEY and --fields cannot be combined'],
     ['service run --upstream-key-file k', '--upstream-key-file needs --upstream'],
     ['service keys create --name x --limit 5', 'tier free is 100 requests per hour'],
-    ['users update ID', 'nothing to change', 'chatctl users update --help'],
-    ['users settings set', 'nothing to change'],
-    ['settings api set', 'nothing to set'],
-    ['users permissions assign ID', 'Neither a permission nor a role'],
+    ['users update ID', 'No change was given', 'chatctl users update --help'],
+    ['users settings set', 'No change was given'],
+    ['settings api set', 'No change was given'],
+    ['users permissions assign ID', 'No permission and no role'],
   ],
   'with an invalid ID': [
-    ['users get .', 'the id must not be "."'],
-    ['users get ..', 'the id must not be ".."'],
-    [['users', 'get', ''], 'the id must not be empty'],
-    [['users', 'get', 'a\nb'], 'the id contains control characters'],
-    [['users', 'get', 'a\u001b[31mb'], 'the id contains control characters'],
-    [['users', 'update', '..', '--name', 'x', '-p', 'local'], 'the id must not be ".."'],
-    [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'the id must not be "."'],
+    ['users get .', 'The id must not be "."'],
+    ['users get ..', 'The id must not be ".."'],
+    [['users', 'get', ''], 'The id must not be empty'],
+    [['users', 'get', 'a\nb'], 'The id contains control characters'],
+    [['users', 'get', 'a\u001b[31mb'], 'The id contains control characters'],
+    [['users', 'update', '..', '--name', 'x', '-p', 'local'], 'The id must not be ".."'],
+    [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'The id must not be "."'],
   ],
   'with --fields that do not exist': [
-    ['service keys create --name x --fields nope', 'There is no field "nope"', 'Known: id, name'],
+    ['service keys create --name x --fields nope', 'Unknown field "nope"', 'Known: id, name'],
     ['users create --generate-password --fields emial -p local', 'Did you mean email?'],
     ['config list --fields key,vlaue', 'Did you mean value?'],
-    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields names no field'],
+    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields is empty'],
   ],
 }
 
@@ -255,7 +255,7 @@ describe('an unusual but valid command line', () => {
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`treats an ID such as ${id} as one path segment`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `There is no user ${id}`)
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
     })
   }
 
@@ -274,7 +274,7 @@ describe('an unusual but valid command line', () => {
     // The key would be lost otherwise.
     const [notice = '', error = ''] = run.stderr.trim().split('\n')
     expect(JSON.parse(notice).notice.key).to.match(/^ck_/)
-    expect(JSON.parse(error).error).to.include({ code: 'unusable_answer' })
+    expect(JSON.parse(error).error).to.include({ code: 'invalid_response' })
     const list = await runChatctl(sandbox, ['service', 'keys', 'list', '--jq', 'length'])
     expect(list.stdout).to.equal('1\n')
   })

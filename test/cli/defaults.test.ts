@@ -96,7 +96,7 @@ describe('chatctl with defaults', () => {
   it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
-    expect(left.stderr).to.contain('did not send limits.max_tokens')
+    expect(left.stderr).to.contain('does not contain limits.max_tokens')
     const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'app_nam'])
     expect(unknown.exitCode).to.equal(2)
   })

@@ -21,7 +21,7 @@ describe('a machine with an unusable home or database', () => {
     writeFileSync(home, 'x')
     const env = { HOME: home }
     expect(await run(['config', 'list'], env)).to.include({ exitCode: 0, stderr: '' })
-    expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a folder')
+    expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a directory')
     expectFailure(
       await run(['config', 'set', 'model', 'x'], env),
       1,
@@ -44,7 +44,7 @@ describe('a machine with an unusable home or database', () => {
       ['service', 'keys', 'create', '--name', 'x'],
       ['service', 'status'],
     ]) {
-      expectFailure(await run(args), 1, file, ...words, 'Hint: ')
+      expectFailure(await run(args), 1, file, ...words, 'Hint:  ')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }
   }
@@ -62,7 +62,7 @@ describe('a machine with an unusable home or database', () => {
     const newer = new DatabaseSync(file)
     newer.exec("insert into migrations values (99, 'later', 'sum', '2030-01-01T00:00:00Z')")
     newer.close()
-    await expectRefused(readFileSync(file), 'was made by a newer chatctl')
+    await expectRefused(readFileSync(file), 'was created by a newer chatctl')
   })
 
   it('reports a corrupted database for settings get and service status', async () => {
@@ -72,7 +72,7 @@ describe('a machine with an unusable home or database', () => {
     const bytes = readFileSync(file)
     bytes.fill(0xa5, 8_192, 60_000)
     writeFileSync(file, bytes)
-    expectFailure(await run(['settings', 'get', '--retries', '0']), 69, 'data of the service is damaged')
+    expectFailure(await run(['settings', 'get', '--retries', '0']), 69, 'database of the service is damaged')
     expectFailure(await run(['service', 'status']), 1, 'is damaged')
     cpSync(`${file}.good`, file)
     expect(await run(['settings', 'get'])).to.include({ exitCode: 0 })

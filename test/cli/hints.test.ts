@@ -7,36 +7,36 @@ const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed',
 
 describe('the hint of a failure', () => {
   const cases: [advice: Advice, hint: string][] = [
-    [{ code: 'longer_timeout', ms: 300 }, 'Give it longer with --timeout 1s.'],
-    [{ code: 'longer_timeout', ms: 60_000 }, 'Give it longer with --timeout 2m.'],
+    [{ code: 'longer_timeout', ms: 300 }, 'Allow more time with: --timeout 1s'],
+    [{ code: 'longer_timeout', ms: 60_000 }, 'Allow more time with: --timeout 2m'],
     [
       { code: 'longer_wait', ms: 1_799_500, until: '2026-01-31T08:00:00.250Z' },
-      'Try again in 30 min (at 2026-01-31T08:00:00Z), or let it wait with --max-wait 1800s.',
+      'Try again in 30 min (at 2026-01-31T08:00:00Z), or wait for it with: --max-wait 1800s',
     ],
-    [{ code: 'sign_in_again', profile: 'work' }, 'chatctl auth login --profile work'],
+    [{ code: 'sign_in_again', profile: 'work' }, 'Sign in again with: chatctl auth login --profile work'],
     [
       { code: 'other_port', listener: 'service' },
-      'Choose another one with --port, or --port 0 for any that is free',
+      'Choose another port with --port, or any free port with --port 0',
     ],
     [
       { code: 'other_port', listener: 'admin' },
-      'Choose another one with --admin-port, or --admin-port 0 for any that is free',
+      'Choose another port with --admin-port, or any free port with --admin-port 0',
     ],
     [
       { code: 'create_database', exists: true },
-      'Make the database with: createdb --encoding UTF8 --template template0',
+      'Create the database with: createdb --encoding UTF8 --template template0',
     ],
     [
       { code: 'create_database', exists: false },
-      'Make it with: createdb --encoding UTF8 --template template0',
+      'Create it with: createdb --encoding UTF8 --template template0',
     ],
     [
       { code: 'name_service_of_session', session: 's1', baseUrl: 'https://chat.example' },
-      'Name that service: chatctl chat --resume s1 --base-url https://chat.example',
+      'Choose that service with: chatctl chat --resume s1 --base-url https://chat.example',
     ],
     [
       { code: 'name_service_of_session', session: 's1', baseUrl: null },
-      'Name that service: chatctl chat --resume s1 --profile local',
+      'Choose that service with: chatctl chat --resume s1 --profile local',
     ],
   ]
   for (const [advice, hint] of cases) {
@@ -53,13 +53,15 @@ describe('the hint of a failure', () => {
     const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
     const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
     expect(hintOf(failure)).to.equal(
-      'Look first. Give it longer with --timeout 1s. chatctl service keys list',
+      'Look first. Allow more time with: --timeout 1s. List the keys with: chatctl service keys list',
     )
   })
 
   it('is kept when the failure is restated', () => {
     const failure = failureWith({ code: 'list_keys' })
-    expect(hintOf(failure.reworded('It failed here'))).to.equal('chatctl service keys list')
+    expect(hintOf(failure.reworded('It failed here'))).to.equal(
+      'List the keys with: chatctl service keys list',
+    )
     expect(hintOf(failure.reworded('It failed here', { hint: 'Try again.' }))).to.equal('Try again.')
   })
 

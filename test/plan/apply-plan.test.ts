@@ -188,8 +188,8 @@ describe('applying a settings plan', () => {
           const failure = await failureOf(act(two))
           expect(failure.kind).to.equal('conflict')
           expect(failure.message).to.equal(
-            'theme.mode did not take: it is "light", not "dark"; ' +
-              `limits.max_tokens did not take: it is 4096, not 12 (the PATCH was answered ${status})`,
+            'theme.mode did not take effect: expected "dark", found "light"; ' +
+              `limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned ${status})`,
           )
           expect(failure.details).to.deep.equal({
             keys: [
@@ -208,20 +208,22 @@ describe('applying a settings plan', () => {
       await begin({ patched: (before) => lay(before, dark) })
       const failure = await failureOf(apply(two))
       expect(failure.message).to.equal(
-        'limits.max_tokens did not take: it is 4096, not 12 (the PATCH was answered 200)',
+        'limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned 200)',
       )
     })
 
     it('reports a key that the service does not know as missing', async () => {
       await begin(ignored, { app_name: 'Chat', theme: null })
       const failure = await failureOf(apply(dark))
-      expect(failure.message).to.contain('theme.mode did not take: it is not there, not "dark"')
+      expect(failure.message).to.contain('theme.mode did not take effect: expected "dark", found not set')
     })
 
     it('names managed keys that the service removed by replacing nested objects', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       const failure = await failureOf(apply({ theme: { mode: 'dark', primary_color: '#3366FF' } }))
-      expect(failure.message).to.contain('theme.primary_color did not take: it is not there, not "#3366FF"')
+      expect(failure.message).to.contain(
+        'theme.primary_color did not take effect: expected "#3366FF", found not set',
+      )
       expect(failure.message).not.to.contain('theme.mode')
     })
   })
@@ -267,7 +269,7 @@ describe('applying a settings plan', () => {
       await begin({ ...ignored, answerPatch: silent }, undefined, { timeout: 60 })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
-      expect(failure.message).to.contain('no answer within 60 ms')
+      expect(failure.message).to.contain('within 60 ms')
     })
 
     it('reports an unknown outcome after 202, because the service has only accepted the change', async () => {
@@ -276,7 +278,7 @@ describe('applying a settings plan', () => {
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.details).to.have.property('status', 202)
       expect(failure.message).to.equal(
-        'The outcome of the change is unknown: the PATCH was answered 202; theme.mode is still "light"',
+        'The outcome of the change is unknown: the PATCH returned 202; theme.mode is still "light"',
       )
     })
 
@@ -302,7 +304,7 @@ describe('applying a settings plan', () => {
         expect(failure.kind).to.equal('unknown_outcome')
         expect(failure.message)
           .to.contain('limits.max_tokens is still 4096')
-          .and.to.contain('; as wanted: theme.mode')
+          .and.to.contain('; already changed: theme.mode')
         expect(told.taken).to.equal(1)
       }
     })
@@ -312,7 +314,7 @@ describe('applying a settings plan', () => {
       const failure = await failureOf(apply(two))
       expect(failure.kind).to.equal('conflict')
       expect(failure.message)
-        .to.contain('theme.mode is "contrast", neither "light" as before nor "dark"')
+        .to.contain('theme.mode is "contrast", neither the old value "light" nor the new value "dark"')
         .and.to.contain('limits.max_tokens is still 4096')
       expect(failure.details).to.deep.include({
         keys: [{ path: 'theme.mode', wanted: 'dark', found: 'contrast' }],
@@ -332,7 +334,7 @@ describe('applying a settings plan', () => {
       const failure = await failureOf(set(dark))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message)
-        .to.match(/^The outcome of the change is unknown: .+ did not answer/)
+        .to.match(/^The outcome of the change is unknown: no response from /)
         .and.to.contain('The settings could not be read back: You may not read')
     })
   })
@@ -455,7 +457,7 @@ describe('applying a settings plan', () => {
       const { url } = server
       await server.close()
       const failure = await failureOf(set(dark))
-      expect(failure.message).to.contain(`cannot reach ${url}`)
+      expect(failure.message).to.contain(`Cannot reach ${url}`)
       expect(told.taken).to.equal(0)
     })
   })
@@ -495,7 +497,7 @@ describe('applying a settings plan', () => {
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.match(
-        /^The PATCH was answered 204, but the settings could not be read back: (You may not read|Too many)$/,
+        /^The PATCH returned 204, but the settings could not be read back: (You may not read|Too many)$/,
       )
       expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
       expect(told.taken).to.equal(1)
@@ -572,7 +574,7 @@ describe('applying a settings plan', () => {
       await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
       const failure = await failureOf(apply(dark, { version: '2' }))
       expect(failure.message).to.equal(
-        'theme.mode did not take: it is "x", not "dark" (the POST was answered 200)',
+        'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)',
       )
       expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
     })
@@ -656,7 +658,7 @@ describe('a plan that is applied later', () => {
     const failure = thrownFailure(() => assertCurrent(plan, now, resent))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
-      'Changed since the plan was made: theme.mode was "light", is "other"; limits.max_tokens was 4096, is 5; ' +
+      'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
         `api.version was sent from this machine as "9" at ${later}`,
     )
     expect(hintOf(failure)).to.contain('--refresh')

@@ -121,7 +121,7 @@ describe('a plan file', () => {
     for (const length of [40, 200, text.length - 1]) {
       const cut = text.slice(0, length)
       expect(isPlanFile(cut), cut).to.equal(true)
-      expect(thrownFailure(() => read(cut)).message).to.contain('was altered or cut off')
+      expect(thrownFailure(() => read(cut)).message).to.contain('was changed or truncated')
     }
   })
 
@@ -140,7 +140,7 @@ describe('a plan file', () => {
     const text = composePlanFile(plan, '1.2.4', systemClock)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
-    expect(failure.message).to.equal('The plan a.plan was made by chatctl 1.2.4, and this is 1.2.3')
+    expect(failure.message).to.equal('The plan a.plan was made by chatctl 1.2.4, but this is chatctl 1.2.3')
     expect(hintOf(failure)).to.contain('chatctl settings diff FILE --save PLAN')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
   })
@@ -154,7 +154,7 @@ describe('a plan file', () => {
     expect(isApplied(directories, id)).to.equal(true)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
-    expect(failure.message).to.equal('The plan a.plan was sent already')
+    expect(failure.message).to.equal('The plan a.plan was already sent')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
     expect(read(composePlanFile(plan, '1.2.3', systemClock)).plan, 'another of the same').to.deep.equal(plan)
     const folder = join(state.path(), 'applied-plans')
@@ -181,7 +181,7 @@ describe('a plan file', () => {
     for (const [what, change] of Object.entries(changes)) {
       const failure = thrownFailure(() => read(forged(change)))
       expect(failure.kind, what).to.equal('refused')
-      expect(failure.message, what).to.equal('a.plan is no plan that chatctl has made')
+      expect(failure.message, what).to.equal('a.plan is not a plan made by chatctl')
     }
   })
 

@@ -96,11 +96,9 @@ describe('a settings file', () => {
         app_name: 'x',
       })
       const failure = thrownFailure(() => read(text))
-      expect(failure.message, text).to.equal('There is no setting in settings.yaml')
+      expect(failure.message, text).to.equal('No settings in settings.yaml')
     }
-    expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal(
-      'There is no setting in a.json',
-    )
+    expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
   })
 
   it('supports anchors, aliases, and <<', () => {
@@ -135,11 +133,11 @@ them: {}
 `
     expect(faultsIn(text)).to.deep.equal([
       '2:9 theme.mode must be a string: put it in quotes',
-      '3:3 theme.moed is not a known key; did you mean theme.mode?',
+      '3:3 theme.moed is an unknown key; did you mean theme.mode?',
       '5:9 features.chat must be a boolean: write true or false',
-      '7:15 limits.max_tokens must be an integer: without quotes',
+      '7:15 limits.max_tokens must be an integer: remove the quotes',
       '8:25 limits.max_requests_per_min must be an integer',
-      '9:1 them is not a known key; did you mean theme?',
+      '9:1 them is an unknown key; did you mean theme?',
     ])
   })
 
@@ -147,8 +145,8 @@ them: {}
     expect(
       faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
     ).to.deep.equal([
-      '2:3 x is not a known key',
-      '3:1 app_name stands beside settings and api; put it below settings',
+      '2:3 x is an unknown key',
+      '3:1 app_name is next to settings and api; move it below settings',
       '4:32 api.cors.allowed_origins.0 must be a string: put it in quotes',
       '4:35 api.cors.allowed_origins.1 has no value',
     ])
@@ -158,7 +156,7 @@ them: {}
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
     const failure = thrownFailure(() => readSettingsFiles(sources))
     expect(failure.message).to.equal(
-      '2 faults; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
+      '2 errors; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
     )
   })
 
@@ -205,50 +203,52 @@ them: {}
 
   it('is rejected if it mixes its two layouts', () => {
     expect(faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')).to.deep.equal([
-      '2:1 theme stands beside settings and api; put it below settings',
-      '4:1 foo is not a known key',
+      '2:1 theme is next to settings and api; move it below settings',
+      '4:1 foo is an unknown key',
     ])
     expect(faultsIn('cors: {}\nversion: "1"')).to.deep.equal([
-      '1:1 cors is part of the API configuration; put it below api',
-      '2:1 version is part of the API configuration; put it below api',
+      '1:1 cors is part of the API configuration; move it below api',
+      '2:1 version is part of the API configuration; move it below api',
     ])
     expect(faultsIn('theme.mode: dark')).to.deep.equal([
-      '1:1 theme.mode is written as one name; put mode below theme',
+      '1:1 theme.mode must be nested: move mode below theme',
     ])
     expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
   })
 
   it('is rejected if its YAML is ambiguous', () => {
     expect(faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')).to.deep.equal([
-      '2:18 mode is there twice',
-      '3:1 app_name is there twice',
+      '2:18 duplicate key mode',
+      '3:1 duplicate key app_name',
     ])
     expect(faultsIn('app_name: a\n---\napp_name: b')).to.deep.equal([
-      '2:1 a second document begins; write one',
+      '2:1 unexpected second document: the file must contain only one',
     ])
     expect(faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')).to.deep.equal([
-      '1:1 it says that it is YAML 1.1; write YAML 1.2',
+      '1:1 the file is YAML 1.1; only YAML 1.2 is supported',
     ])
     expect(faultsIn('app_name: !x a')).to.deep.equal(['1:11 Unresolved tag: !x'])
-    expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 there is no anchor &a before it'])
-    expect(faultsIn('<<: 5')).to.deep.equal(['1:5 << takes a map, an alias of one, or a list of these'])
+    expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 unknown alias: no anchor &a before it'])
+    expect(faultsIn('<<: 5')).to.deep.equal([
+      '1:5 the value of << must be a map, an alias of a map, or a list of these',
+    ])
     expect(faultsIn('theme:\n\tmode: x')).to.deep.equal(['2:1 Tabs are not allowed as indentation'])
-    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must hold settings by their names'])
-    expect(faultsIn('null')).to.deep.equal(['1:1 the file must hold settings by their names'])
+    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must contain an object of settings'])
+    expect(faultsIn('null')).to.deep.equal(['1:1 the file must contain an object of settings'])
   })
 
   it('is rejected with the location if its name ends in .json and it is not JSON', () => {
     const faults: Record<string, string> = {
-      '{"app_name": "a",\n"app_name": "b"}': '2:1 app_name is there twice',
-      '{"app_name": "a",}': '1:18 a name in double quotes is missing',
-      '{"app_name":\n tru}': '2:2 a JSON value is missing',
-      '{"app_name": 01}': '1:14 a JSON value is missing',
-      '{"app_name" "a"}': '1:13 a colon is missing',
+      '{"app_name": "a",\n"app_name": "b"}': '2:1 duplicate key app_name',
+      '{"app_name": "a",}': '1:18 expected a key in double quotes',
+      '{"app_name":\n tru}': '2:2 expected a JSON value',
+      '{"app_name": 01}': '1:14 expected a JSON value',
+      '{"app_name" "a"}': '1:13 expected a colon',
       '{"app_name": "a\nb"}': '1:14 not a JSON string',
-      '{"app_name": "a"': '1:17 a comma or } is missing',
-      '{"api": {"cors": {"allowed_methods": ["GET"}}}': '1:44 a comma or ] is missing',
-      '{} {}': '1:4 not JSON: something follows the end of the value',
-      'app_name: a': '1:1 a JSON value is missing',
+      '{"app_name": "a"': '1:17 expected a comma or }',
+      '{"api": {"cors": {"allowed_methods": ["GET"}}}': '1:44 expected a comma or ]',
+      '{} {}': '1:4 unexpected text after the end of the JSON value',
+      'app_name: a': '1:1 expected a JSON value',
     }
     for (const [text, fault] of Object.entries(faults))
       expect(faultsIn(text, undefined, 'a.json'), text).to.deep.equal([fault])
@@ -284,8 +284,8 @@ them: {}
         (text) => {
           fc.pre(text.trim() !== '')
           const failure = failureOf(text)
-          const isSyntax = /JSON|is missing|twice/.test(failure ?? '')
-          expect(isSyntax && !failure?.includes('twice'), failure).to.equal(!isJson(text))
+          const isSyntax = /JSON|expected|duplicate key/.test(failure ?? '')
+          expect(isSyntax && !failure?.includes('duplicate key'), failure).to.equal(!isJson(text))
         },
       ),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
@@ -298,11 +298,11 @@ them: {}
       return `a${index}: &a${index} [${Array(9).fill(index === 0 ? '1' : below)}]`
     }).join('\n')
     expect(faultsIn(bomb)).to.have.length(1)
-    expect(faultsIn('theme: &x {<<: *x}')).to.deep.equal(['1:16 nested too deep'])
+    expect(faultsIn('theme: &x {<<: *x}')).to.deep.equal(['1:16 nested too deeply'])
     for (const name of ['a.json', 'a.yaml']) {
-      expect(faultsIn('['.repeat(100_000), undefined, name)[0]).to.match(/nested too deep$/)
+      expect(faultsIn('['.repeat(100_000), undefined, name)[0]).to.match(/nested too deeply$/)
       const wide = `{"app_name": [${Array(20_000).fill('1')}]}`
-      expect(faultsIn(wide, undefined, name)[0]).to.match(/no more than 10000 values$/)
+      expect(faultsIn(wide, undefined, name)[0]).to.match(/the file has more than 10000 values$/)
     }
   })
 
@@ -316,9 +316,9 @@ them: {}
     const text = '{"__proto__": {"app_name": "x"}, "constructor": 1, "theme": {"__proto__": 5}}'
     for (const name of ['a.json', 'a.yaml']) {
       expect(faultsIn(text, undefined, name)).to.deep.equal([
-        '1:2 __proto__ is not a known key',
-        '1:34 constructor is not a known key',
-        '1:62 theme.__proto__ is not a known key; known there: theme.primary_color, theme.mode',
+        '1:2 __proto__ is an unknown key',
+        '1:34 constructor is an unknown key',
+        '1:62 theme.__proto__ is an unknown key; known keys: theme.primary_color, theme.mode',
       ])
     }
   })
@@ -328,7 +328,7 @@ describe('references to the environment in a settings file', () => {
   it('are plain text unless replacement is requested', () => {
     expect(read('app_name: ${A} $${B}').settings).to.deep.equal({ app_name: '${A} $${B}' })
     expect(faultsIn('limits: {max_tokens: "${N}"}')).to.deep.equal([
-      '1:22 limits.max_tokens must be an integer; ${NAME} is not replaced',
+      '1:22 limits.max_tokens must be an integer; ${NAME} is not expanded',
     ])
   })
 
@@ -377,9 +377,9 @@ limits: {max_tokens: "\${N}"}
 
   it('with invalid syntax are faults', () => {
     expect(faultsIn('app_name: "${A-b} ${"\ntheme: {mode: "${}"}', { A: 'x' })).to.deep.equal([
-      '1:12 app_name has ${A-b}, which is no reference; write $${ for a literal ${',
-      '1:19 app_name has ${, which is no reference; write $${ for a literal ${',
-      '2:16 theme.mode has ${}, which is no reference; write $${ for a literal ${',
+      '1:12 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
+      '1:19 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
+      '2:16 theme.mode contains ${}, which is not a valid reference; write $${ for a literal ${',
     ])
   })
 

@@ -123,7 +123,9 @@ describe('the record of the API configuration that was last sent', () => {
     writeFileSync(folder(), 'in the way')
     const { status, warning } = await send('1')
     expect(status).to.equal(200)
-    expect(warning).to.match(/^what was sent cannot be kept for the next diff: .*\((ENOTDIR|EEXIST)\)$/)
+    expect(warning).to.match(
+      /^the sent configuration cannot be recorded for the next diff: .*\((ENOTDIR|EEXIST)\)$/,
+    )
   })
 
   it('prevents the request if it cannot be removed first', async () => {

@@ -54,7 +54,9 @@ describe('two concurrent changes of the settings of one service', () => {
     expect(others).to.deep.equal([])
     expect(refusal).to.be.instanceOf(Failure)
     expect((refusal as Failure).kind).to.equal('conflict')
-    expect((refusal as Failure).message).to.match(/^Changed since the plan was made: theme\.mode was "light"/)
+    expect((refusal as Failure).message).to.match(
+      /^The settings have changed since the plan was made: theme\.mode was "light"/,
+    )
     expect(patches()).to.have.length(1)
     expect(told).to.deep.equal(['waits'])
   })
@@ -103,6 +105,6 @@ describe('two concurrent changes of the settings of one service', () => {
     mkdirSync(join(state.home(), '.local'), { recursive: true })
     writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
     expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')
-    expect(told.join()).to.match(/^The settings cannot be locked, .+: .+ \(ENOTDIR\)$/)
+    expect(told.join()).to.match(/^Cannot lock the settings, .+: .+ \(ENOTDIR\)$/)
   })
 })

@@ -162,7 +162,7 @@ onEachEngine('errors of the embedded service', (withService) => {
         const value = '['.repeat(depth) + ']'.repeat(depth)
         const answer = await call('PATCH', path, `{"metadata":{"a":${value}}}`)
         expectError(answer, 400, 'invalid_request')
-        expect(answer.body.error.message).to.include('100 deep')
+        expect(answer.body.error.message).to.include('100 levels deep')
       }
       const deep = await call('PATCH', path, `{"metadata":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`)
       expect(deep.status).to.equal(200)

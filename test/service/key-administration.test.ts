@@ -86,7 +86,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       const slip = await make({ permissions: ['raed:chat'] })
       expect(slip).to.include({ kind: 'usage', hint: 'Did you mean read:chat?' })
       const odd = await make({ permissions: ['everything'] })
-      expect(odd.hint).to.match(/^Known: \*:\*, /)
+      expect(odd.hint).to.match(/^Known permissions: \*:\*, /)
       expect(await make({ expiresAt: '2020-01-01T00:00:00.000Z' })).to.include({ kind: 'usage' })
       expect(await administration.listKeys()).to.deep.equal([])
     }))

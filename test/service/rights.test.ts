@@ -144,7 +144,7 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
           if (key) messages.add(answer.body.error.message)
         }
       }
-      expect([...messages]).to.deep.equal(['The API key is not valid'])
+      expect([...messages]).to.deep.equal(['Invalid API key'])
       const { keys: _, ...unchanged } = before as Record<string, unknown>
       expect(await contents(db)).to.deep.include(unchanged)
     }))

@@ -197,7 +197,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
             expect(answer.status).to.equal(502)
             expect(answer.body.error).to.deep.equal({
               code: 'upstream_error',
-              message: 'The model server answered 500',
+              message: 'The model server returned 500',
               details: { upstream_status: 500, upstream_message: 'out of memory' },
             })
             expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])

@@ -133,7 +133,7 @@ describe('starting and closing the embedded service', () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line))
-      const answered = lines.filter(({ msg }) => msg === 'answered')
+      const answered = lines.filter(({ msg }) => msg === 'response sent')
       expect(answered.map(({ method, path, status }) => [method, path, status])).to.deep.equal([
         ['POST', '/v1/users', 201],
         ['POST', '/api/chat/send', 200],

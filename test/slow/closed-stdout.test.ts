@@ -69,7 +69,7 @@ describe('stdout', () => {
   it('that is open for reading only is an error', async () => {
     const { exitCode, stderr } = await inShell('"$@" 1</dev/zero', [...node, 'users', 'get', 'u1'])
     expect(exitCode).to.equal(1)
-    expect(stderr).to.contain('stdout cannot be written: EBADF')
+    expect(stderr).to.contain('Cannot write to stdout: EBADF')
   })
 
   for (const [how, line] of [

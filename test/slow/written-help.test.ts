@@ -86,7 +86,7 @@ describe('written help', function () {
   it('says that a full device cannot take it', async () => {
     const line = `'${process.execPath}' '${binary}' --help; echo $? >&2`
     expect(await shell(line, openSync('/dev/full', 'w'))).to.match(
-      /^Error: stdout cannot be written: .*\n(Hint: .*\n)?1\n$/,
+      /^Error: Cannot write to stdout: .*\n(Hint: .*\n)?1\n$/,
     )
   })
 

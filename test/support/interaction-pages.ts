@@ -26,7 +26,7 @@ async function decide(
   form: URLSearchParams,
 ): Promise<Parameters<Provider['interactionFinished']>[2]> {
   if (form.get('decision') === 'deny') {
-    return { error: 'access_denied', error_description: 'The person said no' }
+    return { error: 'access_denied', error_description: 'The user denied the request' }
   }
   if (prompt.name === 'login') return { login: { accountId: form.get('user') ?? '' } }
   const grant = new provider.Grant({

@@ -6,7 +6,7 @@ import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
-describe('the commands of a session', () => {
+describe('slash commands of a session', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
@@ -16,7 +16,7 @@ describe('the commands of a session', () => {
     terminal = await talk.chat([], { rows: 60 })
   })
 
-  /** Runs a command, and waits for what it says and the prompt. */
+  /** Runs a slash command, and waits for its output and the prompt. */
   const command = async (line: string, words: string | RegExp) => {
     await terminal.say(line)
     await terminal.waitFor(words)
@@ -28,22 +28,22 @@ describe('the commands of a session', () => {
   const names =
     'help new resume contexts name model system set retry edit continue history search export copy save editor info clear quit'
 
-  it('/help names every command', async () => {
+  it('/help lists every command', async () => {
     const screen = await command('/help', '/quit')
     for (const name of names.split(' ')) expect(screen).to.match(new RegExp(`^ *\\/${name}\\b`, 'm'))
-    // What is wrapped stands below its own column.
+    // Wrapped text is indented to its column.
     const [list = ''] = /^\/help[\s\S]*^\/quit/m.exec(screen) ?? []
     for (const line of list.split('\n')) expect(line).to.match(/^(\/[a-z]+| {40})/)
     expect(talk.server.sends).to.deep.equal([])
   })
 
-  it('takes any beginning that no other command has, and says which there are', async () => {
+  it('can be shortened to an unambiguous prefix, or else an error lists the candidates', async () => {
     await command('/inf', /^service +/m)
     const screen = await command('/e', /\/edit.*\/editor|\/export/)
     expect(screen).to.match(/\/edit\b/)
-    // A whole name is no beginning of another: /edit and /editor.
-    await command('/edit', 'Nothing has been asked yet')
-    await command('/nonsense', 'There is no command /nonsense')
+    // A complete name is not ambiguous: /edit and /editor.
+    await command('/edit', 'No message has been sent yet')
+    await command('/nonsense', 'Unknown command /nonsense')
     expect(talk.server.sends).to.deep.equal([])
   })
 
@@ -53,23 +53,23 @@ describe('the commands of a session', () => {
   })
 
   for (const word of ['exit', 'quit', '/bye']) {
-    it(`${word} alone is not sent, but says how to leave`, async () => {
-      await command(word, 'To leave: /')
+    it(`${word} is not sent as a message, and a hint says how to leave`, async () => {
+      await command(word, 'To leave, type /quit')
       expect(talk.server.sends).to.deep.equal([])
     })
   }
 
   it('/new begins another context', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'two')
     expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, undefined])
     expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
   })
 
-  it('/resume lists sessions and goes on with one', async () => {
+  it('/resume lists sessions, and continues one', async () => {
     await converse(terminal, 'of the first session')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'of the second session')
     await command('/resume', /^s\d\S+ +1 turn +of the first session$/m)
     const first = (await sessions()).at(-1)?.id ?? ''
@@ -79,32 +79,32 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/contexts lists the contexts that this machine knows', async () => {
+  it('/contexts lists the contexts known on this machine', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'two')
     const screen = await command('/contexts', /^\* ctx_2\b/m)
     expect(screen).to.match(/^ {2}ctx_1\b/m)
   })
 
-  it('/name gives the session a name', async () => {
+  it('/name names the session', async () => {
     await command('/name my holiday', 'my holiday')
     await converse(terminal, 'Hello')
     expect((await sessions())[0]?.name).to.equal('my holiday')
   })
 
-  it('/model lists what the service offers, and chooses', async () => {
+  it('/model lists the models of the service, and selects one', async () => {
     const listed = await command('/model', 'model-b')
     expect(listed).to.contain('model-a')
-    await command('/model model-b', /Model model-b/)
+    await command('/model model-b', /Using model model-b/)
     const screen = await converse(terminal, 'Hello')
     expect(talk.server.sends.at(-1)?.model).to.equal('model-b')
     expect(screen).to.match(/^ {2}model-b · /m)
   })
 
-  it('/system switches visibly to completions, with the conversation kept here', async () => {
+  it('/system switches to completions, and keeps the conversation on this machine', async () => {
     await converse(terminal, 'one')
-    await command('/system Answer in rhymes', /kept on this machine/)
+    await command('/system Answer in rhymes', /this machine stores the/)
     expect(talk.server.requests.filter(({ path }) => path.startsWith('/v1/chat/completions'))).to.deep.equal(
       [],
     )
@@ -121,8 +121,8 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/system is in force again when the session is resumed', async () => {
-    await command('/system Be brief', /kept on this machine/)
+  it('/system applies again when the session is resumed', async () => {
+    await command('/system Be brief', /this machine stores the/)
     await converse(terminal, 'one')
     await terminal.key('C-d')
     await terminal.exitCode()
@@ -137,26 +137,26 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/set sets temperature and max_tokens, and refuses what is none', async () => {
+  it('/set sets temperature and max_tokens, and refuses invalid values', async () => {
     await command('/set temperature 0.2', 'temperature: 0.2')
     await command('/set max_tokens=100', 'max_tokens: 100')
     await converse(terminal, 'Hello')
     expect(talk.server.completions.at(-1)).to.include({ temperature: 0.2, max_tokens: 100 })
-    await command('/set temperature off', "temperature: the service's")
+    await command('/set temperature off', 'temperature: default of the service')
     await converse(terminal, 'Hello again')
     expect(talk.server.completions.at(-1)).not.to.have.property('temperature')
     await command('/set max_tokens many', 'many')
-    await command('/set colour red', /temperature and max_tokens/)
+    await command('/set color red', /temperature and max_tokens/)
   })
 
-  it('/retry asks the last question again, without its answer', async () => {
+  it('/retry sends the last question again, without its reply', async () => {
     await converse(terminal, 'one')
     await converse(terminal, 'two')
     talk.server.answerNext('A better answer.')
     await terminal.say('/retry')
     await waitForTurn(terminal, 'A better answer.')
     const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
-    expect(screen).to.contain('kept on this machine')
+    expect(screen).to.contain('this machine stores the conversation')
     const said = [
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'You said: one' },
@@ -171,7 +171,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/edit puts the last question into the prompt, and sends it in place of the old one', async () => {
+  it('/edit puts the last question into the prompt, and replaces it when it is sent', async () => {
     await converse(terminal, 'one')
     await converse(terminal, 'tow')
     await terminal.say('/edit')
@@ -188,7 +188,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/edit changes nothing when it is left by Ctrl-C', async () => {
+  it('/edit changes nothing after Ctrl-C', async () => {
     await converse(terminal, 'one')
     await terminal.say('/edit')
     await terminal.waitUntil((screen) => promptOf(screen) === 'one', 'the question')
@@ -199,7 +199,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_1' })
   })
 
-  it('/continue finds the rest of an answer that was stopped', async () => {
+  it('/continue finds the rest of an interrupted reply', async () => {
     const answer = talk.server.answerNext({
       text: ['The beginning ', 'of it'],
       held: true,
@@ -216,7 +216,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('/continue asks for more where the history has none', async () => {
+  it('/continue asks for more if the history has no more of the reply', async () => {
     await converse(terminal, 'Hello')
     talk.server.answerNext('More of it.')
     await terminal.say('/continue')
@@ -225,7 +225,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/history shows what the service has', async () => {
+  it('/history shows the history of the service', async () => {
     await converse(terminal, 'one')
     talk.server.say('ctx_1', 'user', 'said elsewhere')
     await command('/clear', /^>$/)
@@ -233,21 +233,21 @@ describe('the commands of a session', () => {
     expect(screen).to.contain('You said: one')
     await command('/clear', /^>$/)
     expect(await command('/history 1', 'said elsewhere')).not.to.contain('You said: one')
-    await command('/history nonsense', /no number/)
+    await command('/history nonsense', /Invalid number/)
   })
 
-  it('/search finds what was said in any session', async () => {
+  it('/search finds text in every session', async () => {
     await converse(terminal, 'The Eiffel tower')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'Something else')
     await command('/clear', /^>$/)
     const screen = await command('/search eiffel', /Eiffel tower/)
     expect(screen).not.to.contain('Something else')
-    await command('/search unheard of', /Nothing was said of/)
+    await command('/search unheard of', /No matches for/)
   })
 
-  it('/export writes the session to a new file of four forms', async () => {
-    await command('/export early.md', /Nothing has been said/)
+  it('/export writes the session to a new file in four formats', async () => {
+    await command('/export early.md', /no messages yet/)
     await converse(terminal, 'Hello')
     const read = (name: string) => readFileSync(join(talk.sandbox.home, name), 'utf8')
     for (const form of ['md', 'txt', 'json', 'jsonl']) {
@@ -257,32 +257,32 @@ describe('the commands of a session', () => {
     expect(JSON.parse(read('talk.json')).turns).to.have.length(1)
     expect(statSync(join(talk.sandbox.home, 'talk.md')).mode & 0o777).to.equal(0o600)
     const before = read('talk.md')
-    await command('/export talk.md', /there already/)
+    await command('/export talk.md', /already exists/)
     expect(read('talk.md')).to.equal(before)
   })
 
-  it('/copy hands the last answer to the terminal', async () => {
-    await command('/copy', 'There is no answer yet')
+  it('/copy copies the last reply to the clipboard of the terminal', async () => {
+    await command('/copy', 'There is no reply yet')
     await terminal.allowClipboard()
     await converse(terminal, 'Zwölf 漢字')
     await command('/copy', 'OSC 52')
     expect(await terminal.clipboard()).to.equal('You said: Zwölf 漢字')
   })
 
-  it('/save writes the last answer to a new file', async () => {
-    await command('/save answer.md', 'There is no answer yet')
+  it('/save writes the last reply to a new file', async () => {
+    await command('/save answer.md', 'There is no reply yet')
     await converse(terminal, 'one')
     await converse(terminal, 'two')
     await command('/save answer.md', /answer\.md/)
     expect(readFileSync(join(talk.sandbox.home, 'answer.md'), 'utf8')).to.equal('You said: two\n')
-    await command('/save answer.md', /there already/)
-    await command('/save no/such/folder/x.md', /cannot be written/)
-    await command('/save', /Which file/)
+    await command('/save answer.md', /already exists/)
+    await command('/save no/such/folder/x.md', /Cannot write/)
+    await command('/save', /Missing file name/)
   })
 
-  it('/save completes paths by Tab', async () => {
+  it('/save completes a path with Tab', async () => {
     await converse(terminal, 'one')
-    await command('/save long-name.md', 'Written')
+    await command('/save long-name.md', 'Saved')
     await terminal.type('/save long')
     await terminal.key('Tab')
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/save long-name.md', 'the path')
@@ -298,7 +298,7 @@ describe('the commands of a session', () => {
     await waitForTurn(terminal, 'You said: from the editor')
   })
 
-  it('/info shows what is in force', async () => {
+  it('/info shows the current settings', async () => {
     await converse(terminal, 'Hello')
     await command('/set temperature 0.5', 'temperature: 0.5')
     const screen = await command('/info', /^transcript +/m)
@@ -309,7 +309,7 @@ describe('the commands of a session', () => {
     expect(screen).not.to.contain('key-of-a-test')
   })
 
-  it('/clear clears the screen, and the conversation goes on', async () => {
+  it('/clear clears the screen, and keeps the conversation', async () => {
     await converse(terminal, 'one')
     await command('/clear', /^>$/)
     await converse(terminal, 'two')
@@ -317,7 +317,7 @@ describe('the commands of a session', () => {
   })
 
   for (const quit of ['/quit', '/exit']) {
-    it(`${quit} leaves`, async () => {
+    it(`${quit} leaves the session`, async () => {
       await converse(terminal, 'one')
       await terminal.say(quit)
       expect(await terminal.exitCode()).to.equal(0)
@@ -325,7 +325,7 @@ describe('the commands of a session', () => {
     })
   }
 
-  it('a command that the service refuses leaves the session as it was', async () => {
+  it('leave the session unchanged if the service refuses a request', async () => {
     await converse(terminal, 'one')
     talk.server.failHistory(failing(403, 'forbidden', 'Not for you'))
     await command('/history', 'Not for you')

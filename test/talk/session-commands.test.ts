@@ -220,7 +220,7 @@ cd rome
 
   it('are found by ID or name, and otherwise the error names the candidates', async () => {
     expect(await printed('chat', 'show', id.slice(1, 12 + 8))).to.include('trip')
-    expectFailure(await run('chat', 'show', 'nowhere'), 6, 'no session "nowhere"', 'chat sessions --all')
+    expectFailure(await run('chat', 'show', 'nowhere'), 6, 'No session "nowhere"', 'chat sessions --all')
     expectFailure(await run('chat', 'show', id.slice(0, 3)), 2, id)
     const { stderr } = await run('chat', 'show', 'nowhere', '-o', 'jsonl')
     expect(JSON.parse(stderr).error.code).to.equal('not_found')
@@ -240,6 +240,6 @@ cd rome
   it('are a storage error if a later version of chatctl wrote them', async () => {
     const { path, id } = plant(trip, local)
     writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":7'))
-    expectFailure(await run('chat', 'show', id), 1, 'later chatctl', 'Update chatctl')
+    expectFailure(await run('chat', 'show', id), 1, 'newer chatctl', 'Update chatctl')
   })
 })

@@ -41,7 +41,7 @@ export async function checkInput(
   const claims = new UniqueValues()
   const judgeMore: JudgeMore = (row, { line, isFaulty }, say) => {
     const taken = claims.findTaken(row)
-    for (const { field, line } of taken) say([field], `${field} is that of line ${line} too`)
+    for (const { field, line } of taken) say([field], `${field} is already used on line ${line}`)
     // A row that is not sent takes no email or id from one that is.
     if (!isFaulty && taken.length === 0) claims.claim(row, line)
   }

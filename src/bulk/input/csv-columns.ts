@@ -67,13 +67,16 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
   const names = record.cells
   const put = names.map((column, index) => {
     const offset = cellOffset(record.raw, index)
-    if (names.indexOf(column) < index) throw refuse(`the column "${column}" comes twice`, offset)
+    if (names.indexOf(column) < index) throw refuse(`duplicate column "${column}"`, offset)
     const found = known.includes(column) ? puts[column] : kind === 'users' ? putMetadata(column) : undefined
     if (found) return found
     throw refuse(`unknown column "${column}"`, offset, hintOf(names, column, known))
   })
   if (!names.includes('id') && !(kind === 'users' && names.includes('email'))) {
-    throw refuse(kind === 'users' ? 'there is neither a column email nor id' : 'there is no column id', 0)
+    throw refuse(
+      kind === 'users' ? 'missing column: email or id is required' : 'missing column: id is required',
+      0,
+    )
   }
   return { names, put }
 }
@@ -98,11 +101,11 @@ function putMetadata(column: string): PutCell | undefined {
 function hintOf(names: readonly string[], column: string, known: readonly string[]): string {
   const [separator] = /[;\t]/.exec(names.join()) ?? []
   if (names.length === 1 && separator) {
-    return `The columns seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}; commas are read.`
+    return `The columns seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}. Separate them by commas.`
   }
   const meant = nearest(column, known)
   if (meant !== undefined) return `Did you mean "${meant}"?`
-  return `Columns are ${known.join(', ')}${known.includes('email') ? ' and metadata.<key>' : ''}.`
+  return `Known columns: ${known.join(', ')}${known.includes('email') ? ' and metadata.<key>' : ''}.`
 }
 
 /** Where the cell of a well-formed record begins. */

@@ -21,7 +21,7 @@ interface Scanned {
   cells: string[]
 }
 
-const notClosed = 'a quote that is not closed'
+const notClosed = 'unclosed quote'
 
 /**
  * Splits CSV (RFC 4180) into records. One whose quotes are wrong ends with its first line, so that
@@ -97,7 +97,7 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
       const bare = text.slice(at, text.charAt(end) === ',' ? end : lineEnd(text, at, end + 1))
       const quote = bare.indexOf('"')
       if (quote !== -1)
-        return { offset: at + quote, message: 'a quote in a field that does not begin with one' }
+        return { offset: at + quote, message: 'unexpected quote: a field with a quote must begin with one' }
       cells.push(bare)
       at = end
     } else {
@@ -126,7 +126,7 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
 function brokenAt(text: string, opened: number, at: number): CsvBreak {
   const newline = text.indexOf('\n', opened)
   if (newline !== -1 && newline < at) return { offset: opened, message: notClosed }
-  return { offset: at, message: 'a quote is closed before its field ends' }
+  return { offset: at, message: 'unexpected text after the closing quote' }
 }
 
 /** The quote that closes the field; one that is doubled stands for itself. */

@@ -43,7 +43,7 @@ export class CsvRows implements RowReader {
       return { index, line, row: undefined, faults: [faultAt(broken.offset, broken.message)], raw, csv }
     }
     if (cells.length !== names.length) {
-      const words = `${cells.length} fields where the header has ${names.length}`
+      const words = `${cells.length} fields, but the header has ${names.length}`
       // Where there are too many, the first of these.
       const offset = cells.length > names.length ? cellOffset(raw, names.length) : 0
       return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }

@@ -60,7 +60,7 @@ function check(bytes: Buffer, beginning: Beginning): void {
   if (nul === -1) return
   const at = line + countLines(bytes.subarray(0, nul))
   if (foreignEncodingOf(first) !== undefined) throw notUtf8({ ...beginning, line: at })
-  throw new Failure('refused', `${name} has a NUL character at line ${at}: it is not text`)
+  throw new Failure('refused', `${name} is not text: NUL character on line ${at}`)
 }
 
 /** No byte of a longer character looks like a newline, so that each line stands for itself. */

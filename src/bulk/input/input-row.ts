@@ -66,7 +66,7 @@ function countCharacters(text: string, from: number): number {
 }
 
 export function rowTooLarge(name: string, line: number): Failure {
-  return new Failure('refused', `${name} has a row at line ${line} that is longer than 1 MiB`, {
-    hint: 'Is it a file of rows, and does every quote and bracket close?',
+  return new Failure('refused', `${name}:${line}: the row is longer than 1 MiB`, {
+    hint: 'Check the file format, and that every quote and bracket is closed.',
   })
 }

@@ -62,7 +62,7 @@ export async function openInput(name: string, options: InputOptions): Promise<In
   try {
     const path = name === '' ? '' : options.resolvePath(name)
     const found = await stat(path)
-    if (found.isDirectory()) throw new Failure('refused', `${name} is a folder, not a file of rows`)
+    if (found.isDirectory()) throw new Failure('refused', `${name} is a directory, not a file`)
     if (found.isFile()) {
       const file = { handle: await open(path, 'r'), remove: () => {} }
       return await inputOf(name, realpathSync(path), file, options)
@@ -72,7 +72,7 @@ export async function openInput(name: string, options: InputOptions): Promise<In
     if (cause instanceof Failure || signal.aborted) throw cause
     throw new Failure(
       'refused',
-      `${name || 'A file without a name'} cannot be read: ${describeSystemError(cause)}`,
+      `Cannot read ${name || 'the file: its name is empty'}: ${describeSystemError(cause)}`,
       {
         cause,
       },
@@ -137,8 +137,8 @@ async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats)
     const { bytesRead } = await handle.read(buffer, 0, readSize, position)
     const now = await handle.stat({ bigint: true })
     if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs) {
-      throw new Failure('conflict', `${name} was changed while it was read`, {
-        hint: 'Run the same command again when nothing writes to it any more.',
+      throw new Failure('conflict', `${name} was changed while chatctl was reading it`, {
+        hint: 'Run the same command again when no other program writes to the file.',
       })
     }
     if (bytesRead === 0) return

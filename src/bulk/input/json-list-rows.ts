@@ -47,7 +47,8 @@ export class JsonListRows implements RowReader {
       if (!this.#awaited.startsWith('row') || this.#text.charAt(this.#at) === ']') this.#punctuation()
       else if (!this.#row(isLast, rows)) break
     }
-    if (isLast && this.#awaited !== 'nothing') throw this.#refuse('the list does not end: is the file whole?')
+    if (isLast && this.#awaited !== 'nothing')
+      throw this.#refuse('unexpected end of file: the list is not closed')
     this.#placeAt(this.#at)
     this.#text = this.#text.slice(this.#at)
     this.#known.offset = 0
@@ -68,8 +69,8 @@ export class JsonListRows implements RowReader {
     }
     if (!isLast && this.#text.length - this.#at <= longestOpening) return false
     if (this.#at === this.#text.length)
-      throw new Failure('refused', `${this.#name} holds no ${this.#judgement.kind}`)
-    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', [{ code: 'json_lines' }])
+      throw new Failure('refused', `${this.#name} contains no ${this.#judgement.kind}`)
+    throw this.#refuse('expected a list of objects or {"users": [...]}', [{ code: 'json_lines' }])
   }
 
   #punctuation(): void {
@@ -79,9 +80,9 @@ export class JsonListRows implements RowReader {
     else if (awaited.endsWith('or end') && character === ']') {
       this.#awaited = this.#isWrapped ? 'brace' : 'nothing'
     } else if (awaited === 'brace' && character === '}') this.#awaited = 'nothing'
-    else if (awaited === 'nothing') throw this.#refuse('something follows the list')
-    else if (awaited === 'brace') throw this.#refuse('only "users" may be in the object of the list')
-    else throw this.#refuse(`here should be a ${awaited} of the list`)
+    else if (awaited === 'nothing') throw this.#refuse('unexpected text after the list')
+    else if (awaited === 'brace') throw this.#refuse('unexpected key: the object may contain only "users"')
+    else throw this.#refuse(`expected a ${awaited} of the list`)
     this.#at++
   }
 
@@ -95,7 +96,7 @@ export class JsonListRows implements RowReader {
       throw rowTooLarge(this.#name, start.line)
     }
     if (isOpen) return false
-    if (end === this.#at) throw this.#refuse('here should be a row of the list')
+    if (end === this.#at) throw this.#refuse('expected a row of the list')
     const raw = this.#text.slice(this.#at, end)
     const row = jsonRow({ index: this.#index++, raw, start }, this.#judgement)
     rows.push({ ...row, column: start.column })

@@ -62,10 +62,10 @@ export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
     value = parseJson(raw)
   } catch {
     const { fault = { at: 0, expected: 'value' } } = locate()
-    return broken(fault.at, `broken JSON: ${wordsOf(fault, raw)}`)
+    return broken(fault.at, `invalid JSON: ${wordsOf(fault, raw)}`)
   }
   const [repeated] = mayRepeatName(raw, value) ? locate().repeated : []
-  if (repeated) return broken(repeated.at, `${JSON.stringify(repeated.name)} comes twice in one object`)
+  if (repeated) return broken(repeated.at, `duplicate key ${JSON.stringify(repeated.name)}`)
   return objectRow(source, value, judgement, (path) =>
     placeAfter(start, raw.slice(0, offsetOf(locate().root, path))),
   )
@@ -94,20 +94,20 @@ function countNames(value: unknown, levels: number): number {
 function wordsOf({ at, expected }: JsonFault, raw: string): string {
   const isText = expected.startsWith('name') && raw.charAt(at) === '"'
   const isWord = expected.startsWith('value') && /^[^{}[\],:]/.test(raw.charAt(at))
-  return isText || isWord ? 'this is no value' : jsonWords[expected]
+  return isText || isWord ? 'not a JSON value' : jsonWords[expected]
 }
 
 const jsonWords: Record<JsonFault['expected'], string> = {
-  value: 'here should be a value',
-  'value or ]': 'here should be a value or the end of the list',
-  name: 'here should be a key in double quotes',
-  'name or }': 'here should be a key in double quotes or the end of the object',
-  colon: 'here should be a colon',
-  'comma or }': 'here should be a comma or the end of the object',
-  'comma or ]': 'here should be a comma or the end of the list',
-  'end of text': 'here should be the end of the row',
-  'less depth': `it is nested deeper than ${bounds.depth} levels`,
-  'fewer values': 'it has too many values',
+  value: 'expected a value',
+  'value or ]': 'expected a value or the end of the list',
+  name: 'expected a key in double quotes',
+  'name or }': 'expected a key in double quotes or the end of the object',
+  colon: 'expected a colon',
+  'comma or }': 'expected a comma or the end of the object',
+  'comma or ]': 'expected a comma or the end of the list',
+  'end of text': 'expected the end of the row',
+  'less depth': `nested deeper than ${bounds.depth} levels`,
+  'fewer values': 'too many values',
 }
 
 /** Where a field with its name, or an item of a list, begins. */

@@ -28,7 +28,7 @@ export async function* readRows(
     if (rows.length > 0) yield rows
   }
   const rows = reader.take('', true)
-  if (count + rows.length === 0) throw new Failure('refused', `${input.name} holds no ${kind}`)
+  if (count + rows.length === 0) throw new Failure('refused', `${input.name} contains no ${kind}`)
   if (rows.length > 0) yield rows
 }
 

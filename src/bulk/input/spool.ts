@@ -52,8 +52,8 @@ async function guard<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, {
-      hint: 'What comes through a pipe is kept there while it is used; XDG_STATE_HOME moves it.',
+    throw new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
+      hint: 'chatctl stores piped input there while it runs. To use another directory, set XDG_STATE_HOME.',
       cause,
     })
   }

@@ -71,8 +71,8 @@ function guard<T>(work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    throw new Failure('storage', `The temporary directory cannot be used: ${describeSystemError(cause)}`, {
-      hint: 'Emails and ids are kept there while duplicates are searched for; TMPDIR moves it.',
+    throw new Failure('storage', `Cannot use the temporary directory: ${describeSystemError(cause)}`, {
+      hint: 'chatctl stores emails and ids there to find duplicates. To use another directory, set TMPDIR.',
       cause,
     })
   }

@@ -62,7 +62,7 @@ export class YamlParts {
     if (said === '1.2') return
     throw new Failure(
       'refused',
-      `${this.#name}:${line}:1: the file is YAML ${said}; rows are read as YAML 1.2`,
+      `${this.#name}:${line}:1: the file is YAML ${said}; only YAML 1.2 is supported`,
       {
         hint: 'Convert it to YAML 1.2, then remove the %YAML line.',
       },

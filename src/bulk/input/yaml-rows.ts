@@ -41,21 +41,22 @@ export class YamlRows implements RowReader {
     }
     const [problem] = [...document.errors, ...document.warnings]
     if (problem) {
-      return broken(problem.pos[0], `broken YAML: ${problem.code.toLowerCase().replaceAll('_', ' ')}`)
+      return broken(problem.pos[0], `invalid YAML: ${problem.code.toLowerCase().replaceAll('_', ' ')}`)
     }
     const alias = findStrayAlias(document, this.#yaml)
-    if (alias !== undefined) return broken(alias, 'an alias to an anchor of another row, or to none')
+    if (alias !== undefined)
+      return broken(alias, 'unknown alias: its anchor is in another row or does not exist')
     let value: unknown
     try {
       value = document.toJS()
     } catch {
-      return broken(0, 'its aliases make too much of it')
+      return broken(0, 'too large: its aliases expand to too many values')
     }
     if (part.type === 'item' && Array.isArray(value)) return [this.#row(part, document, value[0], [0])]
     if (isPlainObject(value) && !Array.isArray(value['users'])) {
       return [this.#row(part, document, value, [])]
     }
-    throw new Failure('refused', `${this.#name}:${line}:1: this is no list of ${this.#judgement.kind}`, {
+    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#judgement.kind}`, {
       hint: 'Begin each row with "- " at the left margin.',
     })
   }

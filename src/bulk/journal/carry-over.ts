@@ -71,8 +71,8 @@ function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): voi
   const [first = 0] = lost
   const id = journal.lastLine(first)?.id
   const which = `${countOf(lost.length, 'row')} that may have been sent ${lost.length === 1 ? 'was' : 'were'} edited or removed`
-  const example = `row ${first + 1} of that file${id === undefined ? '' : `, user ${id}`}`
-  const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'first: '}${example})`
+  const example = `row ${first + 1} of the earlier file${id === undefined ? '' : `, user ${id}`}`
+  const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'the first is '}${example})`
   throw new Failure('conflict', message, {
     advice: [{ code: 'restore_rows' }],
     details: { rows: lost.slice(0, 1000).map((row) => row + 1), count: lost.length },
@@ -82,7 +82,7 @@ function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): voi
 function reordered({ header }: EarlierJournal, line: number): Failure {
   return new Failure(
     'conflict',
-    `${header.input.name} has changed since it was imported at ${header.at}: line ${line} is in another place, and the generated passwords are stored in the order of the rows`,
+    `${header.input.name} has changed since it was imported at ${header.at}: line ${line} has moved, but the generated passwords are stored in the order of the rows`,
     { hint: 'Append new rows at the end of the file.' },
   )
 }

@@ -237,8 +237,8 @@ function guard<T>(path: string, work: () => T): T {
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure('storage', `The journal ${path} cannot be written: ${describeSystemError(cause)}`, {
-    hint: 'Without it nothing more is sent. The same command goes on when it can be written.',
+  return new Failure('storage', `Cannot write the journal ${path}: ${describeSystemError(cause)}`, {
+    hint: 'chatctl sends nothing without the journal. To resume, make it writable and run the same command.',
     cause,
   })
 }

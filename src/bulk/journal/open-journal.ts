@@ -166,13 +166,15 @@ function lock(path: string, { input }: JournalHeader): () => void {
     throw unusable(dirname(path), cause)
   }
   if (release) return release
-  throw new Failure('conflict', `Another chatctl is importing ${input.name}`, {
-    hint: 'Wait until it is done: what it leaves, the same command goes on with.',
+  throw new Failure('conflict', `Another chatctl process is importing ${input.name}`, {
+    hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
   })
 }
 
 function unusable(directory: string, cause: unknown): Failure {
-  return new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, { cause })
+  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
+    cause,
+  })
 }
 
 function pathOf(directory: string, header: JournalHeader): string {

@@ -80,18 +80,26 @@ export async function guardPasswords(
   const own = journal.fileOf('passwords')?.path
   const path = results === undefined ? undefined : resolve(results)
   if (own !== undefined && (path !== own || !generates)) {
-    throw new Failure('usage', `The passwords that this import made up are in ${own}`, {
-      advice: [{ code: 'resume_with_passwords', path: own }],
-    })
+    throw new Failure(
+      'usage',
+      `The generated passwords of this import are in ${own}; it can be resumed only with that file`,
+      {
+        advice: [{ code: 'resume_with_passwords', path: own }],
+      },
+    )
   }
   const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
   if (generates && found && !found.isFile()) {
-    throw new Failure('usage', `The results file ${results} is no file, and would not keep the passwords`)
+    throw new Failure('usage', `Cannot write the generated passwords to ${results}: not a regular file`)
   }
   if (path !== undefined && own === undefined && (await holdsPasswords(path))) {
-    throw new Failure('usage', `${path} has the passwords of another import, which would be lost`, {
-      advice: [{ code: 'move_results_file' }],
-    })
+    throw new Failure(
+      'usage',
+      `Cannot overwrite ${path}: it contains the generated passwords of another import`,
+      {
+        advice: [{ code: 'move_results_file' }],
+      },
+    )
   }
 }
 

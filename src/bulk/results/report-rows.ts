@@ -141,8 +141,8 @@ class ReportCount {
     await keepRowList('failed', this.#failed, this.#paths.failed, journal)
     await keepRowList('unknown', this.#unknown, this.#paths.unknown, journal)
     const [failed, unknown] = [this.#failed.trouble, this.#unknown.trouble]
-    if (failed) await warn(`${failed.message}: there is no file of the rows that failed`)
-    if (unknown) await warn(`${unknown.message}: there is no file of the unknown rows`)
+    if (failed) await warn(`Cannot write the file of failed rows: ${failed.message}`)
+    if (unknown) await warn(`Cannot write the file of unknown rows: ${unknown.message}`)
     return {
       counts: this.#counts,
       alreadyDone: this.#alreadyDone,

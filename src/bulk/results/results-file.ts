@@ -8,8 +8,8 @@ export type ResultsFormat = 'csv' | 'jsonl'
 export function formatOfResults(path: string): ResultsFormat {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
-  throw new Failure('usage', `The name of the results file ${path} says no form`, {
-    hint: 'End its name in .csv or .jsonl.',
+  throw new Failure('usage', `Unknown file extension of the results file ${path}`, {
+    hint: 'Use the file extension .csv or .jsonl.',
   })
 }
 

@@ -61,7 +61,9 @@ function isDone(status: RowStatus): boolean {
 }
 
 function describeFaults({ faults }: InputRow): string {
-  return faults.map(({ message }) => message).join('; ') || 'its email or id is that of an earlier row'
+  return (
+    faults.map(({ message }) => message).join('; ') || 'its email or id is already used by an earlier row'
+  )
 }
 
 /** @param words what the journal has of it; empty for nothing */
@@ -72,17 +74,17 @@ function explain(
   { status, remains }: Standing,
 ): string {
   const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
-  if (status === 'skipped' && !remains) return 'skipped as --on-unknown said'
+  if (status === 'skipped' && !remains) return 'skipped on request'
   if (status === 'skipped') {
     if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
-      return 'it was created; the rest of it is not sent yet'
+      return 'the user was created; the rest of the row is not sent yet'
     }
-    return words || (state?.phase === 'took' ? 'the rest of it is not sent yet' : 'not sent yet')
+    return words || (state?.phase === 'took' ? 'the rest of the row is not sent yet' : 'not sent yet')
   }
-  const what = isBehindCreate ? `it was created, but its ${nameOf(state.step)} was not taken: ` : ''
+  const what = isBehindCreate ? `the user was created, but the ${nameOf(state.step)} failed: ` : ''
   if (status === 'failed') return `${what}${words}`
-  const doubt = words || 'the run ended before an answer came'
-  return state?.step === 'create' ? doubt : `its ${nameOf(state?.step)} may have been taken: ${doubt}`
+  const doubt = words || 'the run ended before a response arrived'
+  return state?.step === 'create' ? doubt : `the outcome of the ${nameOf(state?.step)} is unknown: ${doubt}`
 }
 
 function nameOf(step: string | undefined): string {

@@ -29,13 +29,13 @@ async function* readStored(path: string): AsyncGenerator<StoredRow> {
       }
     }
   } catch (cause) {
-    throw unusable(path, `cannot be read: ${describeSystemError(cause)}`, cause)
+    throw unusable(`Cannot read ${path}: ${describeSystemError(cause)}`, cause)
   }
 }
 
-function unusable(path: string, words: string, cause?: unknown): Failure {
-  return new Failure('storage', `${path} ${words}`, {
-    hint: 'It keeps the passwords of this import: put it back as it was.',
+function unusable(words: string, cause?: unknown): Failure {
+  return new Failure('storage', words, {
+    hint: 'The file contains the generated passwords of this import. Restore its earlier content.',
     cause,
   })
 }
@@ -123,9 +123,9 @@ export class PasswordsInOrder {
   }
 
   async #pass({ line, password }: StoredRow): Promise<void> {
-    if (this.#isOwn && Number.isNaN(line)) throw unusable(this.#path, 'is no longer as it was written')
+    if (this.#isOwn && Number.isNaN(line)) throw unusable(`${this.#path} was changed after chatctl wrote it`)
     if (this.#isOwn && password !== '') {
-      throw unusable(this.#path, `has a password at line ${line} of the rows that is not in its place`)
+      throw unusable(`${this.#path}: the password of line ${line} is not in its original place`)
     }
     await this.#advance()
   }

@@ -1,4 +1,5 @@
 import { expandPath } from '../../client/address.ts'
+import { afterColon } from '../../contract/failure.ts'
 import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
 import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
 
@@ -23,11 +24,11 @@ export function judgeRow(row: UserRow, kind: RowKind, isWhole: boolean, say: Say
   const { id, password, permissions } = row
   if (id !== undefined) judgeId(id, say)
   if (row.email !== undefined && !emailForm.test(row.email)) say(['email'], `email ${emailWords}`)
-  if (password === '') say(['password'], 'password is empty')
+  if (password === '') say(['password'], 'password must not be empty')
   if (password !== undefined && id !== undefined) {
-    say(['password'], 'a password cannot be changed: the row has an id')
+    say(['password'], 'password cannot be changed: the row has an id')
   }
-  if (row.role === '') say(['role'], 'role is empty')
+  if (row.role === '') say(['role'], 'role must not be empty')
   permissions?.forEach((permission, index) => {
     if (!permissionForm.test(permission)) say(['permissions', index], `permission ${permissionWords}`)
   })
@@ -36,11 +37,11 @@ export function judgeRow(row: UserRow, kind: RowKind, isWhole: boolean, say: Say
 
 function judgeWhole(row: UserRow, kind: RowKind, say: SayFault): void {
   if (row.id !== undefined) {
-    if (stepsOf(row).length === 0) say([], 'the row has nothing to send beside its id')
+    if (stepsOf(row).length === 0) say([], 'the row has only an id')
   } else if (kind === 'assignments') say([], 'id is missing')
   else if (row.email === undefined) {
     const isEmpty = Object.keys(row).length === 0
-    say([], isEmpty ? 'the row has nothing to send' : 'email is missing: a row without id is created')
+    say([], isEmpty ? 'the row is empty' : 'email is missing: a row without an id creates a user')
   }
 }
 
@@ -48,6 +49,6 @@ function judgeId(id: string, say: SayFault): void {
   try {
     expandPath('{id}', { id })
   } catch (error) {
-    say(['id'], (error as Error).message)
+    say(['id'], afterColon((error as Error).message))
   }
 }

@@ -90,13 +90,13 @@ function judgeValue(value: unknown, path: FieldPath, say: SayFault): boolean {
     return value.every((item, index) => judgeValue(item, [...path, index], say))
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) {
-    say(path, 'metadata must be of objects, lists, texts, numbers, true, false and null')
+    say(path, 'metadata may contain only objects, lists, strings, numbers, true, false, and null')
     return false
   }
   return Object.entries(value).every(([key, inner]) => {
     const here = [...path, key]
     if (key !== '__proto__') return judgeValue(inner, here, say)
-    say(here, '"__proto__" cannot be a key')
+    say(here, 'the key "__proto__" is not allowed')
     return false
   })
 }

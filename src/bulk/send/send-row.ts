@@ -60,7 +60,7 @@ export function maySettle(
   return settlement !== undefined && !(settlement.as === 'retry' && state?.phase === 'nameless')
 }
 
-const inDoubtStill = 'it was not sent again yet; what became of it before is not known'
+const inDoubtStill = 'not sent again yet; the outcome of the earlier request is unknown'
 
 interface Sent {
   index: number
@@ -107,13 +107,17 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     // The journal could not be written, or the throttle ended a wait: of that, what it has must do.
     if (!isUnderWay) throw error
     if (!(error instanceof Failure)) {
-      record('unknown', sent.id, 'the run was ended before an answer came')
+      record('unknown', sent.id, 'the run ended before a response arrived')
       throw error
     }
     const did = outcomeOf(error, sent)
     if (did === 'unsent') recordUnsent(error.message)
     else
-      record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : describe(error))
+      record(
+        did,
+        sent.id,
+        did === 'nameless' ? 'the user was created, but its id is unknown' : describe(error),
+      )
     health.failed(error)
     return undefined
   }
@@ -123,7 +127,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     record('took', id)
     return { id }
   }
-  record('nameless', undefined, 'it was created, but the service did not say its id')
+  record('nameless', undefined, 'the user was created, but the response contained no id')
   return undefined
 }
 
@@ -169,5 +173,5 @@ function describe({ status, message }: Failure): string {
 /** A service may quote what it refuses, and nothing that we keep may hold a password. */
 function withoutPassword(error: string, password: string | undefined): string {
   const isQuoted = password !== undefined && password !== '' && error.includes(password)
-  return isQuoted ? 'its answer is not shown, for it quotes the password' : error
+  return isQuoted ? 'the response is not shown because it contains the password' : error
 }

@@ -236,7 +236,7 @@ function pausedTooLong(pause: {
 }
 
 function helpFor(left: number, until: number, waited: number): Help {
-  if (left > longestPlan) return { hint: 'The service asks for a wait of more than a year.' }
+  if (left > longestPlan) return { hint: 'The service asks to wait for more than a year.' }
   const total = waited > longestWait ? null : waited
   return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
 }

@@ -35,7 +35,7 @@ export async function closeImport(
     service,
   })
   if (closed.length === 0) {
-    throw new Failure('refused', `There is no unfinished import of ${file} to ${service}`, {
+    throw new Failure('refused', `No unfinished import of ${file} to ${service}`, {
       hint: 'To list unfinished imports, run: chatctl doctor',
     })
   }
@@ -43,5 +43,7 @@ export async function closeImport(
     closedView,
     closed.map(({ file, rows, tried: sent, unknown }) => ({ file, service, rows, sent, unknown })),
   )
-  context.output.notice('Closed. What was sent stays recorded: to continue, import the same file again.')
+  context.output.notice(
+    'Closed. chatctl remembers which rows it has sent. To resume, import the same file again.',
+  )
 }

@@ -22,27 +22,29 @@ export function describeUnknown(
   list: string | undefined,
 ): string {
   const lines = rows.flatMap(({ line, email, id, error, decisions }) => {
-    const what = `Line ${line} (${email || id}) is unknown: ${error}`
+    const what = `The outcome of line ${line} (${email || id}) is unknown: ${error}`
     return decisions && settle ? [what, `  ${settle('created', decisions.place)}`] : [what]
   })
   if (count > rows.length)
-    lines.push(`and ${count - rows.length} more, all listed in ${list ?? '--results FILE'}`)
+    lines.push(
+      `and ${count - rows.length} more; ${list === undefined ? '--results FILE lists all of them' : `all are listed in ${list}`}`,
+    )
   const asked = rows.flatMap(({ decisions }) => decisions ?? [])
   const doubtful = asked.find(({ mayRetry }) => mayRetry)
   const [first] = asked
   if (settle && doubtful) {
     lines.push(
-      'Look whether they were created. For one that was, say its id, as above. For one that was not:',
+      'Check whether the users were created. If a user was created, give its id as above. If not, run:',
       `  ${settle('retry', doubtful.place)}`,
-      'A 409 then means that it was there. To leave it as it is:',
+      'If the response is then 409, the user was created before. To skip the row, run:',
       `  ${settle('skip', doubtful.place)}`,
     )
   } else if (settle && first) {
-    lines.push('They were created: say the id of each, as above, or leave it as it is:')
+    lines.push('The users were created. Give the id of each as above, or skip the row:')
     lines.push(`  ${settle('skip', first.place)}`)
   }
   if (rows.some(({ decisions }) => decisions === undefined)) {
-    lines.push('Updates and assignments are sent again by the same command.')
+    lines.push('To send updates and assignments again, run the same command.')
   }
   return lines.join('\n')
 }

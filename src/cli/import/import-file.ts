@@ -91,7 +91,7 @@ function sayWhatWasNotChecked({ output }: Context, imported: Imported): void {
     ...(requests + remaining + counts.failed + counts.unknown === 0 ? ['Nothing was left to send.'] : []),
     ...(alreadyDone > 0
       ? [
-          `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs; chatctl did not check ${alreadyDone === 1 ? 'that the user still exists' : 'that the users still exist'}.`,
+          `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs. chatctl did not check ${alreadyDone === 1 ? 'that the user still exists' : 'that the users still exist'}.`,
         ]
       : []),
   ]
@@ -187,7 +187,10 @@ function outsideOf(context: Context, options: FileOptions) {
     onBegin: ({ rows, tally, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
       progress.goOn(tally)
-      const sayWhy = () => output.notice('Waiting for what is under way; a second Ctrl-C does not wait.')
+      const sayWhy = () =>
+        output.notice(
+          'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
+        )
       context.signal.addEventListener('abort', sayWhy, { once: true })
     },
     onProgress: (tally: RowCounts) => progress?.update(tally),
@@ -200,7 +203,7 @@ function outsideOf(context: Context, options: FileOptions) {
     warn: (text: string) => output.warn(text),
     warnOfNoPassword: (users: number) =>
       output.warn(
-        `${countOf(users, 'new user')} without a password; where the service wants one: --generate-passwords --results FILE`,
+        `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,
       ),
   }
 }
@@ -221,25 +224,25 @@ function describeProspect(
 ): string {
   const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
-    return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
+    return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the import takes ${about}.`
   }
   const { limit, remaining = limit ?? 0, window, reset } = quota
   const known = [
     ...(limit === undefined
       ? []
-      : [`${countOf(limit, 'request')}${window ? ` in ${describeSpan(window)}` : ''}`]),
+      : [`${countOf(limit, 'request')}${window ? ` per ${describeSpan(window)}` : ''}`]),
     ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
     ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
   ]
   const isLonger = limit === undefined || requests - remaining > limit
   const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
   const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
-  return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
+  return `Quota: ${known.join(', ')}. The import takes ${about}.${stop}`
 }
 
 /** A run that would have to wait for longer than it may is better not left alone. */
 function describeStop(maxWait: number, pause: number, again: string): string {
-  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops; to resume it later, run ${again}. --max-wait ${durationFlagFor(pause)} waits.`
+  return `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${again}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
 }
 
 /** The rows that somebody has to hear of. */

@@ -34,7 +34,7 @@ export function describeBulk({ noun, total, tally, perSecond, left, pause }: Bul
 
 function describePause({ until, why }: Pause, now: number): string {
   const time = describeTime(until, now)
-  return why === 'quota' ? `paused for the quota until ${time}` : `rate limited, paused until ${time}`
+  return why === 'quota' ? `quota used up, paused until ${time}` : `rate limited, paused until ${time}`
 }
 
 /**

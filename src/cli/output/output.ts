@@ -3,7 +3,8 @@ import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
-import { type Colours, loadColours, wantsColour } from './colours.ts'
+import { wrapWords } from '../../view/wrap-words.ts'
+import { type Colors, loadColors, wantsColor } from './colors.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
@@ -19,7 +20,7 @@ export interface OutputOptions {
   fields: string | undefined
   jq: string | undefined
   quiet: boolean
-  noColour: boolean
+  noColor: boolean
   streams: Streams
 }
 
@@ -44,9 +45,9 @@ export class Output {
     this.streams = options.streams
     this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
-    if (this.#fields?.length === 0) throw new Failure('usage', '--fields names no field')
+    if (this.#fields?.length === 0) throw new Failure('usage', '--fields is empty')
     if (options.jq !== undefined && options.form !== undefined && !this.isJson) {
-      throw new Failure('usage', `--jq filters JSON; it does not go with --output ${options.form}`)
+      throw new Failure('usage', `--jq filters JSON and cannot be used with --output ${options.form}`)
     }
   }
 
@@ -56,9 +57,9 @@ export class Output {
     return isJsonForm(form) || (form === undefined && jq !== undefined)
   }
 
-  /** Whether colour was forbidden, wherever it would be. */
-  get isColourless(): boolean {
-    return this.#options.noColour
+  /** Whether color was forbidden, wherever it would be. */
+  get isColorless(): boolean {
+    return this.#options.noColor
   }
 
   /** Whether the view's text is what will be shown, rather than data. */
@@ -103,7 +104,7 @@ export class Output {
       if (!written.includes(secret.value)) {
         const { name, value } = secret
         this.streams.say(
-          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name}, shown this once: ${value}`,
+          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name} (shown only once): ${value}`,
         )
       }
     }
@@ -155,19 +156,19 @@ export class Output {
     if (this.isJson) return false
     if (!isAsked && form !== undefined && this.#fields === undefined) return true
     throw new Failure('usage', `--stream writes text or JSON, not ${form ?? 'rows'}`, {
-      hint: 'Use --json, or leave --stream away.',
+      hint: 'Use --json, or omit --stream.',
     })
   }
 
   async #render(view: View, body: unknown): Promise<string> {
     const form = this.#formFor(view)
-    const { jq, noColour } = this.#options
+    const { jq, noColor } = this.#options
     const { stdout, env } = this.streams.host
     return renderResult(view, body, {
       form,
       fields: this.#fields,
       jq,
-      loadColours: () => loadColours(wantsColour(stdout, env, noColour)),
+      loadColors: () => loadColors(wantsColor(stdout, env, noColor)),
       width: stdout.columns || 80,
       forTerminal: this.streams.isShown,
     })
@@ -188,21 +189,21 @@ export class Output {
    */
   async showAside(view: View, body: unknown, isAsked: boolean): Promise<void> {
     if (!isAsked && (this.#options.quiet || this.isJson)) return
-    const text = view.text?.(body) ?? ''
+    const text = view.text?.(body, this.streams.messageWidth) ?? ''
     if (typeof text === 'string') return this.streams.say(text)
-    const colours = await this.#coloursOfStderr()
-    this.streams.sayStyled(renderSpans(text, colours).trimEnd())
+    const colors = await this.#colorsOfStderr()
+    this.streams.sayStyled(renderSpans(text, colors).trimEnd())
   }
 
-  #coloursOfStderr(): Promise<Colours> {
+  #colorsOfStderr(): Promise<Colors> {
     const { stderr, env } = this.streams.host
-    return loadColours(wantsColour(stderr, env, this.#options.noColour))
+    return loadColors(wantsColor(stderr, env, this.#options.noColor))
   }
 
   /** What goes on while it goes on: of no use to a program, so not said to one. */
   progress(text: string): void {
     if (this.isJson && !this.streams.isWatched) return
-    if (!this.#options.quiet) this.streams.say(text)
+    if (!this.#options.quiet) this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
   /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
@@ -215,22 +216,27 @@ export class Output {
   async showAddress(text: string, url: string): Promise<void> {
     if (this.isJson) return this.streams.say(JSON.stringify({ notice: { message: text, url } }))
     this.streams.say(text)
-    this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColour))
+    this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColor))
   }
 
   /** Something to know that is not wrong. */
   notice(text: string): void {
     if (this.#options.quiet) return
     if (this.isJson) this.streams.say(JSON.stringify({ notice: { message: text } }))
-    else this.streams.say(text)
+    else this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
   /** Something wrong that did not stop the command. */
   async warn(text: string): Promise<void> {
     if (this.#options.quiet) return
     if (this.isJson) return this.streams.say(JSON.stringify({ warning: { message: text } }))
-    const colours = await this.#coloursOfStderr()
-    this.streams.sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
+    const colors = await this.#colorsOfStderr()
+    this.streams.sayStyled(
+      wrapWords(`Warning: ${stripControls(text)}`, this.streams.messageWidth).replace(
+        'Warning:',
+        colors.yellow('Warning:'),
+      ),
+    )
   }
 }
 

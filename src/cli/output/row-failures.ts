@@ -35,7 +35,7 @@ export class RowFailures {
     this.#failed++
     this.#first ??= failure
     if (failure.kind !== this.#first.kind) this.#isOneKind = false
-    this.#unsaid = `${name} could not be read: ${failure.message}`
+    this.#unsaid = `Cannot read user ${name}: ${failure.message}`
     if (this.#rows > 1) await this.say()
   }
 

@@ -30,7 +30,7 @@ export async function showChanged(
 ): Promise<void> {
   const sent = isRecord(answer.body) ? answer.body : {}
   if (sent !== answer.body && answer.body !== undefined)
-    answer.warning ??= "the service's answer is not a JSON object, and is not shown"
+    answer.warning ??= 'the response is not a JSON object, so it is not shown'
   const known = id !== undefined && (sent['id'] ?? '') === '' ? Object.assign({ id }, sent, { id }) : sent
   const body = secret === undefined ? known : { ...known, [secret.name]: secret.value }
   await context.show(view, { ...answer, body }, secret)
@@ -42,8 +42,8 @@ export async function showChanged(
 export async function showSentDifference(difference: SentDifference, { output }: Context): Promise<void> {
   const { sentAt, changes, left } = difference
   if (output.isJson || changes.length === 0) {
-    const words = changes.map(describeChange).join('; ') || 'no difference'
-    output.notice(`Compared with what was last sent from here (${sentAt}): ${words}`)
+    const words = changes.map(describeChange).join('; ') || 'no differences'
+    output.notice(`Compared with the configuration last sent from this machine (${sentAt}): ${words}`)
   } else await output.showAside(sentView(sentAt), difference, false)
-  if (left.length > 0) output.notice(`Sent then, and not this time: ${left.join(', ')}`)
+  if (left.length > 0) output.notice(`Sent then, but not this time: ${left.join(', ')}`)
 }

@@ -58,6 +58,7 @@ export async function showEach(
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
-  if (failures.rows === 0) throw new Failure('usage', 'No id was given', { hint: 'chatctl users get --help' })
+  if (failures.rows === 0)
+    throw new Failure('usage', 'No id given', { hint: 'For example: chatctl users get usr_1' })
   failures.end()
 }

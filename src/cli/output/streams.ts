@@ -38,6 +38,11 @@ export class Streams {
     return this.host.isTerminal.stderr
   }
 
+  /** Columns for messages; a file or a pipe has no limit, and a session wraps them itself. */
+  get messageWidth(): number {
+    return this.isWatched && !this.#lineTaker ? this.host.stderr.columns || 80 : Infinity
+  }
+
   /** Whether a person sees what is written and types what is read. */
   get isConversation(): boolean {
     const { stdin, stdout } = this.host.isTerminal
@@ -68,7 +73,7 @@ export class Streams {
     return new Promise((resolve, reject) => {
       this.host.stdout.write(text, (error) => {
         if (!error) return resolve()
-        reject(new Failure('storage', `stdout cannot be written: ${error.message}`, { cause: error }))
+        reject(new Failure('storage', `Cannot write to stdout: ${error.message}`, { cause: error }))
       })
     })
   }
@@ -90,7 +95,7 @@ export class Streams {
     this.sayStyled(stripControls(text))
   }
 
-  /** For lines that carry our own colours; whatever they quote was stripped before. */
+  /** For lines that carry our own colors; whatever they quote was stripped before. */
   sayStyled(text: string): void {
     if (this.#isUnread) return
     const { stderr } = this.host
@@ -127,7 +132,7 @@ export class Streams {
     // The stream tells of it in a turn of its own, after all that waits for a promise.
     await new Promise<void>((resolve) => process.nextTick(resolve))
     if (this.#stdoutError) {
-      throw new Failure('storage', `stdout cannot be written: ${this.#stdoutError.message}`)
+      throw new Failure('storage', `Cannot write to stdout: ${this.#stdoutError.message}`)
     }
   }
 
@@ -160,6 +165,6 @@ export class Streams {
   #abandon(): void {
     this.host.onReaderGone()
     this.#isUnread = true
-    this.#ending.abort(new Failure('storage', 'stdout has no reader any more'))
+    this.#ending.abort(new Failure('storage', 'stdout is closed by its reader'))
   }
 }

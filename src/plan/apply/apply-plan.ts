@@ -43,14 +43,14 @@ export function assertCurrent(
   hint?: string,
 ): void {
   const drift = driftOf(plan.settings, settings, '')
-  const words = drift.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
+  const words = drift.map(({ path, was, is }) => `${path} was ${shown(was)} and is now ${shown(is)}`)
   if (plan.api && sent && sent.sentAt >= plan.api.comparedAt) {
     const sentSince = driftOf(plan.api.managed, sent.configuration, 'api.')
     drift.push(...sentSince)
     words.push(...sentSince.map(({ path, is }) => describeSent(path, is, sent.sentAt)))
   }
   if (drift.length === 0) return
-  throw new Failure('conflict', `Changed since the plan was made: ${words.join('; ')}`, {
+  throw new Failure('conflict', `The settings have changed since the plan was made: ${words.join('; ')}`, {
     details: { keys: drift },
     ...(hint === undefined ? { advice: [{ code: 'refresh_plan' }] } : { hint }),
   })
@@ -65,12 +65,12 @@ function driftOf(managed: readonly Managed[], current: object, prefix: string) {
 
 function describeSent(path: string, value: unknown, sentAt: string): string {
   return value === null
-    ? `${path} was not part of what was sent from this machine at ${sentAt}`
+    ? `${path} was not in the configuration sent from this machine at ${sentAt}`
     : `${path} was sent from this machine as ${visibleJson(value)} at ${sentAt}`
 }
 
 function shown(value: unknown): string {
-  return value === null ? 'not there' : visibleJson(value)
+  return value === null ? 'not set' : visibleJson(value)
 }
 
 /**

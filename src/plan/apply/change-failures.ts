@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
-import { Failure, unknownOutcome } from '../../contract/failure.ts'
+import { afterColon, Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type Change, foundAt, isSame } from '../plan.ts'
@@ -35,7 +35,8 @@ export interface Reading {
  */
 export function didNotTake({ untaken }: Reading, outcome: Outcome, check: string): Failure {
   const words = untaken.map(
-    ({ path, wanted, found }) => `${path} did not take: it is ${shown(found)}, not ${shown(wanted)}`,
+    ({ path, wanted, found }) =>
+      `${path} did not take effect: expected ${shown(wanted)}, found ${shown(found)}`,
   )
   return aboutKeys('conflict', `${words.join('; ')} (${describeOutcome(outcome)})`, untaken, outcome, check)
 }
@@ -53,13 +54,13 @@ export function mayStillTake({ before, taken, untaken }: Reading, outcome: Outco
   if (before !== undefined && others.length > 0) {
     const drifted = others.map(
       ({ path, wanted, found }) =>
-        `${path} is ${shown(found)}, neither ${shown(was(path))} as before nor ${shown(wanted)}`,
+        `${path} is ${shown(found)}, neither the old value ${shown(was(path))} nor the new value ${shown(wanted)}`,
     )
     const words = `${[...drifted, ...old].join('; ')} (${describeOutcome(outcome)})`
     return aboutKeys('conflict', words, others, outcome, check)
   }
   const found = others.map(({ path, wanted, found }) => `${path} is ${shown(found)}, not ${shown(wanted)}`)
-  const changed = taken.length > 0 ? `; as wanted: ${taken.join(', ')}` : ''
+  const changed = taken.length > 0 ? `; already changed: ${taken.join(', ')}` : ''
   const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changed}`
   return aboutKeys('unknown_outcome', words, untaken, outcome, check)
 }
@@ -68,7 +69,7 @@ export function mayStillTake({ before, taken, untaken }: Reading, outcome: Outco
 export function notReadBack(reading: Failure, outcome: Outcome, check: string): Failure {
   const words =
     outcome.failure === undefined
-      ? `The ${outcome.what} was answered ${outcome.answer?.status}, but the settings could not be read back`
+      ? `The ${outcome.what} returned ${outcome.answer?.status}, but the settings could not be read back`
       : `${unknown(outcome)}. The settings could not be read back`
   const cause = outcome.failure ?? reading
   return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
@@ -88,8 +89,8 @@ export function configurationFailure(failure: Failure, afterSettings: boolean): 
   const done = 'The settings were changed and verified; '
   return judged.reworded(
     failure.inDoubt
-      ? `${done}the outcome of setting the API configuration is unknown: ${failure.message}`
-      : `${done}setting the API configuration failed: ${failure.message}`,
+      ? `${done}the outcome of setting the API configuration is unknown: ${afterColon(failure.message)}`
+      : `${done}setting the API configuration failed: ${afterColon(failure.message)}`,
   )
 }
 
@@ -111,7 +112,8 @@ function aboutKeys(
 }
 
 function unknown(outcome: Outcome): string {
-  return `The outcome of the change is unknown: ${outcome.failure?.message ?? describeOutcome(outcome)}`
+  const reason = outcome.failure ? afterColon(outcome.failure.message) : describeOutcome(outcome)
+  return `The outcome of the change is unknown: ${reason}`
 }
 
 function checkAdvice(command: string): Advice {
@@ -120,8 +122,8 @@ function checkAdvice(command: string): Advice {
 
 function describeOutcome(outcome: Outcome): string {
   const status = statusOf(outcome)
-  if (status !== undefined) return `the ${outcome.what} was answered ${status}`
-  return `the ${outcome.what} had no response: ${outcome.failure?.message}`
+  if (status !== undefined) return `the ${outcome.what} returned ${status}`
+  return `the ${outcome.what} had no response: ${afterColon(outcome.failure?.message ?? '')}`
 }
 
 function statusOf({ answer, failure }: Outcome): number | undefined {
@@ -129,21 +131,21 @@ function statusOf({ answer, failure }: Outcome): number | undefined {
 }
 
 function shown(value: unknown): string {
-  if (value === null) return 'not there'
+  if (value === null) return 'not set'
   const text = visibleJson(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
 /** A change whose request failed, although the settings are as wanted. */
 export function describeDoubt(failure: Failure): string {
-  const answer = failure.status === undefined ? failure.message : `it was answered ${failure.status}`
-  return `The settings are as wanted, although the request for the change failed: ${answer}`
+  const answer = failure.status === undefined ? afterColon(failure.message) : `it returned ${failure.status}`
+  return `The settings have the new values, although the request failed: ${answer}`
 }
 
 /** What changed without having been asked for. */
 export function describeSideEffect(changes: readonly Change[]): string {
   const words = changes.map(
-    ({ path, from, to }) => `${path} has changed from ${visibleJson(from)} to ${visibleJson(to)}`,
+    ({ path, from, to }) => `${path} changed from ${visibleJson(from)} to ${visibleJson(to)}`,
   )
-  return `Changed alongside, although nobody named it: ${words.join('; ')}`
+  return `Also changed, although not part of this change: ${words.join('; ')}`
 }

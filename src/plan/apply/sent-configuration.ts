@@ -62,7 +62,8 @@ export async function sendConfiguration(
   }
   const trouble = await keep(directories, service, { sentAt: isoNow(clock), configuration })
   // A state directory that is read-only must not make a failure of what is done.
-  if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
+  if (trouble !== undefined)
+    answer.warning ??= `the sent configuration cannot be recorded for the next diff: ${trouble}`
   return answer
 }
 
@@ -74,8 +75,8 @@ function forget(directories: Directories, service: string): void {
     // Else it might be there again after a crash of the machine.
     syncDirectory(folder(directories))
   } catch (cause) {
-    throw new Failure('storage', `The record ${path} cannot be removed: ${describeSystemError(cause)}`, {
-      hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',
+    throw new Failure('storage', `Cannot delete the record ${path}: ${describeSystemError(cause)}`, {
+      hint: 'The record would be wrong after this change. Delete it, or make its directory writable.',
       cause,
     })
   }

@@ -51,16 +51,16 @@ async function acquire(
     if (signal.aborted) throw signal.reason
     const why = cause instanceof Failure ? cause.message : describeSystemError(cause)
     await warn(
-      `The settings cannot be locked, so another chatctl on this machine may change them meanwhile: ${why}`,
+      `Cannot lock the settings, so another chatctl process on this machine may change them at the same time: ${why}`,
     )
     return undefined
   }
   if (release) return release
   throw new Failure(
     'conflict',
-    'Another chatctl has been changing the settings of this service for two minutes',
+    'Another chatctl process has been changing the settings of this service for two minutes',
     {
-      hint: 'Nothing was sent. Run the command again when the other one has ended.',
+      hint: 'Nothing was sent. Run the command again when the other process has ended.',
     },
   )
 }

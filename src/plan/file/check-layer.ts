@@ -50,7 +50,7 @@ class LayerCheck {
     // A file of comments alone.
     if (isNull(root) && root.end === root.at) return
     if (root.kind === 'map') this.#readForms(root)
-    else this.#fault(root.at, '', 'the file must hold settings by their names')
+    else this.#fault(root.at, '', 'the file must contain an object of settings')
   }
 
   #readForms(root: LocatedMap): void {
@@ -70,7 +70,7 @@ class LayerCheck {
     const names = parts.map(({ key }) => key).join(' and ')
     for (const entry of entries.filter((one) => !parts.includes(one))) {
       if (isKnown(settings, entry.key))
-        this.#fault(entry.keyAt, entry.key, `stands beside ${names}; put it below settings`)
+        this.#fault(entry.keyAt, entry.key, `is next to ${names}; move it below settings`)
       else this.#unknown(entry, '', settings)
     }
   }
@@ -156,16 +156,16 @@ class LayerCheck {
     const shown = shownPath(part, path)
     if (key.includes('.') && isKnown(part, path)) {
       const steps = path.split('.')
-      this.#fault(keyAt, shown, `is written as one name; put ${steps.pop()} below ${steps.join('.')}`)
+      this.#fault(keyAt, shown, `must be nested: move ${steps.pop()} below ${steps.join('.')}`)
     } else if (above === '' && part === settings && isKnown(api, path)) {
-      this.#fault(keyAt, shown, 'is part of the API configuration; put it below api')
+      this.#fault(keyAt, shown, 'is part of the API configuration; move it below api')
     } else {
       const meant = nearest(path, knownPaths(part))
       const beside = above === '' ? [] : knownPaths(part).filter((known) => known.startsWith(above))
       const known =
-        beside.length > 0 ? `; known there: ${beside.map((one) => shownPath(part, one)).join(', ')}` : ''
+        beside.length > 0 ? `; known keys: ${beside.map((one) => shownPath(part, one)).join(', ')}` : ''
       const more = meant === undefined ? known : `; did you mean ${shownPath(part, meant)}?`
-      this.#fault(keyAt, shown, `is not a known key${more}`)
+      this.#fault(keyAt, shown, `is an unknown key${more}`)
     }
   }
 
@@ -175,16 +175,16 @@ class LayerCheck {
 }
 
 function typeWords(type: SettingsKey['type'], value: unknown, isUnexpanded: boolean): string {
-  if (isUnexpanded) return `must be ${typeNames[type]}; \${NAME} is not replaced`
+  if (isUnexpanded) return `must be ${typeNames[type]}; \${NAME} is not expanded`
   if (type === 'boolean') return 'must be a boolean: write true or false'
   if (type === 'integer' && typeof value === 'string' && /^[+-]?\d+$/.test(value))
-    return 'must be an integer: without quotes'
+    return 'must be an integer: remove the quotes'
   if (type === 'string' && /^(number|boolean)$/.test(typeof value))
     return 'must be a string: put it in quotes'
   return `must be ${typeNames[type]}`
 }
 
-const commentHint = 'A # begins a comment: put such a value in quotes, as in "#3366FF".'
+const commentHint = 'A # begins a comment. Put the value in quotes, such as "#3366FF".'
 
 const typeNames = { string: 'a string', boolean: 'a boolean', integer: 'an integer', list: 'a list' }
 
@@ -224,7 +224,7 @@ function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansion {
   const result = text.replace(reference, (whole: string, name: string | undefined) => {
     if (name === undefined) return '${'
     if (!/^[A-Za-z_]\w*$/.test(name) || !whole.endsWith('}')) {
-      const words = `has ${whole}, which is no reference; write $\${ for a literal $\{`
+      const words = `contains ${whole}, which is not a valid reference; write $\${ for a literal $\{`
       faults.push({ reference: whole, words })
       return whole
     }

@@ -22,8 +22,8 @@ export const fileBounds = {
 }
 
 export const boundWords = {
-  depth: 'nested too deep',
-  values: `a settings file has no more than ${fileBounds.values} values`,
+  depth: 'nested too deeply',
+  values: `the file has more than ${fileBounds.values} values`,
 }
 
 /** What makes a text no document at all. */
@@ -47,7 +47,7 @@ export function locateYaml(text: string): Located {
   if (faults.length > 0) throw new Unreadable(faults)
   const { version = '1.2' } = document.directives?.yaml ?? {}
   // In YAML 1.1 `yes` is true, and 010 is 8.
-  if (version !== '1.2') fail(0, `it says that it is YAML ${version}; write YAML 1.2`)
+  if (version !== '1.2') fail(0, `the file is YAML ${version}; only YAML 1.2 is supported`)
   return new YamlReader(document, text).read(document.contents, 0, 0)
 }
 
@@ -57,9 +57,10 @@ function faultsOf(errors: readonly YAMLError[], text: string): { at: number; wor
   return errors
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
     .map(({ code, message, pos: [at] }) => {
-      if (code === 'DUPLICATE_KEY') return { at, words: `${keyAt(text, at)} is there twice` }
+      if (code === 'DUPLICATE_KEY') return { at, words: `duplicate key ${keyAt(text, at)}` }
       if (code === 'RESOURCE_EXHAUSTION') return { at, words: boundWords.depth }
-      if (code === 'MULTIPLE_DOCS') return { at, words: 'a second document begins; write one' }
+      if (code === 'MULTIPLE_DOCS')
+        return { at, words: 'unexpected second document: the file must contain only one' }
       return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
     })
 }
@@ -107,7 +108,7 @@ class YamlReader {
   #resolve(node: unknown): unknown {
     if (!isAlias(node)) return node
     const target = node.resolve(this.#document)
-    if (target === undefined) fail(node.range?.[0] ?? 0, `there is no anchor &${node.source} before it`)
+    if (target === undefined) fail(node.range?.[0] ?? 0, `unknown alias: no anchor &${node.source} before it`)
     return target
   }
 
@@ -143,7 +144,7 @@ class YamlReader {
     if (depth > fileBounds.depth) fail(at, boundWords.depth)
     if (++this.#count > fileBounds.values) fail(at, boundWords.values)
     if (isMap(target)) return this.#entriesOf(target, depth + 1)
-    if (!isSeq(target)) fail(at, '<< takes a map, an alias of one, or a list of these')
+    if (!isSeq(target)) fail(at, 'the value of << must be a map, an alias of a map, or a list of these')
     const all: Entries = new Map()
     for (const item of target.items) {
       for (const [name, entry] of this.#mergedBy(item, depth + 1)) if (!all.has(name)) all.set(name, entry)

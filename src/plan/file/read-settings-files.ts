@@ -53,7 +53,7 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
   if (faults.length > 0) throw faultyFiles(faults, help)
   if (settings.size + api.size === 0) {
     const names = sources.map(({ name }) => name)
-    throw new Failure('refused', `There is no setting in ${names.join(', ')}`, {
+    throw new Failure('refused', `No settings in ${names.join(', ')}`, {
       advice: [{ code: 'export_settings' }],
     })
   }
@@ -80,7 +80,7 @@ function locate(name: string, text: string): Located {
   const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
   if (fault) throw new Unreadable([{ at: fault.at, words: wordsOf(fault, text) }])
   if (repeated.length > 0 || root === undefined) {
-    throw new Unreadable(repeated.map(({ at, name: key }) => ({ at, words: `${key} is there twice` })))
+    throw new Unreadable(repeated.map(({ at, name: key }) => ({ at, words: `duplicate key ${key}` })))
   }
   return root
 }
@@ -91,14 +91,14 @@ function wordsOf({ at, expected }: JsonFault, text: string): string {
 }
 
 const jsonWords: Record<JsonFault['expected'], string> = {
-  value: 'a JSON value is missing',
-  'value or ]': 'a JSON value is missing',
-  name: 'a name in double quotes is missing',
-  'name or }': 'a name in double quotes is missing',
-  colon: 'a colon is missing',
-  'comma or }': 'a comma or } is missing',
-  'comma or ]': 'a comma or ] is missing',
-  'end of text': 'not JSON: something follows the end of the value',
+  value: 'expected a JSON value',
+  'value or ]': 'expected a JSON value or ]',
+  name: 'expected a key in double quotes',
+  'name or }': 'expected a key in double quotes or }',
+  colon: 'expected a colon',
+  'comma or }': 'expected a comma or }',
+  'comma or ]': 'expected a comma or ]',
+  'end of text': 'unexpected text after the end of the JSON value',
   'less depth': boundWords.depth,
   'fewer values': boundWords.values,
 }
@@ -124,6 +124,6 @@ function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
     )
   if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
   const words =
-    faults.length === 1 ? lines[0] : `${faults.length} faults; nothing was sent:\n${lines.join('\n')}`
+    faults.length === 1 ? lines[0] : `${faults.length} errors; nothing was sent:\n${lines.join('\n')}`
   return new Failure('refused', words ?? '', { details: { faults }, ...help })
 }

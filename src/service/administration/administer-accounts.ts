@@ -34,7 +34,7 @@ export function administerAccounts({
     guarded(async () => {
       const store = await openExisting()
       if (store) return work(store.db)
-      throw new Failure('not_found', `There is no user ${user}, and no data yet`)
+      throw new Failure('not_found', `No user ${user}: the service has no data yet`)
     })
   return {
     checkAdmin: (wanted) => guarded(async () => checkNewAdmin((await openExisting())?.db, wanted)),
@@ -144,7 +144,7 @@ function checkUser(user: { email: string; password: string; name?: string }): vo
 }
 
 function emailTaken(email: string, person?: Person): Failure {
-  return new Failure('conflict', `There is already a user with the email ${email}`, {
+  return new Failure('conflict', `A user with the email ${email} already exists`, {
     advice: [
       person === undefined || person.role === 'admin'
         ? { code: 'reset_password', email }

@@ -151,7 +151,7 @@ async function planKeyChange(
   const key = await findKey(db, id)
   if (!key) throw unknownKey(id)
   if (key.revoked_at !== null) {
-    throw new Failure('conflict', `The API key ${id} is revoked, for good`, {
+    throw new Failure('conflict', `The API key ${id} is revoked and cannot be changed`, {
       advice: [{ code: 'create_key' }],
     })
   }
@@ -180,4 +180,4 @@ function updateKey(db: Database, id: string, wanted: KeyChange, by: Origin): Pro
 }
 
 export const unknownKey = (id: string): Failure =>
-  new Failure('not_found', `There is no API key ${id}`, { advice: [{ code: 'list_keys' }] })
+  new Failure('not_found', `No API key ${id}`, { advice: [{ code: 'list_keys' }] })

@@ -18,7 +18,7 @@ export function administerSessions({ clock, openExisting, guarded }: DataAccess)
     const store = await openExisting()
     const session = store && (await listSessions(store.db, clock)).find((known) => known.id === id)
     if (store && session) return { store, session }
-    throw new Failure('not_found', `There is no session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+    throw new Failure('not_found', `No session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
   }
   const present = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
   return {

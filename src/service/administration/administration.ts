@@ -82,8 +82,8 @@ export async function openAdministration(
     const running = await findRuns(folder, place)
     if (running.length === 0) return
     const urls = running.map(({ url }) => url).join(' and ')
-    throw new Failure('conflict', `A service runs on this data, at ${urls}`, {
-      hint: `Stop it first: kill ${running.map(({ pid }) => pid).join(' ')}`,
+    throw new Failure('conflict', `A service is running on this data at ${urls}`, {
+      hint: `Stop it first with: kill ${running.map(({ pid }) => pid).join(' ')}`,
     })
   }
 
@@ -151,7 +151,7 @@ async function count({ db }: Store): Promise<Counts> {
 
 function requireSqlite({ database }: DataPlace): void {
   if (database === undefined) return
-  throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
+  throw new Failure('usage', 'The data is in PostgreSQL: use the backup tools of PostgreSQL', {
     advice: [{ code: 'back_up_postgres' }],
   })
 }

@@ -45,8 +45,8 @@ function actionsOf(name: string): AuditAction[] {
   if (meant.length > 0) return meant
   const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf('.'))))]
   const near = nearest(name, [...auditActions, ...kinds])
-  throw new Failure('usage', `"${name}" is no action of the audit log`, {
-    hint: near ? `Did you mean ${near}?` : `There are ${auditActions.join(', ')}`,
+  throw new Failure('usage', `Unknown action "${name}" of the audit log`, {
+    hint: near ? `Did you mean ${near}?` : `Known actions: ${auditActions.join(', ')}`,
   })
 }
 

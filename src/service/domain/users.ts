@@ -60,7 +60,7 @@ export async function createUser(
     })
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
-    throw new Refusal('email_taken', `There is already a user with the email ${given.email}`, {
+    throw new Refusal('email_taken', `A user with the email ${given.email} already exists`, {
       details: { email: given.email },
     })
   }
@@ -150,7 +150,7 @@ const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
 )
 
 function known<Row>(row: Row | undefined, id: string): Row {
-  if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
+  if (!row) throw new Refusal('user_not_found', `No user ${id}`)
   return row
 }
 
@@ -171,6 +171,6 @@ function mergeMetadata(stored: string, given: object | undefined): string {
   const merged = JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== null)))
   if (Buffer.byteLength(merged) <= mostMetadata) return merged
   throw invalidRequest([
-    { path: 'metadata', message: 'must not exceed 64 KiB of JSON together with what is stored' },
+    { path: 'metadata', message: 'must not exceed 64 KiB of JSON together with the stored metadata' },
   ])
 }

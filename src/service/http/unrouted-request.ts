@@ -10,9 +10,9 @@ import { isOpenPath } from './open/open-routes.ts'
 export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
   const path = request.url.split('?', 1)[0] ?? ''
   const methods = methodsOf(path)
-  if (methods.length === 0) throw new Refusal('not_found', `There is no ${path} here`)
+  if (methods.length === 0) throw new Refusal('not_found', `Unknown path ${path}`)
   reply.header('allow', methods.join(', '))
-  throw new Refusal('method_not_allowed', `${path} knows ${methods.join(', ')}, not ${request.method}`)
+  throw new Refusal('method_not_allowed', `${path} supports ${methods.join(', ')}, not ${request.method}`)
 }
 
 function methodsOf(path: string): string[] {
@@ -47,7 +47,7 @@ export function answerUnparsed(
   const refusal = refusalOf(error.code)
   const status = statusOf(refusal)
   const id = createId('req')
-  logger?.info({ request: id, status }, 'answered')
+  logger?.info({ request: id, status }, 'response sent')
   const body = JSON.stringify(errorBodyOf(refusal))
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
@@ -58,7 +58,10 @@ export function answerUnparsed(
 
 /** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
 export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
-  const refusal = new Refusal('invalid_request', 'Of Expect there is only 100-continue')
+  const refusal = new Refusal(
+    'invalid_request',
+    'The only supported value of the Expect header is 100-continue',
+  )
   const body = JSON.stringify(errorBodyOf(refusal))
   response.writeHead(417, {
     'content-type': 'application/json; charset=utf-8',
@@ -74,8 +77,8 @@ function refusalOf(code: string | undefined): Refusal {
     case 'HPE_HEADER_OVERFLOW':
       return new Refusal('header_too_large', 'The headers are larger than 16 KiB')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Refusal('request_timeout', 'The request did not end in time')
+      return new Refusal('request_timeout', 'The request did not arrive in time')
     default:
-      return new Refusal('invalid_request', 'This is not an HTTP request')
+      return new Refusal('invalid_request', 'Invalid HTTP request')
   }
 }

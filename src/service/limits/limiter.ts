@@ -114,7 +114,7 @@ export class Limiter {
     let index = 0
     for (const [keyId, queue] of queues) {
       const state = taken[index++]
-      if (!state) throw new Error('the counters did not answer every ask')
+      if (!state) throw new Error('the counters did not return every count')
       this.#remember(keyId, state, queue.waiting.length)
       queue.waiting.forEach(({ settle }, place) => {
         const isAdmitted = place < state.granted

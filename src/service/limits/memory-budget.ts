@@ -33,12 +33,12 @@ export class MemoryBudget {
     const held = this.#ofUser.get(userId) ?? 0
     const { ofUser, ofAll } = this.#bounds
     if (held > 0 && held + bytes > ofUser) {
-      throw new Refusal('too_much_at_once', 'Your requests that still run hold too much text. Try again', {
+      throw new Refusal('too_much_at_once', 'Your concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }
     if (this.#ofAll > 0 && this.#ofAll + bytes > ofAll) {
-      throw new Refusal('too_busy', 'All requests that still run hold too much text. Try again', {
+      throw new Refusal('too_busy', 'All concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }

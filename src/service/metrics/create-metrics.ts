@@ -18,7 +18,7 @@ export function createMetrics(version: string): Metrics {
     registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   new Gauge({
     name: 'chatctl_build_info',
-    help: 'The version that runs; always 1',
+    help: 'Version of the running service; always 1',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1)
@@ -26,7 +26,7 @@ export function createMetrics(version: string): Metrics {
   let inFlight = 0
   new Gauge({
     name: 'chatctl_http_requests_in_flight',
-    help: 'Requests that have begun and not ended',
+    help: 'Requests in progress',
     registers,
     collect() {
       this.set(inFlight)
@@ -34,45 +34,45 @@ export function createMetrics(version: string): Metrics {
   })
   const requests = new Counter({
     name: 'chatctl_http_requests_total',
-    help: 'Requests that have ended; status "aborted" when the client went away first',
+    help: 'Completed requests; status "aborted" if the client disconnected first',
     labelNames: ['endpoint', 'method', 'status'],
     registers,
   })
   const seconds = new Histogram({
     name: 'chatctl_http_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer, streams included',
+    help: 'Seconds from the request head to the end of the response, including streams',
     labelNames: ['endpoint'],
     buckets: answerTimes,
     registers,
   })
   const refusals = new Counter({
     name: 'chatctl_http_errors_total',
-    help: 'Answers with an error, by error.code',
+    help: 'Error responses, by error.code',
     labelNames: ['code'],
     registers,
   })
   const limited = new Counter({
     name: 'chatctl_limiter_decisions_total',
-    help: 'Requests held to the limits of their key: admitted, or refused for the hour or the minute',
+    help: 'Rate-limited requests: admitted, or refused by the hourly or per-minute limit',
     labelNames: ['outcome'],
     registers,
   })
   const upstream = new Histogram({
     name: 'chatctl_upstream_request_duration_seconds',
-    help: 'Requests to the model server, to the end of the answer',
+    help: 'Requests to the model server, until the end of the response',
     labelNames: ['operation', 'outcome'],
     buckets: modelTimes,
     registers,
   })
   const firstPiece = new Histogram({
     name: 'chatctl_upstream_first_piece_seconds',
-    help: 'From a request for a stream to its first piece',
+    help: 'Seconds from the request for a stream to its first chunk',
     buckets: modelTimes,
     registers,
   })
   const tokens = new Counter({
     name: 'chatctl_upstream_tokens_total',
-    help: 'Tokens, as the model server counts them; of streams where it tells',
+    help: 'Tokens counted by the model server; for streams, if it reports them',
     labelNames: ['kind'],
     registers,
   })

@@ -60,7 +60,7 @@ export async function takeAccount(server: OAuthServer, visit: BrowserRequest): P
     return sendPage(visit.response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (!act) throw new Unwelcome(400, 'This form is not from here', 'Go back and load the page anew.')
+  if (!act) throw new Unwelcome(400, 'This form is not valid here', 'Go back and reload the page.')
   await show(server, visit, person, await act(server, visit, person, form))
 }
 
@@ -76,12 +76,12 @@ const actions: Record<string, Act> = {
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
     await endAll(db, clock, chosen)
     return chosen.length > 0
-      ? { done: 'That session has ended.' }
-      : { alert: 'That session is over already.' }
+      ? { done: 'The session was ended.' }
+      : { alert: 'The session has already ended.' }
   },
   async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
     await db.transaction().execute((transaction) => endOthers(transaction, clock, user.id, sessionId))
-    return { done: 'All other sessions have ended.' }
+    return { done: 'All other sessions were ended.' }
   },
   async password(server, visit, person, form) {
     const wanted = form.get('new') ?? ''
@@ -105,7 +105,7 @@ const actions: Record<string, Act> = {
       })
     })
     await renewSession(server.provider, visit, session)
-    return { done: 'The password is changed, and all other sessions have ended.' }
+    return { done: 'The password was changed, and all other sessions were ended.' }
   },
   async 'factor-begin'(server, _visit, person, form) {
     // Who finds a browser open could else lock its person out for good.
@@ -124,18 +124,18 @@ const actions: Record<string, Act> = {
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
     if ('wait' in attempt) return askToWait(attempt.wait)
     if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '', clock)))) {
-      return { alert: 'That code is not right. Wait for the next one.' }
+      return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
     await confirmSecondFactor(db, user.id, originOf(server, visit, user))
-    return { done: 'The second factor is on.' }
+    return { done: 'The second factor is now on.' }
   },
   async 'factor-off'(server, visit, person, form) {
     const refused = await demandPassword(server, person, form)
     if (refused) return refused
     const { user } = person
     await removeSecondFactor(server.db, user.id, originOf(server, visit, user))
-    return { done: 'The second factor is off.' }
+    return { done: 'The second factor is now off.' }
   },
 }
 
@@ -157,7 +157,7 @@ async function demandPassword(
   if ('wait' in attempt) return askToWait(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
   if (!(await attempt.judge(check))) {
-    return { alert: 'The current password is not right.' }
+    return { alert: 'Wrong current password.' }
   }
   await attempt.succeed()
   return undefined

@@ -94,7 +94,7 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
         .where('id_hash', '=', key(id))
         .executeTakeFirst()
       if (used?.grant_hash) await endGrants(db, [used.grant_hash])
-      throw new errors.InvalidGrant('it has been used before')
+      throw new errors.InvalidGrant('it was already used')
     },
     async destroy(id) {
       await db.deleteFrom('oauth_records').where('model', '=', model).where('id_hash', '=', key(id)).execute()

@@ -57,14 +57,14 @@ const longestForm = 16_384
 export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
   const { headers } = visit.request
   if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
-    throw new Unwelcome(415, 'This is no form', 'The request does not come from a page of this service.')
+    throw new Unwelcome(415, 'Not a form', 'The request does not come from a page of this service.')
   }
   const site = headers['sec-fetch-site']
   const isForeign =
     headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
   const form = new URLSearchParams(await readBody(visit.request))
   if (isForeign || !isSame(form.get('token') ?? '', formToken(formKey, secret))) {
-    throw new Unwelcome(403, 'This form is not from here', 'Go back, load the page anew and try again.')
+    throw new Unwelcome(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
   }
   return form
 }
@@ -83,13 +83,14 @@ async function readBody(request: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of request) {
       length += chunk.length
-      if (length > longestForm) throw new Unwelcome(413, 'That is too long', 'Go back and write less.')
+      if (length > longestForm)
+        throw new Unwelcome(413, 'The form is too large', 'Go back and shorten the text.')
       chunks.push(chunk)
     }
   } catch (error) {
     // Who goes away in the middle is no trouble of the service: there is nothing to log.
     if (error instanceof Unwelcome || request.complete) throw error
-    throw new Unwelcome(400, 'The form did not arrive', 'Go back and send it again.')
+    throw new Unwelcome(400, 'The form did not arrive completely', 'Go back and send it again.')
   }
   return Buffer.concat(chunks).toString('utf8')
 }

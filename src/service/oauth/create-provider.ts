@@ -124,7 +124,7 @@ function createPolicy() {
     const asked = scopeNames(String(ctx.query['scope'] ?? ''))
     const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
-    throw new errors.InvalidScope(`there is no scope ${unknown.join(', ')}`, unknown.join(' '))
+    throw new errors.InvalidScope(`unknown scope ${unknown.join(', ')}`, unknown.join(' '))
   })
   policy.get('login')?.checks.add(demandKnownScopes, 0)
   return policy

@@ -51,7 +51,7 @@ export class FactorSeal {
     } catch (cause) {
       throw new Refusal(
         'internal_error',
-        'This second factor cannot be checked, because the key that protects it is missing. An administrator can reset it',
+        'The second factor cannot be checked because its encryption key is missing. Ask an administrator to reset it',
         { cause },
       )
     }

@@ -46,7 +46,7 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
       const { status, headers, body } =
         error === 'server_error'
           ? pageOf(cause, () => {})
-          : errorPage(ctx.status, 'This cannot go on', wordsOf(error, description))
+          : errorPage(ctx.status, 'Sign-in failed', wordsOf(error, description))
       ctx.set({ ...headers })
       ctx.status = status
       ctx.body = body
@@ -124,7 +124,7 @@ function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void
   request.url = url.pathname + url.search
 }
 
-const outOfBounds = (sentence: string) => new Unwelcome(400, 'This cannot go on', sentence)
+const outOfBounds = (sentence: string) => new Unwelcome(400, 'Sign-in failed', sentence)
 
 /** A person may write `localhost`: cookies of one name are not sent to the other. */
 function isOtherLoopback(host: string | undefined, issuer: string): boolean {
@@ -145,7 +145,7 @@ function pageOf(error: unknown, onError: (error: unknown) => void): Page {
   if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
   const refusal = toRefusal(error)
   onError(error)
-  return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`, refusal.retryAfter)
+  return errorPage(statusOf(refusal), 'Something went wrong', `${refusal.message}.`, refusal.retryAfter)
 }
 
 const isProviders = ({ url }: BrowserRequest) =>

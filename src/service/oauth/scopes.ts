@@ -12,8 +12,8 @@ interface Scope {
  * the same table.
  */
 export const scopes: Readonly<Record<string, Scope>> = {
-  'chat:read': { words: 'Read your conversations, and list models', permissions: ['read:chat'] },
-  'chat:write': { words: 'Chat as you, and read your conversations', permissions: ['*:chat'] },
+  'chat:read': { words: 'Read your conversations and list models', permissions: ['read:chat'] },
+  'chat:write': { words: 'Chat as you and read your conversations', permissions: ['*:chat'] },
   'profile:write': { words: 'Change your preferences', permissions: ['*:profile'] },
   'settings:read': { words: 'Read the settings of the service', permissions: ['read:settings'] },
   'settings:write': {
@@ -25,7 +25,7 @@ export const scopes: Readonly<Record<string, Scope>> = {
     words: 'Create and change user accounts and their permissions',
     permissions: ['*:users', '*:permissions'],
   },
-  admin: { words: 'Everything that you may do', permissions: ['*:*'] },
+  admin: { words: 'Do everything that you are allowed to do', permissions: ['*:*'] },
 }
 
 /** What a request without a scope asks for. */

@@ -74,7 +74,7 @@ async function takeFirstStep(
   if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
-    return showStep(server, visit, interaction, { alert: 'The email or the password is not right.' }, email)
+    return showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
   }
   await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
@@ -112,7 +112,7 @@ async function takeSecondStep(
     await attempt.succeed()
     return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }
-  const alert = 'That code is not right, or it was used before. Wait for the next one.'
+  const alert = 'Wrong or already used code. Wait for the next one.'
   await showStep(server, visit, interaction, { alert }, '')
 }
 
@@ -166,7 +166,12 @@ async function deny(
   const { state } = interaction.params
   await interaction.destroy()
   const address = new URL(program)
-  const answer = { error: 'access_denied', error_description: 'The person said no', state, iss: issuer }
+  const answer = {
+    error: 'access_denied',
+    error_description: 'The user denied the request',
+    state,
+    iss: issuer,
+  }
   for (const [name, value] of Object.entries(answer))
     if (typeof value === 'string') address.searchParams.set(name, value)
   redirect(response, address.href)
@@ -195,7 +200,7 @@ async function findInteraction(
     throw error
   })
   if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
-  throw new Unwelcome(400, 'This sign-in is over', 'Begin again where you came from.')
+  throw new Unwelcome(400, 'This sign-in has ended', 'Start again in the program that you came from.')
 }
 
 /** Who has shown the password and not yet the code. */
@@ -237,7 +242,7 @@ async function showStep(
     .select('email')
     .where('id', '=', session?.accountId ?? '')
     .executeTakeFirst()
-  if (!user) throw new Refusal('unauthorized', 'Nobody is signed in')
+  if (!user) throw new Refusal('unauthorized', 'Not signed in')
   const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
   const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.words ?? [])
   const about = { email: user.email, rights, other: `${paths.authorize}?${query}` }

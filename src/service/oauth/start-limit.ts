@@ -40,7 +40,7 @@ export class StartLimit {
       this.#networks.delete(oldest)
     }
     if (left >= 1) return
-    throw new Refusal('rate_limited', 'Your network begins too many sign-ins. Try again in a second', {
+    throw new Refusal('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
       retryAfter: 1,
     })
   }

@@ -28,8 +28,8 @@ export async function findTokenCaller(
     may: (permission) => includes(ofUser, permission) && includes(ofToken, permission),
     lacks: (permission) =>
       includes(ofUser, permission)
-        ? `this sign-in was not asked for: sign in again with the scope ${scopesWith(permission).join(' or ')}`
-        : 'the user who signed in lacks',
+        ? `the sign-in did not request it; sign in again with the scope ${scopesWith(permission).join(' or ')}`
+        : 'the signed-in user does not have it',
     hourlyLimit: tierLimits.pro,
     isCounted: true,
   }

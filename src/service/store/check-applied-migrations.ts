@@ -29,15 +29,15 @@ export function checkAppliedMigrations(
     if (!known) {
       throw new Failure(
         'storage',
-        `${place} was made by a newer chatctl (schema ${applied.length}, this one knows ${wanted.length}); nothing in it was changed`,
-        { hint: 'Use the newer chatctl: npm install -g chatctl@latest' },
+        `${place} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
+        { hint: 'Install the newer chatctl with: npm install -g chatctl@latest' },
       )
     }
     if (checksumOf(known) !== checksum) {
       throw new Failure(
         'storage',
-        `${place} has another migration ${number} (${name}) than this chatctl; nothing in it was changed`,
-        { hint: 'Use the chatctl that made it, or restore it from a backup' },
+        `${place} has a different migration ${number} (${name}) than this chatctl; nothing was changed`,
+        { hint: 'Use the version of chatctl that created it, or restore it from a backup' },
       )
     }
   }
@@ -46,4 +46,4 @@ export function checkAppliedMigrations(
 
 /** What lies there is not ours. */
 export const foreignDatabase = (place: string, hint: string): Failure =>
-  new Failure('storage', `${place} is a database of another program; nothing in it was changed`, { hint })
+  new Failure('storage', `${place} belongs to another program; nothing was changed`, { hint })

@@ -42,7 +42,7 @@ export async function describePlace({ dataDir, database, env }: DataPlace): Prom
 
 function requirePostgres(database: string): void {
   if (/^postgres(ql)?:\/\//.test(database)) return
-  throw new Failure('usage', 'The database must be given as postgres://user@host:5432/name', {
+  throw new Failure('usage', 'The database must be a URL such as postgres://user@host:5432/name', {
     advice: [{ code: 'database_or_directory' }],
   })
 }

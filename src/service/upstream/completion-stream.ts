@@ -55,7 +55,7 @@ export async function* readPieces(
     else body.destroy()
   }
   const { reason, model, usage } = answer
-  if (reason === undefined) throw unusable('ended its answer before it was finished')
+  if (reason === undefined) throw unusable('ended the reply before it was complete')
   yield { kind: 'finish', reason, model, usage }
 }
 
@@ -99,7 +99,7 @@ class StreamedAnswer {
       this.#failure = error
     }
     this.#length += text.length
-    if (this.#length > maxText) throw unusable('sent more than 4 Mi characters in one answer')
+    if (this.#length > maxText) throw unusable('sent more than 4 Mi characters in one reply')
     return text
   }
 
@@ -127,16 +127,16 @@ function parseChunk({ event, data }: EventSourceMessage, hidden: readonly string
   return chunk
 }
 
-const brokeOff = (words = 'it did not say why') => unusable(`broke off: ${words}`)
+const brokeOff = (words = 'no reason given') => unusable(`interrupted the response: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk === 'object' && chunk !== null) return chunk
   } catch (cause) {
-    throw unusable('sent a piece that is not JSON', cause)
+    throw unusable('sent an event that is not JSON', cause)
   }
-  throw unusable('sent a piece that is not a JSON object')
+  throw unusable('sent an event that is not a JSON object')
 }
 
 /** Makes events of the bytes of a stream, wherever these are cut. */

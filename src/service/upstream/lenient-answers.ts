@@ -61,7 +61,7 @@ export function readCompletion(
   { hidden, clock }: Pick<ModelServer, 'hidden' | 'clock'>,
 ): CompletionResult {
   const { choices, created, model, usage } = parse(completion, body, hidden)
-  if (choices.length === 0) throw unusable('sent an answer without choices')
+  if (choices.length === 0) throw unusable('sent a response without choices')
   return {
     created: created ?? Math.floor(clock.now() / 1000),
     model: model ?? asked,
@@ -91,6 +91,6 @@ function parse<S extends z.ZodMiniType>(schema: S, body: unknown, hidden: readon
   // Some gateways report what failed behind them with a status of 200.
   const words = Object(body).error ? messageIn(body, hidden) : undefined
   throw words === undefined
-    ? unusable('sent an answer of another form than the OpenAI one', result.error)
+    ? unusable('sent a response that is not in the OpenAI format', result.error)
     : unusable(`failed: ${words}`)
 }

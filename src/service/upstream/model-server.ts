@@ -82,7 +82,7 @@ export async function connectModelServer(
       if (coding === 'identity') return answer
       // Nobody reads it, so nobody else would take the error.
       answer.body.on('error', () => {}).destroy()
-      throw unusable(`sent a compressed answer (${coding}), which it was not asked for`)
+      throw unusable(`sent a compressed response (${coding}), which was not requested`)
     } catch (error) {
       throw upstreamRefusal(error, signal)
     }

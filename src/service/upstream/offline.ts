@@ -46,7 +46,7 @@ function answer(
   notice: string,
 ) {
   if (model !== offlineModel) {
-    throw new Refusal('model_not_found', `There is no model ${model}; this service has only ${offlineModel}`)
+    throw new Refusal('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const pieces = describe(asked, notice).split(/(?<= )/)

@@ -96,7 +96,7 @@ async function readJsonBody(body: Readable): Promise<unknown> {
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw unusable('sent something that is not JSON', cause)
+    throw unusable('sent a response that is not JSON', cause)
   }
 }
 
@@ -108,12 +108,12 @@ function readAll(body: Readable): Promise<Buffer> {
     body.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > maxAnswer) body.destroy(unusable('sent more than 4 MiB in one answer'))
+      if (size > maxAnswer) body.destroy(unusable('sent a response of more than 4 MiB'))
     })
     body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)
     body.once('close', () => {
-      if (!body.readableEnded) reject(unusable('broke off'))
+      if (!body.readableEnded) reject(unusable('interrupted the response'))
     })
   })
 }
@@ -137,7 +137,8 @@ export function rememberFirstModel(
   async function ask(): Promise<string> {
     try {
       const [first] = await list()
-      if (!first?.id) throw new Refusal('model_not_found', 'The model server lists no model; name one')
+      if (!first?.id)
+        throw new Refusal('model_not_found', 'The model server lists no models; choose one in the request')
       known = { id: first.id, until: clock.monotonic() + freshFor }
       return first.id
     } finally {

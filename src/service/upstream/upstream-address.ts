@@ -25,7 +25,7 @@ export function findUpstream(options: UpstreamOptions): UpstreamAddress {
   const key = options.key ?? (options.keyFile === undefined ? undefined : readKey(options.keyFile))
   const local = isLoopback(base.hostname)
   if (key !== undefined && base.protocol === 'http:' && !local) {
-    throw new Failure('refused', `The upstream key would leave unencrypted for ${base.host}`, {
+    throw new Failure('refused', `The upstream key would be sent unencrypted to ${base.host}`, {
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
@@ -51,7 +51,7 @@ function readKey(file: string): string {
   const key = bytes.toString('utf8').trim()
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
-  throw new Failure('config', `${file} does not hold one key and nothing else`)
+  throw new Failure('config', `${file} must contain exactly one key`)
 }
 
 /** Model servers that people run on their own machine, at the ports they listen on by default. */

@@ -16,15 +16,15 @@ export function upstreamRefusal(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof Refusal) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (code && timeouts.has(code)) {
-    return new Refusal('upstream_timeout', `The model server did not answer in time`, { cause: error })
+    return new Refusal('upstream_timeout', `The model server did not respond in time`, { cause: error })
   }
   if (code && unconnected.has(code)) {
-    return new Refusal('upstream_unreachable', `The model server cannot be reached (${code})`, {
+    return new Refusal('upstream_unreachable', `Cannot reach the model server (${code})`, {
       cause: error,
     })
   }
   const why = code ? ` (${code})` : ''
-  return new Refusal('upstream_error', `The model server broke off${why}`, { cause: error })
+  return new Refusal('upstream_error', `The model server interrupted the response${why}`, { cause: error })
 }
 
 export const unusable = (what: string, cause?: unknown): Refusal =>
@@ -72,18 +72,26 @@ export function refuseStatus(
   hidden: readonly string[],
 ): Refusal {
   if (status === 404 && model !== undefined) {
-    return new Refusal('model_not_found', `There is no model ${model}`)
+    return new Refusal('model_not_found', `No model ${model}`)
   }
   if (status === 401 || status === 403) {
     // Servers quote the key that they refuse, so their words stay here.
-    return new Refusal('upstream_error', `The model server refuses this service (${status})`, {
-      details: { upstream_status: status },
-    })
+    return new Refusal(
+      'upstream_error',
+      `The model server rejects the credentials of this service (${status})`,
+      {
+        details: { upstream_status: status },
+      },
+    )
   }
   const message = messageOf(text, hidden)
   const details = { upstream_status: status, ...(message !== undefined && { upstream_message: message }) }
   if (isTooLong(status, text)) {
-    return new Refusal('context_too_long', 'The conversation is longer than the model can take', { details })
+    return new Refusal(
+      'context_too_long',
+      'The conversation is longer than the context window of the model',
+      { details },
+    )
   }
   // Without a model it was a request for the list of models, in which the caller has no part.
   if (model !== undefined && (status === 400 || status === 422)) {
@@ -91,12 +99,12 @@ export function refuseStatus(
     return new Refusal('invalid_request', `The model server refused the request${why}`, { details })
   }
   if (status === 429 || status === 503) {
-    return new Refusal('upstream_overloaded', 'The model server has too much to do; try again later', {
+    return new Refusal('upstream_overloaded', 'The model server is overloaded; try again later', {
       details,
       retryAfter,
     })
   }
-  return new Refusal('upstream_error', `The model server answered ${status}`, { details })
+  return new Refusal('upstream_error', `The model server returned ${status}`, { details })
 }
 
 /**

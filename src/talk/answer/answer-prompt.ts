@@ -19,10 +19,7 @@ export interface UnsentPrompt {
 
 /** What it takes to send a prompt and show the reply, and what changes by it. */
 interface PromptHost extends ConversationHost {
-  readonly options: Pick<
-    SessionOptions,
-    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'refusalHint'
-  >
+  readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
   /** Whether nothing on the screen may change by itself. */
   readonly isStill: boolean
@@ -43,7 +40,7 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   session.unsent = undefined
   const stopWatch = watchSilence(session, display)
   if (conversation.mode === 'completions') {
-    session.status.during('waiting for the whole reply, which is not streamed (Ctrl-C discards it)…')
+    session.status.during('waiting for the full reply, not streamed (Ctrl-C discards it)…')
   }
   const { streamFormat, clock } = options
   // Also for a session that does not live to the end of this answer. Its words go first.
@@ -69,12 +66,12 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   // An error that the service says in place of an answer is none that was cut off.
   const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
   if (failure) {
-    session.output.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    session.output.sayFailure(failure)
     session.giveBack(prompt)
     return session.screen.separate()
   }
   if (!end && display.text === '') {
-    session.output.note('[stopped before an answer came]')
+    session.output.note('[stopped before a reply arrived]')
     session.giveBack(prompt)
     return session.screen.separate()
   }
@@ -94,7 +91,7 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   }
   session.output.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
-    await keepHere(session, 'the service named no context that it would go on with')
+    await keepHere(session, 'the service returned no context ID')
   }
   session.screen.separate()
   await rememberContext(session)
@@ -127,7 +124,8 @@ function watchSilence({ status, isStill }: PromptHost, display: AnswerDisplay): 
     const { text } = display
     quiet = text.length === length ? quiet + 1 : 0
     length = text.length
-    if (quiet === 3 && length > 0 && !isStill) status.since('nothing more for now… (Ctrl-C keeps what came)')
+    if (quiet === 3 && length > 0 && !isStill)
+      status.since('no more text yet… (Ctrl-C keeps the partial reply)')
   }, 1000)
   return () => clearInterval(timer)
 }
@@ -154,12 +152,12 @@ export async function recover(session: PromptHost, cut: CutAnswer, signal: Abort
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.during('asking the history…')
+  session.status.during('reading the history…')
   const recovery = await recoverAnswer(client, { ...cut, contextId, said: conversation.messages }, signal)
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
-      session.output.note("[the service's history has more of it; this is the rest]")
+      session.output.note('[the rest of the reply, from the history of the service]')
       session.output.showAnswer(recovery.rest)
       if (cut.part === '') conversation.add(cut.prompt, recovery.text)
       else conversation.replaceAnswer(recovery.text)
@@ -168,13 +166,13 @@ export async function recover(session: PromptHost, cut: CutAnswer, signal: Abort
       return true
     }
     case 'same':
-      session.output.note('[the history has no more of it; /continue asks again]')
+      session.output.note('[the history has no more of this reply; /continue tries again]')
       return false
     case 'absent':
-      session.output.note('[the history does not have this answer; /continue asks again]')
+      session.output.note('[this reply is not in the history; /continue tries again]')
       return false
     case 'unknown':
-      session.output.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
+      session.output.note(`[cannot read the history: ${recovery.reason}; /continue tries again]`)
       return false
   }
 }
@@ -195,7 +193,7 @@ export async function sendInstead(session: PromptHost, prompt: string): Promise<
   const before = { ...conversation, messages: [...conversation.messages] }
   try {
     if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
-    else await keepHere(session, 'the context would remember what was asked and answered first')
+    else await keepHere(session, 'the context would still contain the replaced message')
   } catch (error) {
     session.giveBack(prompt)
     throw error
@@ -209,7 +207,7 @@ export async function sendInstead(session: PromptHost, prompt: string): Promise<
     return
   }
   if (before.mode === 'context' && conversation.mode === 'completions') {
-    session.output.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
+    session.output.note('[the conversation is unchanged: the service stores it, and replies are streamed]')
   }
   Object.assign(conversation, before)
   recorder.options(conversation)
@@ -223,6 +221,6 @@ function beginAnew({ conversation, recorder, output }: PromptHost): void {
   conversation.mode = 'context'
   conversation.contextId = undefined
   recorder.options(conversation)
-  const left = contextId === undefined ? '' : `: context ${contextId} stays as it is`
-  output.note(`[asked in a new conversation${left}]`)
+  const left = contextId === undefined ? '' : `; context ${contextId} is unchanged`
+  output.note(`[sent in a new conversation${left}]`)
 }

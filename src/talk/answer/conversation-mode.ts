@@ -26,15 +26,15 @@ export async function keepHere(session: ConversationHost, why: string): Promise<
   const { conversation, recorder } = session
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
-  if (conversation.lacksBeginning) throw new Failure('declined', 'Stopped; the conversation is as it was')
+  if (conversation.lacksBeginning) throw new Failure('declined', 'Stopped; the conversation is unchanged')
   const { contextId, messages } = conversation
   conversation.isOnService = contextId !== undefined || messages.length === 0
   conversation.mode = 'completions'
   recorder.options(conversation)
   recorder.conversation(conversation)
-  const left = contextId === undefined ? '' : ` Context ${contextId} stays as it is.`
+  const left = contextId === undefined ? '' : ` Context ${contextId} is unchanged.`
   session.output.note(
-    `[from here the conversation is kept on this machine and sent whole, and replies are not streamed: ${why}.${left}]`,
+    `[from now on, this machine stores the conversation and sends all of it with each message, and replies are not streamed: ${why}.${left}]`,
   )
 }
 
@@ -55,7 +55,7 @@ export function keepOnService({
   if (messages.length === 0) conversation.contextId = undefined
   conversation.mode = 'context'
   recorder.options(conversation)
-  output.note('[from here the service keeps the conversation again, and replies are streamed]')
+  output.note('[from now on, the service stores the conversation, and replies are streamed]')
   return true
 }
 
@@ -64,7 +64,7 @@ async function fetchBeginning(session: ConversationHost): Promise<void> {
   const { contextId } = conversation
   if (contextId === undefined) return
   await session.stoppable(async (signal) => {
-    session.status.during('fetching the whole conversation…')
+    session.status.during('fetching the full conversation…')
     const pages = []
     for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
       pages.unshift(messages.flatMap(asMessage))

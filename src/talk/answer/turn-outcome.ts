@@ -27,14 +27,14 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
     whereaboutsOf(conversation),
-    end?.finishReason === 'length' ? 'cut at its token limit' : undefined,
-    end?.complete && !end.verified ? 'end not marked by the service' : undefined,
+    end?.finishReason === 'length' ? 'truncated at the token limit' : undefined,
+    end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')
 }
 
 function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
-  if (mode === 'completions') return 'kept here, not streamed'
+  if (mode === 'completions') return 'stored on this machine, not streamed'
   return contextId === undefined ? undefined : `context ${contextId}`
 }
 

@@ -50,7 +50,7 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
   if (conversation.messages.length === 0) {
-    throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {
+    throw new Failure('not_found', `No messages of context "${id}" in the history of the service`, {
       advice: [{ code: 'list_sessions' }],
     })
   }

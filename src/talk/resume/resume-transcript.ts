@@ -23,7 +23,7 @@ import { showEarlier, showUnanswered } from './show-earlier.ts'
  */
 export async function resumeTranscript(session: Resuming, path: string, signal: AbortSignal): Promise<Begun> {
   if (session.recorder?.path === path) {
-    throw new Failure('usage', `Session ${session.recorder.id} is this one`)
+    throw new Failure('usage', `Session ${session.recorder.id} is already open here`)
   }
   const transcript = readTranscript(path)
   demandSameConnection(session.options, transcript)
@@ -58,10 +58,11 @@ export async function resumeTranscript(session: Resuming, path: string, signal: 
     show: () => {
       showEarlier(session.output, session.options.showCommand(writer.id), entries, turns)
       if (unanswered) showUnanswered(session.output, unanswered)
-      if (doubt !== undefined) session.output.note(`[the service's history could not be compared: ${doubt}]`)
+      if (doubt !== undefined)
+        session.output.note(`[cannot compare with the history of the service: ${doubt}]`)
       if (isShared)
         session.output.note(
-          '[it is open in another terminal, so that this one keeps a transcript of its own]',
+          '[the session is open in another terminal, so this one writes a separate transcript]',
         )
     },
   }
@@ -104,7 +105,7 @@ function demandSameConnection(options: SessionOptions, transcript: Transcript): 
   const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
     .filter(Boolean)
     .join(', ')
-  throw new Failure('usage', `Session ${id} belongs to another connection: ${other}`, {
+  throw new Failure('usage', `Session ${id} belongs to another service or profile: ${other}`, {
     ...(profile
       ? { hint: options.resumeCommand(id, profile) }
       : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),

@@ -9,10 +9,10 @@ const shownTurns = 2
 
 const words: Record<Reconciled['mark'], string | undefined> = {
   none: undefined,
-  here: "[only on this machine: the service's history does not have it]",
-  service: "[only in the service's history]",
-  longer: "[as the service's history has it: more than had come here]",
-  shorter: "[the service's history has less of it than came here]",
+  here: '[only on this machine, not in the history of the service]',
+  service: '[only in the history of the service]',
+  longer: '[from the history of the service, which has more of this reply]',
+  shorter: '[the history of the service has less of this reply]',
 }
 
 /**
@@ -45,8 +45,8 @@ export function showEarlier(
 function describeHidden(showCommand: string, hidden: readonly Reconciled[], all: number): string {
   const words = `… ${countOf(hidden.length, 'earlier message')}`
   const here = hidden.filter(({ mark }) => mark === 'here').length
-  if (here === 0) return `${words}; /history ${all} shows them`
-  return `${words}, ${here} of them only on this machine: ${showCommand}`
+  if (here === 0) return `${words}. Show them with: /history ${all}`
+  return `${words}, ${here} of them only on this machine. Show them with: ${showCommand}`
 }
 
 /** The last question of a session, where no word of an answer came. */

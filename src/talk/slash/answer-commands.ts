@@ -10,7 +10,7 @@ import type { SlashCommand } from './slash-command.ts'
 export const answerCommands: readonly SlashCommand[] = [
   {
     name: 'retry',
-    summary: 'Ask the last question again, as if it had not been answered',
+    summary: 'Send the last message again and replace its reply',
     run: async (session) => {
       const { unsent } = session
       if (unsent) {
@@ -24,19 +24,19 @@ export const answerCommands: readonly SlashCommand[] = [
   },
   {
     name: 'edit',
-    summary: 'Change the last question and ask it again',
+    summary: 'Edit the last message and send it again',
     run: async (session) => {
       const prompt = demandPrompt(session)
       if (!session.keyboard.input.setText(asTyped(prompt))) {
-        throw new Failure('usage', 'This terminal cannot be given a line to change')
+        throw new Failure('usage', 'This terminal does not support editing a message')
       }
       session.replacesLastPrompt = true
-      session.output.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
+      session.output.note('Press Enter to replace the last message, or Ctrl-C to cancel.')
     },
   },
   {
     name: 'continue',
-    summary: 'Get the rest of an answer that was cut off',
+    summary: 'Get the rest of an interrupted or truncated reply',
     run: async (session) => {
       const { cutAnswer } = session
       // Where the search is stopped, nothing is to be sent either.
@@ -48,7 +48,7 @@ export const answerCommands: readonly SlashCommand[] = [
       }
       if (isOver) return
       demandPrompt(session)
-      if (!cutAnswer) session.output.note('Nothing was cut off, as far as anybody can tell; asking for more.')
+      if (!cutAnswer) session.output.note('The last reply seems complete. Asking for more.')
       const goOn = cutAnswer ? goOnExactly : goOnFurther
       session.output.showPrompt(goOn)
       await sendPrompt(session, goOn)
@@ -56,7 +56,7 @@ export const answerCommands: readonly SlashCommand[] = [
   },
   {
     name: 'copy',
-    summary: 'Copy the last answer',
+    summary: 'Copy the last reply to the clipboard',
     run: async (session) => {
       const how = await copyText(demandAnswer(session), session.options)
       session.output.note(how)
@@ -65,12 +65,12 @@ export const answerCommands: readonly SlashCommand[] = [
   {
     name: 'save',
     argument: 'FILE',
-    summary: 'Write the last answer to a new file',
+    summary: 'Save the last reply to a new file',
     takesPath: true,
     run: async (session, path) => {
       const answer = demandAnswer(session)
       session.output.note(
-        `Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`, session.options)}`,
+        `Saved to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`, session.options)}`,
       )
     },
   },
@@ -78,12 +78,12 @@ export const answerCommands: readonly SlashCommand[] = [
 
 function demandPrompt({ conversation }: Session): string {
   const { lastPrompt } = conversation
-  if (lastPrompt === undefined) throw new Failure('usage', 'Nothing has been asked yet')
+  if (lastPrompt === undefined) throw new Failure('usage', 'No message has been sent yet')
   return lastPrompt
 }
 
 function demandAnswer({ conversation }: Session): string {
   const { lastAnswer } = conversation
-  if (lastAnswer === undefined) throw new Failure('usage', 'There is no answer yet')
+  if (lastAnswer === undefined) throw new Failure('usage', 'There is no reply yet')
   return lastAnswer
 }

@@ -17,21 +17,21 @@ const usualLength = 10
 export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'new',
-    summary: 'Begin a new conversation',
+    summary: 'Start a new conversation',
     run: async (session) => {
       const { model } = session.conversation
       const { id, turns } = session.recorder
       await begin(session, { kind: 'new' })
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
-      const before = turns > 0 ? ` The one before: /resume ${id}` : ''
-      session.output.note(`A new conversation, without system prompt and parameters.${before}`)
+      const before = turns > 0 ? ` Resume the previous one with: /resume ${id}` : ''
+      session.output.note(`New conversation, without a system prompt or parameters.${before}`)
     },
   },
   {
     name: 'resume',
     argument: '[SESSION|CONTEXT]',
-    summary: 'Go on with an earlier session, or list them',
+    summary: 'Resume an earlier session, or list the sessions',
     candidates: (session) => {
       const own = listOwn(session)
       const contexts = own.flatMap(({ contextId }) => contextId ?? [])
@@ -45,23 +45,24 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
   {
     name: 'contexts',
-    summary: 'List the contexts that this machine knows',
+    summary: 'List the contexts known to this machine',
     run: listContexts,
   },
   {
     name: 'name',
     argument: 'NAME',
-    summary: 'Give this session a name',
+    summary: 'Name this session',
     run: (session, name) => {
-      if (name === '') throw new Failure('usage', 'What is it to be called?', { hint: '/name NAME' })
+      if (name === '')
+        throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
       session.recorder.name(name)
-      session.output.note(`Named "${name}"`)
+      session.output.note(`The session is now named "${name}"`)
     },
   },
   {
     name: 'history',
     argument: '[N]',
-    summary: 'Show the last messages of this conversation',
+    summary: 'Show the last N messages (default: 10)',
     run: showHistory,
   },
 ]
@@ -84,7 +85,7 @@ function listSessions(session: Session): void {
     return cutLine(session, `${id}  ${countOf(turns, 'turn')}  ${about}`)
   })
   session.output.say(
-    lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'),
+    lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.join('\n'),
   )
 }
 
@@ -92,7 +93,7 @@ function listSessions(session: Session): void {
 function listContexts(session: Session): void {
   const known = new Map<string, string>()
   const last = readLastContext(session.options.directories, session.options.owner)
-  if (last !== undefined) known.set(last, 'the last one')
+  if (last !== undefined) known.set(last, 'last used')
   for (const { contextId, name, firstMessage, id } of listOwn(session)) {
     if (contextId === undefined) continue
     const before = known.get(contextId)
@@ -100,10 +101,13 @@ function listContexts(session: Session): void {
   }
   const inUse = session.conversation.contextId
   const lines = [...known].map(([id, about]) =>
-    cutLine(session, `${id === inUse ? '*' : ' '} ${id}  ${about}`),
+    cutLine(
+      session,
+      `${id === inUse ? '*' : ' '} ${id}  ${[...(id === inUse ? ['current'] : []), about].join(', ')}`,
+    ),
   )
   session.output.say(
-    lines.length === 0 ? 'This machine knows no contexts of this connection.' : lines.join('\n'),
+    lines.length === 0 ? 'No contexts known for this service and profile.' : lines.join('\n'),
   )
 }
 
@@ -122,13 +126,15 @@ function beginningOf(session: Session, wanted: string): Beginning {
 async function showHistory(session: Session, argument: string): Promise<void> {
   const length = argument === '' ? usualLength : Number(argument)
   if (!Number.isSafeInteger(length) || length < 1) {
-    throw new Failure('usage', `"${argument}" is no number of messages`)
+    throw new Failure('usage', `Invalid number of messages "${argument}"`, {
+      hint: 'For example: /history 20',
+    })
   }
   const { contextId, mode, messages } = session.conversation
-  if (mode === 'completions') return showMessages(session, messages.slice(-length), 'kept on this machine')
+  if (mode === 'completions') return showMessages(session, messages.slice(-length), 'stored on this machine')
   if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
   await session.stoppable(async (signal) => {
-    session.status.during('asking the history…')
+    session.status.during('reading the history…')
     const found = []
     const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
     for await (const page of pages) {
@@ -136,14 +142,12 @@ async function showHistory(session: Session, argument: string): Promise<void> {
       if (found.length >= length) break
     }
     session.status.clear()
-    showMessages(session, found.slice(-length), `of context ${contextId}`)
+    showMessages(session, found.slice(-length), `context ${contextId}`)
   })
 }
 
 function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
-  session.output.note(
-    `The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`,
-  )
+  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${whose})`)
   for (const { role, content } of messages) {
     if (role === 'assistant') session.output.showAnswer(content)
     else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)

@@ -41,12 +41,12 @@ export async function copyText(
   }
   const encoded = Buffer.from(clean).toString('base64')
   if (encoded.length > longestSequence) {
-    throw new Failure('refused', 'The answer is too long for the clipboard of a terminal', {
-      hint: '/save FILE writes it to a file.',
+    throw new Failure('refused', 'The reply is too long for the terminal clipboard', {
+      hint: 'Save it to a file with: /save FILE',
     })
   }
   terminal.write(`\u001b]52;c;${encoded}\u0007`)
-  return 'Handed to the terminal (OSC 52): it is on the clipboard if your terminal allows that.'
+  return 'Sent to the terminal (OSC 52). It is on the clipboard if your terminal allows it.'
 }
 
 async function feed(program: string, args: string[], text: string, env: NodeJS.ProcessEnv): Promise<boolean> {

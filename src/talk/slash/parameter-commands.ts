@@ -9,19 +9,19 @@ export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'model',
     argument: '[ID]',
-    summary: 'Choose the model that answers, or list them',
+    summary: 'Choose the model, or list the models',
     candidates: ({ models, client, options }) => models.recall(client, options.signal),
     run: async (session, id) => {
       if (id === '') return listModels(session)
       session.conversation.model = id
       session.recorder.options(session.conversation)
-      session.output.note(`Model ${id} from here`)
+      session.output.note(`Using model ${id} from now on`)
     },
   },
   {
     name: 'system',
     argument: '[TEXT|off]',
-    summary: 'Set the system prompt, for this session',
+    summary: 'Show, set, or unset the system prompt',
     run: (session, text) => {
       if (text === '')
         return session.output.say(session.conversation.parameters.system ?? 'No system prompt is set.')
@@ -31,7 +31,7 @@ export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'set',
     argument: '[temperature|max_tokens VALUE|off]',
-    summary: 'Set a parameter, for this session',
+    summary: 'Show, set, or unset a parameter',
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
       if (assignment === '') return session.output.say(describeParameters(session.conversation.parameters))
@@ -47,7 +47,7 @@ async function listModels(session: Session): Promise<void> {
   await session.stoppable(async (signal) => {
     const models = await session.models.fetch(session.client, signal)
     session.status.clear()
-    const lines = models.map((id) => `${id === inUse ? '*' : ' '} ${id}`)
+    const lines = models.map((id) => (id === inUse ? `* ${id}  current` : `  ${id}`))
     session.output.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
   })
 }
@@ -59,13 +59,13 @@ async function change(session: Session, parameters: Parameters): Promise<void> {
   if (names.every((name) => parameters[name] === inForce[name])) {
     return session.output.note(describeParameters(inForce))
   }
-  await keepHere(session, 'the service takes this only with the whole conversation')
+  await keepHere(session, 'the service accepts this setting only with the full conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
   session.output.note(describeParameters(session.conversation.parameters))
   if (!keepOnService(session) && !session.conversation.hasParameters) {
     session.output.note(
-      '[replies are still not streamed: only this machine has all that was said; /new begins another conversation]',
+      '[replies are still not streamed: only this machine has the full conversation; /new starts a new one]',
     )
   }
 }
@@ -75,23 +75,25 @@ function readAssignment(assignment: string): Parameters {
   const number = value === 'off' ? undefined : Number(value)
   if (name === 'temperature') {
     if (number !== undefined && !Number.isFinite(number))
-      throw new Failure('usage', `"${value}" is no temperature, such as 0.2`)
+      throw new Failure('usage', `Invalid temperature "${value}"`, {
+        hint: 'For example: /set temperature 0.2',
+      })
     return { temperature: number }
   }
   if (name === 'max_tokens') {
     if (number !== undefined && !Number.isSafeInteger(number))
-      throw new Failure('usage', `"${value}" is no number of tokens`)
+      throw new Failure('usage', `Invalid max_tokens "${value}": must be an integer`)
     return { maxTokens: number }
   }
-  throw new Failure('usage', 'What can be set is temperature and max_tokens', {
-    hint: '/set temperature 0.2, or /set max_tokens off',
+  throw new Failure('usage', 'Only temperature and max_tokens can be set', {
+    hint: 'For example: /set temperature 0.2, or /set max_tokens off',
   })
 }
 
 function describeParameters({ system, temperature, maxTokens }: Parameters): string {
   return [
     `system: ${system ?? 'none'}`,
-    `temperature: ${temperature ?? "the service's"}`,
-    `max_tokens: ${maxTokens ?? "the service's"}`,
+    `temperature: ${temperature ?? 'default of the service'}`,
+    `max_tokens: ${maxTokens ?? 'default of the service'}`,
   ].join('\n')
 }

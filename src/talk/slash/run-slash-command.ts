@@ -13,7 +13,7 @@ import type { SlashCommand } from './slash-command.ts'
 
 const help: SlashCommand = {
   name: 'help',
-  summary: 'Show the commands and keys',
+  summary: 'Show commands and keys',
   run: (session) => session.output.say(describeCommands(session.screen.columns)),
 }
 
@@ -35,7 +35,7 @@ export async function runSlashCommand(session: Session, line: string): Promise<v
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
   const command = findCommand(name)
   if (argument !== '' && command.argument === undefined) {
-    throw new Failure('usage', `/${command.name} takes nothing behind it`, { hint: literally(line) })
+    throw new Failure('usage', `/${command.name} takes no argument`, { hint: literally(line) })
   }
   await command.run(session, argument)
 }
@@ -45,16 +45,16 @@ function findCommand(name: string): SlashCommand {
   const found = exact ? [exact] : slashCommands.filter((command) => command.name.startsWith(name))
   const [command, ...others] = name === '' ? [] : found
   if (!command) {
-    throw new Failure('usage', `There is no command /${name}`, {
-      hint: `/help lists them. ${literally(`/${name}`)}`,
+    throw new Failure('usage', `Unknown command /${name}`, {
+      hint: `List the commands with /help. ${literally(`/${name}`)}`,
     })
   }
   if (others.length === 0) return command
-  throw new Failure('usage', `/${name} may be ${found.map((one) => `/${one.name}`).join(', ')}`)
+  throw new Failure('usage', `/${name} is ambiguous: ${found.map((one) => `/${one.name}`).join(', ')}`)
 }
 
 function literally(line: string): string {
-  return `To send it as a message, begin with two: /${line.trim().split('\n')[0]}`
+  return `To send it as a message, type: /${line.trim().split('\n')[0]}`
 }
 
 /** Cells below which a summary is better on a line of its own. */
@@ -73,9 +73,9 @@ function describeCommands(columns: number): string {
 }
 
 const keys = [
-  'Enter sends; Ctrl-J, Alt-Enter or \\ Enter begins a new line.',
-  'Up and Down recall what was sent, Ctrl-R searches it, Tab completes, Ctrl-G opens your editor.',
-  'Ctrl-C stops an answer or clears the line; Ctrl-D leaves. //text sends /text.',
+  'Enter sends the message. Ctrl-J, Alt-Enter, or \\ Enter starts a new line.',
+  'Up and Down recall earlier messages, Ctrl-R searches them, Tab completes, Ctrl-G opens your editor.',
+  'Ctrl-C stops a reply or clears the line. Ctrl-D leaves. //text sends /text.',
 ]
 
 const none: Completions = { start: 0, candidates: [] }

@@ -11,16 +11,16 @@ import type { Directories } from '../../system/directories.ts'
  * @throws Failure `refused` where there is one already, `storage` where it cannot be written
  */
 export async function saveText(path: string, text: string, place: FilePlace): Promise<string> {
-  if (path === '') throw new Failure('usage', 'Which file?', { hint: 'For example: /save answer.md' })
+  if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
   const file = resolve(place.cwd ?? '', expandHome(path, place))
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
     return file
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new Failure('refused', `${file} is there already`, { hint: 'Name another file.', cause })
+      throw new Failure('refused', `${file} already exists`, { hint: 'Choose another file name.', cause })
     }
-    throw new Failure('storage', `${file} cannot be written: ${describeSystemError(cause)}`, { cause })
+    throw new Failure('storage', `Cannot write ${file}: ${describeSystemError(cause)}`, { cause })
   }
 }
 

@@ -14,24 +14,25 @@ export const sessionCommands: readonly SlashCommand[] = [
   {
     name: 'search',
     argument: 'WORDS',
-    summary: 'Search all sessions of this connection',
+    summary: 'Search the sessions with this service and profile',
     run: (session, words) => {
-      if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
+      if (words === '')
+        throw new Failure('usage', 'Missing search text', { hint: 'For example: /search write-ahead log' })
       const { sessionsDirectory, owner } = session.options
       const found = searchTranscripts(sessionsDirectory, owner, words, session.screen.columns)
-      session.output.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
+      session.output.say(found.length === 0 ? `No matches for "${words}".` : found.join('\n'))
     },
   },
   {
     name: 'export',
     argument: 'FILE',
-    summary: 'Write this session to a new file: .md, .txt, .json or .jsonl',
+    summary: 'Save this session to a new file: .md, .txt, .json, or .jsonl',
     takesPath: true,
     run: async (session, path) => {
-      if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
+      if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
       const transcript = readTranscript(session.recorder.path)
       const text = [...renderTranscript(transcript, formOf(path))].join('')
-      session.output.note(`Written to ${await saveText(path, text, session.options)}`)
+      session.output.note(`Saved to ${await saveText(path, text, session.options)}`)
     },
   },
   {
@@ -39,9 +40,14 @@ export const sessionCommands: readonly SlashCommand[] = [
     summary: 'Write the next message in your editor (Ctrl-G)',
     run: (session) => session.editOutside(),
   },
-  { name: 'info', summary: 'Show what is in force', run: showInfo },
+  { name: 'info', summary: 'Show the service, model, and parameters in use', run: showInfo },
   { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
-  { name: 'quit', alias: 'exit', summary: 'Leave (Ctrl-D)', run: (session) => session.keyboard.leave() },
+  {
+    name: 'quit',
+    alias: 'exit',
+    summary: 'Leave the session (Ctrl-D)',
+    run: (session) => session.keyboard.leave(),
+  },
 ]
 
 const formsByExtension: Record<string, TranscriptForm> = {
@@ -56,7 +62,7 @@ function formOf(path: string): TranscriptForm {
   if (form) return form
   throw new Failure(
     'usage',
-    `The end of the name says what is written: ${Object.keys(formsByExtension).join(', ')}`,
+    `Unknown file extension of "${path}"; use ${Object.keys(formsByExtension).join(', ')}`,
   )
 }
 
@@ -70,7 +76,7 @@ function showInfo(session: Session): void {
     ['turns', recorder.turns],
     [
       'conversation',
-      conversation.mode === 'context' ? 'kept by the service' : 'kept on this machine, not streamed',
+      conversation.mode === 'context' ? 'stored by the service' : 'stored on this machine, not streamed',
     ],
     ['context', conversation.contextId],
     ['model', conversation.model ?? conversation.answeredBy],

@@ -20,14 +20,14 @@ export function findTranscript(directory: string, wanted: string): string {
   const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))
   const [only, ...others] = found
   if (only === undefined) {
-    throw new Failure('not_found', `There is no session "${wanted}" on this machine`, {
+    throw new Failure('not_found', `No session "${wanted}" on this machine`, {
       advice: [{ code: 'list_all_sessions' }],
     })
   }
   if (others.length === 0) return only
   const ids = found.map(sessionIdOf).sort().reverse()
   const rest = ids.length > enough ? ` and ${ids.length - enough} more` : ''
-  throw new Failure('usage', `"${wanted}" may be ${ids.slice(0, enough).join(', ')}${rest}`, {
+  throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, enough).join(', ')}${rest}`, {
     advice: [{ code: 'longer_session_id' }],
   })
 }

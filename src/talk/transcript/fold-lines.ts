@@ -64,7 +64,7 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
 
 function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<'session'>): void {
   if (v !== 1) {
-    throw new Failure('storage', `The transcript ${id} was written by a later chatctl (version ${v})`, {
+    throw new Failure('storage', `The transcript ${id} was written by a newer chatctl (version ${v})`, {
       hint: 'Update chatctl.',
     })
   }

@@ -13,7 +13,7 @@ export function withStorage<T>(path: string, verb: 'read' | 'written', work: () 
     if (cause instanceof Failure) throw cause
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' && verb === 'read') {
-      throw new Failure('not_found', `There is no transcript ${path}`, {
+      throw new Failure('not_found', `No transcript ${path}`, {
         advice: [{ code: 'list_all_sessions' }],
         cause,
       })
@@ -21,8 +21,8 @@ export function withStorage<T>(path: string, verb: 'read' | 'written', work: () 
     const full = code === 'ENOSPC' || code === 'EDQUOT'
     throw new Failure('storage', `The transcript ${path} cannot be ${verb}: ${describeSystemError(cause)}`, {
       hint: full
-        ? 'Make room on that disk.'
-        : 'Set XDG_DATA_HOME to a folder that you may read and write, or mend the permissions of this one.',
+        ? 'Free some space on the disk.'
+        : 'Set XDG_DATA_HOME to a directory that you can read and write, or fix the permissions of this one.',
       cause,
     })
   }

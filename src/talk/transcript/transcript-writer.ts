@@ -124,7 +124,7 @@ export class TranscriptWriter {
 }
 
 function openElsewhere(id: string): Failure {
-  return new Failure('conflict', `The session ${id} is open in another chatctl`, {
+  return new Failure('conflict', `The session ${id} is open in another chatctl process`, {
     advice: [{ code: 'close_session' }],
   })
 }

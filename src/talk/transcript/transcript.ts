@@ -69,7 +69,7 @@ export interface Transcript {
  */
 export function describeStatus({ status, answer, reason }: Turn): string | undefined {
   if (status === 'complete') return undefined
-  if (status === 'unverified') return 'unverified: the service did not say that this is all'
+  if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
   const length = Array.from(answer).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
   return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`

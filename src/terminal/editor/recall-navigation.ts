@@ -56,7 +56,7 @@ export class RecallSearch {
       word = showGrapheme(grapheme) + word
       width += widthOf(grapheme)
     }
-    const note = ' (nothing found)'
+    const note = ' (no match)'
     const failed = this.#failed && width + note.length <= room ? style.dim(note) : ''
     const line = (label && style.dim(label)) + word + failed
     return { line, column: label.length + width }

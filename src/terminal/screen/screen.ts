@@ -169,7 +169,7 @@ interface Parts {
 
 /** What stands below the text: what is waited for, what will be sent next, and where one types. */
 export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
-  const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `next: ${text}`)]
+  const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `queued: ${text}`)]
     .slice(0, Math.max(0, rows - 1))
     .map((text) => style.dim(cutToWidth(text, columns).text))
   const view = input?.view(columns, Math.max(1, rows - above.length))

@@ -14,7 +14,7 @@ async function check(text: string): Promise<{ checked: CheckedInput; faults: str
 }
 
 describe('checking a file of users', () => {
-  it('counts what the rows without faults need', async () => {
+  it('counts the requests of the valid rows', async () => {
     const text =
       'id,email,name,password,role,settings.theme\n,a@x,,pw,,\n,b@x,,,editor,dark\n1,c@x,C,,,\n2,,,,editor,\n,bad,,,,\n'
     const { checked, faults } = await check(text)
@@ -27,20 +27,20 @@ describe('checking a file of users', () => {
       withoutPassword: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)
-    expect(faults).to.deep.equal(['6:2 email must be an e-mail address'])
+    expect(faults).to.deep.equal(['6:2 email must be a valid email address'])
   })
 
-  it('finds emails and ids that come twice, whatever their case, in the order of the lines', async () => {
+  it('finds duplicate emails and IDs, whatever their case, in the order of the lines', async () => {
     const text =
       'id,email,name\n,a@x,\n,B@x,n\n7,,n\n,bad,\n,A@X,\n7,,m\n8,a@x,n\n,b@x ,\n,b@x,\n8,9@x,n\n9,8@x,n\n'
     const { checked, faults } = await check(text)
     expect(faults).to.deep.equal([
-      '5:2 email must be an e-mail address',
-      '6:2 email is that of line 2 too',
-      '7:1 id is that of line 4 too',
-      '8:3 email is that of line 2 too',
-      '9:2 email must be an e-mail address',
-      '10:2 email is that of line 3 too',
+      '5:2 email must be a valid email address',
+      '6:2 email is already used on line 2',
+      '7:1 id is already used on line 4',
+      '8:3 email is already used on line 2',
+      '9:2 email must be a valid email address',
+      '10:2 email is already used on line 3',
     ])
     const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
       checked.faulty.has(index),
@@ -48,20 +48,20 @@ describe('checking a file of users', () => {
     expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8])
   })
 
-  it('finds no duplicate of a row that has faults, which is not sent', async () => {
+  it('finds no duplicate of an invalid row, which is not sent', async () => {
     const { checked, faults } = await check(
       'email,password,permissions\na@x,,read\na@x,,read:chat\nb@x,,read:chat\nb@x,,read\nA@x,,\n',
     )
     expect(faults).to.deep.equal([
       '2:6 permission must have the form <action>:<resource>, such as read:chat',
-      '5:1 email is that of line 4 too',
+      '5:1 email is already used on line 4',
       '5:6 permission must have the form <action>:<resource>, such as read:chat',
-      '6:1 email is that of line 3 too',
+      '6:1 email is already used on line 3',
     ])
     expect(checked.steps.create).to.equal(2)
   })
 
-  it('finds for each email the first line that has it', async () => {
+  it('names the first line that has an email', async () => {
     const name = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é'), minLength: 1, maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 30 }), async (names) => {
@@ -69,32 +69,32 @@ describe('checking a file of users', () => {
         const keys = names.map((one) => one.toLowerCase())
         const expected = keys.flatMap((key, index) => {
           const first = keys.indexOf(key)
-          return first === index ? [] : [`${index + 2}:1 email is that of line ${first + 2} too`]
+          return first === index ? [] : [`${index + 2}:1 email is already used on line ${first + 2}`]
         })
         expect(faults).to.deep.equal(expected)
       }),
     )
   })
 
-  it('finds duplicates where much comes twice', async () => {
+  it('finds duplicates in a large file', async () => {
     const half = Array.from({ length: 60_000 }, (_, index) => `u${index}@x\n`).join('')
     const { checked, faults } = await check(`email\n${half}bad\n${half}`)
     expect(checked.faulty.size).to.equal(60_001)
     expect(checked.steps.create).to.equal(60_000)
     expect(faults.length).to.equal(60_001)
     expect(faults.slice(0, 2)).to.deep.equal([
-      '60002:1 email must be an e-mail address',
-      '60003:1 email is that of line 2 too',
+      '60002:1 email must be a valid email address',
+      '60003:1 email is already used on line 2',
     ])
-    expect(faults.at(-1)).to.equal('120002:1 email is that of line 60001 too')
+    expect(faults.at(-1)).to.equal('120002:1 email is already used on line 60001')
   })
 
-  it('keeps an email and an id of the same text apart', async () => {
+  it('distinguishes an email and an ID with the same text', async () => {
     const { faults } = await check('id,email,name\na@x,,n\n,a@x,\n')
     expect(faults).to.deep.equal([])
   })
 
-  it('keeps rows as a set does', () => {
+  it('collects rows like a set', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.nat(8), fc.nat(2 ** 16)), { maxLength: 600 }), (indexes) => {
         const rows = new RowSet()

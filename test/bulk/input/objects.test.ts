@@ -8,8 +8,8 @@ import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.
 const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
 const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1 })
 const metadata = fc.dictionary(
-  // Without a backslash: JSON.parse of Node 24.21 takes a key that is a quotation mark for one that is a
-  // backslash once it has seen an object with that key in the same place.
+  // Without a backslash: JSON.parse of Node 24.21 mistakes a key that is a quotation mark for one that is a
+  // backslash after it has seen an object with that key in the same place.
   text.filter((key) => key !== '__proto__' && !key.includes('\\')),
   fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text)),
 )
@@ -25,7 +25,7 @@ const row = fc.record(
   { requiredKeys: ['email'], noNullPrototype: true },
 )
 const rows = fc.array(row, { minLength: 1, maxLength: 6 })
-/** What yaml writes as a block of white space alone it reads as another. */
+/** A block scalar of only white space, as yaml writes it, is read as another text. */
 const plain = { aliasDuplicateObjects: false, blockQuote: false }
 const chunk = fc.integer({ min: 1, max: 40 })
 
@@ -39,9 +39,9 @@ const writers: [string, InputFormat, (rows: readonly UserRow[]) => string][] = [
   ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
 ]
 
-describe('rows as objects', () => {
+describe('a file of rows', () => {
   for (const [name, format, write] of writers) {
-    it(`are read as they were written: ${name}`, async () => {
+    it(`is read as it was written: ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(rows, chunk, async (given, size) => {
           const read = await rowsOf(textInput(format, write(given), size))
@@ -54,7 +54,7 @@ describe('rows as objects', () => {
   }
 
   for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
-    it(`of ${format} are the same however the text is cut, whatever it is`, async () => {
+    it(`of ${format} is read the same in any chunks, valid or not`, async () => {
       const write = writers.find(([, written]) => written === format)?.[2]
       const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
       const slip = fc.record({
@@ -86,18 +86,18 @@ describe('rows as objects', () => {
           const expected = await outcomeOf(textInput(format, mangled))
           expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
         }),
-        // YAML takes ten times as long as the others.
+        // YAML takes ten times as long as the other formats.
         { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }
 
-  it('have the place of each field that is wrong', async () => {
+  it('has the position of each invalid field', async () => {
     const wrong =
       '{"email": "é😀@x", "nmae": 1, "metadata": {"a": [1, {"__proto__": 2}]}, "permissions": ["a:b", "c"]}'
     const messages = [
       'unknown field "nmae", did you mean "name"?',
-      '"__proto__" cannot be a key',
+      'the key "__proto__" is not allowed',
       'permission must have the form <action>:<resource>, such as read:chat',
     ]
     const at = (line: number, column: number): string[] =>
@@ -107,7 +107,7 @@ describe('rows as objects', () => {
     expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
   })
 
-  it('are of their types', async () => {
+  it('has a message for each wrong type', async () => {
     const lines: [object, string][] = [
       [{ email: 5 }, '1:2 email must be a string'],
       [{ email: null }, '1:2 email must be a string'],
@@ -121,9 +121,9 @@ describe('rows as objects', () => {
         '1:28 settings.notifications_enabled must be true or false',
       ],
       [{ email: 'a@x', settings: { tehme: 'x' } }, '1:28 unknown field "tehme", did you mean "theme"?'],
-      [{ email: 'a@x', password: '' }, '1:16 password is empty'],
-      [{ email: 'a@x', role: '' }, '1:16 role is empty'],
-      [{ id: 'x', settings: {} }, '1:1 the row has nothing to send beside its id'],
+      [{ email: 'a@x', password: '' }, '1:16 password must not be empty'],
+      [{ email: 'a@x', role: '' }, '1:16 role must not be empty'],
+      [{ id: 'x', settings: {} }, '1:1 the row has only an id'],
       [{ id: '', name: 'x' }, '1:2 the id must not be empty'],
       [['a@x'], '1:1 a row must be an object'],
     ]
@@ -135,30 +135,27 @@ describe('rows as objects', () => {
     expect(fault).to.match(/metadata is nested deeper than 100 levels$/)
   })
 
-  it('of broken JSON say the place and quote nothing of it', async () => {
+  it('has the position of invalid JSON, which the message does not quote', async () => {
     const texts: [string, string][] = [
-      ['{"a" "b"}', '1:6 broken JSON: here should be a colon'],
-      ['{"a": hunter2}', '1:7 broken JSON: this is no value'],
-      ['{"a": 1 "b"}', '1:9 broken JSON: here should be a comma or the end of the object'],
-      ['{"a": 1,}', '1:9 broken JSON: here should be a key in double quotes'],
-      ["{'a': 1}", '1:2 broken JSON: here should be a key in double quotes or the end of the object'],
-      ['{"a": [1,]}', '1:10 broken JSON: here should be a value'],
-      ['{"a": [1}', '1:9 broken JSON: here should be a comma or the end of the list'],
-      ['{"a": "\\x"}', '1:7 broken JSON: this is no value'],
-      ['{"a": "b', '1:7 broken JSON: this is no value'],
-      ['{"a": {', '1:8 broken JSON: here should be a key in double quotes or the end of the object'],
-      ['{"a": 1} x', '1:10 broken JSON: here should be the end of the row'],
+      ['{"a" "b"}', '1:6 invalid JSON: expected a colon'],
+      ['{"a": hunter2}', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": 1 "b"}', '1:9 invalid JSON: expected a comma or the end of the object'],
+      ['{"a": 1,}', '1:9 invalid JSON: expected a key in double quotes'],
+      ["{'a': 1}", '1:2 invalid JSON: expected a key in double quotes or the end of the object'],
+      ['{"a": [1,]}', '1:10 invalid JSON: expected a value'],
+      ['{"a": [1}', '1:9 invalid JSON: expected a comma or the end of the list'],
+      ['{"a": "\\x"}', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": "b', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": {', '1:8 invalid JSON: expected a key in double quotes or the end of the object'],
+      ['{"a": 1} x', '1:10 invalid JSON: expected the end of the row'],
     ]
     for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
   })
 
-  it('are refused where a name comes twice in one object of JSON, at the second one', async () => {
+  it('is refused at the second one of two equal names in an object', async () => {
     const texts: [string, string[]][] = [
-      [
-        '{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}',
-        ['1:35 "metadata" comes twice in one object'],
-      ],
-      ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 "b" comes twice in one object']],
+      ['{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}', ['1:35 duplicate key "metadata"']],
+      ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 duplicate key "b"']],
       ['{"email":"a@x","metadata":{"a":{"email":1},"b":["a","a"],"c":"\\"email\\":{"}}', []],
     ]
     for (const [text, faults] of texts) {
@@ -168,7 +165,7 @@ describe('rows as objects', () => {
     }
   })
 
-  it('are refused exactly where one object of JSON repeats a name', async () => {
+  it('is refused if an object repeats a name, and only then', async () => {
     interface Generated {
       text: string
       repeats: boolean
@@ -196,12 +193,12 @@ describe('rows as objects', () => {
     await fc.assert(
       fc.asyncProperty(object, async ({ text, repeats }) => {
         const faults = await faultsOf('jsonl', `{"email":"a@x","metadata":${text}}`)
-        expect(/comes twice in one object/.test(faults.join()), text).to.equal(repeats)
+        expect(/duplicate key /.test(faults.join()), text).to.equal(repeats)
       }),
     )
   })
 
-  it('of broken YAML are one fault each, and quote nothing of it', async () => {
+  it('has one fault for each invalid item of YAML, which the message does not quote', async () => {
     const items = [
       '- email: a@x\n  email: b@x',
       '- password: !hunter2 x',
@@ -214,17 +211,17 @@ describe('rows as objects', () => {
       '- email: d@x',
     ]
     expect(await faultsOf('yaml', items.join('\n'))).to.deep.equal([
-      '2:3 broken YAML: duplicate key',
-      '3:13 broken YAML: tag resolve failed',
-      '4:13 an alias to an anchor of another row, or to none',
-      '6:10 an alias to an anchor of another row, or to none',
-      '7:14 broken YAML: missing char',
+      '2:3 invalid YAML: duplicate key',
+      '3:13 invalid YAML: tag resolve failed',
+      '4:13 unknown alias: its anchor is in another row or does not exist',
+      '6:10 unknown alias: its anchor is in another row or does not exist',
+      '7:14 invalid YAML: missing char',
       '9:14 a number must be finite',
       '10:3 a row must be an object',
     ])
   })
 
-  it('may be YAML documents and lists in turn', async () => {
+  it('can mix YAML documents and lists', async () => {
     const whole =
       '%YAML 1.2\n---\n# one\nemail: a@x\nname: |\n  - A\n  B\npermissions:\n- a:b\n---\n- email: b@x\n-\n  email: c@x\n...\n--- {email: d@x} # four\n---\n'
     const read = await rowsOf(textInput('yaml', whole))
@@ -238,41 +235,33 @@ describe('rows as objects', () => {
   })
 
   const refused: [InputFormat, string, string][] = [
-    ['jsonl', '\n\n', 'rows holds no users'],
-    ['json', '  ', 'rows holds no users'],
-    ['json', '[]', 'rows holds no users'],
-    ['json', '{"users": []}', 'rows holds no users'],
-    ['json', '{"email":"a@x"}', 'rows:1:1: this is neither a list of objects nor {"users": [...]}'],
-    ['json', '\n 5', 'rows:2:2: this is neither a list of objects nor {"users": [...]}'],
-    ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:1: the list does not end: is the file whole?'],
-    ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: the list does not end: is the file whole?'],
-    ['json', '[{"email":"a@x"} {}]', 'rows:1:18: here should be a comma or end of the list'],
-    ['json', '[{"email":"a@x"},]', 'rows:1:18: here should be a row of the list'],
-    ['json', '[{"email":"a@x"}] x', 'rows:1:19: something follows the list'],
-    ['json', '{"users":[],"a":1}', 'rows:1:12: only "users" may be in the object of the list'],
-    ['yaml', '# nothing\n---\n', 'rows holds no users'],
-    ['yaml', '%YAML 1.1\n---\n- email: a@x\n', 'rows:1:1: the file is YAML 1.1; rows are read as YAML 1.2'],
+    ['jsonl', '\n\n', 'rows contains no users'],
+    ['json', '  ', 'rows contains no users'],
+    ['json', '[]', 'rows contains no users'],
+    ['json', '{"users": []}', 'rows contains no users'],
+    ['json', '{"email":"a@x"}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
+    ['json', '\n 5', 'rows:2:2: expected a list of objects or {"users": [...]}'],
+    ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:1: unexpected end of file: the list is not closed'],
+    ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: unexpected end of file: the list is not closed'],
+    ['json', '[{"email":"a@x"} {}]', 'rows:1:18: expected a comma or end of the list'],
+    ['json', '[{"email":"a@x"},]', 'rows:1:18: expected a row of the list'],
+    ['json', '[{"email":"a@x"}] x', 'rows:1:19: unexpected text after the list'],
+    ['json', '{"users":[],"a":1}', 'rows:1:12: unexpected key: the object may contain only "users"'],
+    ['yaml', '# nothing\n---\n', 'rows contains no users'],
+    ['yaml', '%YAML 1.1\n---\n- email: a@x\n', 'rows:1:1: the file is YAML 1.1; only YAML 1.2 is supported'],
     [
       'yaml',
       '- email: a@x\n...\n%YAML 1.1 # old\n---\nemail: b@x\nmetadata: {a: yes, b: 010}\n',
-      'rows:3:1: the file is YAML 1.1; rows are read as YAML 1.2',
+      'rows:3:1: the file is YAML 1.1; only YAML 1.2 is supported',
     ],
-    ['yaml', 'users:\n- email: a@x', 'rows:1:1: this is no list of users'],
-    ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: this is no list of users'],
-    ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows has a row at line 1 that is longer than 1 MiB'],
-    [
-      'json',
-      `[\n{"email":"${'a'.repeat(2_000_000)}"}]`,
-      'rows has a row at line 2 that is longer than 1 MiB',
-    ],
-    [
-      'yaml',
-      `- email: x\n${'  # a\n'.repeat(300_000)}`,
-      'rows has a row at line 1 that is longer than 1 MiB',
-    ],
+    ['yaml', 'users:\n- email: a@x', 'rows:1:1: expected a list of users'],
+    ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: expected a list of users'],
+    ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows:1: the row is longer than 1 MiB'],
+    ['json', `[\n{"email":"${'a'.repeat(2_000_000)}"}]`, 'rows:2: the row is longer than 1 MiB'],
+    ['yaml', `- email: x\n${'  # a\n'.repeat(300_000)}`, 'rows:1: the row is longer than 1 MiB'],
   ]
   for (const [format, given, message] of refused) {
-    it(`are refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
+    it(`is refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
       const failure = await failureOf(() => rowsOf(textInput(format, given)))
       expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
     })

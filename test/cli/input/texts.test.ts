@@ -38,7 +38,7 @@ describe('a text on stdin', () => {
     const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
     expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
     const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
-    expectFailure(larger, 1, 'The body is larger than 4 MiB')
+    expectFailure(larger, 1, 'The request body is larger than 4 MiB')
   })
 
   it('is not sent if it is not valid UTF-8', async () => {
@@ -48,7 +48,7 @@ describe('a text on stdin', () => {
   })
 
   it('is not sent if it contains a NUL, and the error names the position', async () => {
-    expectFailure(await send('ab\0c'), 2, 'stdin has a NUL character at position 2')
+    expectFailure(await send('ab\0c'), 2, 'stdin is not text: it has a NUL character at position 2')
     expect(sent()).to.deep.equal([])
   })
 
@@ -63,7 +63,7 @@ describe('a text on stdin', () => {
     expectFailure(
       await runChatctl(sandbox, args, { env: env(), stdin: 'x' }),
       2,
-      'stdin is spent: the value of theme.mode cannot come from it too',
+      'stdin was already read, so the value of theme.mode cannot come from it',
     )
     expect(server.requests).to.deep.equal([])
   })

@@ -37,7 +37,7 @@ describe('the progress of a bulk command', () => {
     [
       'a pause for the quota',
       { pause: { until: now + 65 * 60_000, why: 'quota' } },
-      'paused for the quota until 14:05, 5,000 of 20,000 users done',
+      'quota used up, paused until 14:05, 5,000 of 20,000 users done',
     ],
     [
       'a pause for the rate limit of the service',

@@ -21,7 +21,7 @@ describe('untrusted output in a terminal', () => {
         form: 'table',
         fields: undefined,
         jq: undefined,
-        loadColours: async () => ({ bold: String, dim: String, red: String, green: String }) as never,
+        loadColors: async () => ({ bold: String, dim: String, red: String, green: String }) as never,
         forTerminal: true,
         width: 80,
       })

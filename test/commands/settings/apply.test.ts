@@ -42,7 +42,7 @@ describe('settings apply', () => {
     expect(await apply('settings.yaml')).to.include({ exitCode: 0, stdout: '' })
     const again = await yes('settings.yaml', '--json')
     expect(JSON.parse(again.stdout)).to.deep.equal({ changes: [], applied: false })
-    expect(JSON.parse(again.stderr).notice.message).to.match(/^Nothing to do/)
+    expect(JSON.parse(again.stderr).notice.message).to.match(/^No changes/)
     expect(run.methods).to.equal('GET GET GET')
   })
 
@@ -77,7 +77,7 @@ describe('settings apply', () => {
   it('changes the embedded service in a non-interactive run only with --profile local', async () => {
     const env = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' }
     const args = ['apply', 'settings.yaml', '--yes']
-    expectFailure(await run.settings(args, { env }), 2, 'No service was named', '--profile local')
+    expectFailure(await run.settings(args, { env }), 2, 'No service is selected', '--profile local')
     expect((await run.settings([...args, '--profile', 'local'], { env })).exitCode).to.equal(0)
     const after = await run.settings(['diff', 'settings.yaml', '--exit-code'], { env })
     expect(after.exitCode).to.equal(0)
@@ -109,7 +109,12 @@ describe('settings apply', () => {
 
     it('exits 7, names the key, and sends nothing', async () => {
       meanwhile({ theme: { mode: 'contrast' } })
-      expectFailure(await yes('settings.yaml'), 7, 'theme.mode was "light", is "contrast"', '--refresh')
+      expectFailure(
+        await yes('settings.yaml'),
+        7,
+        'theme.mode was "light" and is now "contrast"',
+        '--refresh',
+      )
       expect(run.changes).to.deep.equal([])
     })
 
@@ -121,14 +126,14 @@ describe('settings apply', () => {
 
     it('exits 7 if a managed key that already had its value has changed', async () => {
       meanwhile({ app_name: 'Other' })
-      expectFailure(await yes('settings.yaml'), 7, 'app_name was "Chat", is "Other"')
+      expectFailure(await yes('settings.yaml'), 7, 'app_name was "Chat" and is now "Other"')
     })
 
     it('makes and shows a new plan with --refresh', async () => {
       meanwhile({ app_name: 'Other' })
       const { exitCode, stderr } = await yes('settings.yaml', '--refresh')
       expect(exitCode, stderr).to.equal(0)
-      expect(stderr).to.contain('this is a new plan').and.contain('"Other" → "Chat"')
+      expect(stderr).to.contain('This is a new plan').and.contain('"Other" → "Chat"')
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'Chat', ...patch } }])
     })
 
@@ -145,7 +150,12 @@ describe('settings apply', () => {
       const runs = await Promise.all([yes('settings.yaml'), yes('other.yaml')])
       const [applied, refused] = runs.toSorted((one, other) => (one.exitCode ?? 0) - (other.exitCode ?? 0))
       expect(applied?.exitCode, applied?.stderr).to.equal(0)
-      expectFailure(refused as Run, 7, 'Changed since the plan was made: theme.mode was "light"', '--refresh')
+      expectFailure(
+        refused as Run,
+        7,
+        'The settings have changed since the plan was made: theme.mode was "light"',
+        '--refresh',
+      )
       expect(run.changes).to.have.length(1)
     })
 
@@ -171,7 +181,7 @@ describe('settings apply', () => {
       expect({ exitCode, stdout }).to.deep.equal({ exitCode: 7, stdout: '' })
       const { error } = JSON.parse(stderr)
       expect(error.message)
-        .to.contain('theme.mode did not take: it is "light", not "dark"')
+        .to.contain('theme.mode did not take effect: expected "dark", found "light"')
         .and.contain('200')
       expect(error.message).not.to.contain('max_tokens')
       expect(error.details.keys).to.deep.equal([{ path: 'theme.mode', wanted: 'dark', found: 'light' }])
@@ -191,9 +201,7 @@ describe('settings apply', () => {
       const { exitCode, stdout, stderr } = await yes('settings.yaml')
       expect(exitCode, stderr).to.equal(0)
       expect(stdout).to.match(/^Applied and verified/)
-      expect(stderr).to.contain(
-        'Warning: The settings are as wanted, although the request for the change failed',
-      )
+      expect(stderr).to.contain('Warning: The settings have the new values, although the request failed')
       expect(run.changes).to.have.length(1)
     })
 
@@ -203,7 +211,7 @@ describe('settings apply', () => {
       const { exitCode, stdout, stderr } = await yes('settings.yaml', '--timeout', '250ms')
       expect(exitCode, stderr).to.equal(0)
       expect(stdout).to.match(/^Applied and verified/)
-      expect(stderr).to.contain('Warning: The settings are as wanted').and.contain('no answer within 250 ms')
+      expect(stderr).to.contain('Warning: The settings have the new values').and.contain('within 250 ms')
       expect(run.changes).to.have.length(1)
     })
 
@@ -214,7 +222,7 @@ describe('settings apply', () => {
       }
       const { exitCode, stderr } = await yes('settings.yaml')
       expect(exitCode).to.equal(0)
-      expect(stderr).to.contain('theme.primary_color has changed from "#112233" to "#000000"')
+      expect(stderr).to.contain('theme.primary_color changed from "#112233" to "#000000"')
     })
   })
 
@@ -240,7 +248,7 @@ describe('settings apply', () => {
       expect((await yes('settings.plan')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
       run.service.change({ theme: { mode: 'light' }, limits: { max_tokens: 4096 } })
-      expectFailure(await yes('settings.plan'), 7, 'was sent already', 'settings diff FILE --save PLAN')
+      expectFailure(await yes('settings.plan'), 7, 'was already sent', 'settings diff FILE --save PLAN')
       expect(run.changes).to.have.length(1)
     })
 
@@ -251,14 +259,14 @@ describe('settings apply', () => {
 
     it('exits 7 before the confirmation prompt if a managed key has changed', async () => {
       run.service.change({ theme: { mode: 'contrast' } })
-      expectFailure(await apply('settings.plan'), 7, 'theme.mode was "light", is "contrast"')
+      expectFailure(await apply('settings.plan'), 7, 'theme.mode was "light" and is now "contrast"')
       expect(run.methods).to.equal('GET')
     })
 
     it('exits 7 for a plan without changes if a managed key has changed', async () => {
       run.service.change(patch)
       await run.settings(['diff', 'settings.yaml', '--save', 'done.plan'])
-      expect((await yes('done.plan')).stderr).to.contain('Nothing to do')
+      expect((await yes('done.plan')).stderr).to.contain('No changes')
       run.service.change({ app_name: 'Other' })
       expectFailure(await yes('done.plan'), 7, 'app_name was "Chat"')
     })
@@ -273,8 +281,8 @@ describe('settings apply', () => {
 
     it('exits 2 if the plan was altered', async () => {
       altered('"dark"', '"dork"')
-      expectFailure(await yes('settings.plan'), 2, 'was altered')
-      expectFailure(await yes('settings.plan', '--refresh'), 2, 'was altered')
+      expectFailure(await yes('settings.plan'), 2, 'was changed or truncated')
+      expectFailure(await yes('settings.plan', '--refresh'), 2, 'was changed or truncated')
       expect(run.server.requests).to.deep.equal([])
     })
 
@@ -310,7 +318,7 @@ describe('settings apply', () => {
         host: { clock: hurriedClock() },
       })
       expectFailure(lost, 69, 'The outcome of the change is unknown', 'settings get')
-      expectFailure(await yes('settings.plan'), 7, 'was sent already')
+      expectFailure(await yes('settings.plan'), 7, 'was already sent')
     })
   })
 
@@ -320,7 +328,7 @@ describe('settings apply', () => {
 
     it('compares with the configuration that was last sent, and sends all managed keys', async () => {
       const first = await run.settings(['diff', 'both.json'])
-      expect(first.stdout).to.contain('compared with what was last sent from here (nothing yet)')
+      expect(first.stdout).to.contain('compared with what was last sent from here (nothing sent yet)')
       expect(first.stdout).to.contain('api.version               none → "v2"')
       const applied = await yes('both.json')
       expect(applied.stdout).to.equal(
@@ -377,11 +385,11 @@ describe('settings apply', () => {
         await run.settings(['api', 'set', '--version', 'v3']),
         69,
         'The outcome of the change is unknown',
-        'cannot be read back. Run the same command again',
+        'cannot be read back. To send it again, run the same command again.',
       )
       run.service.otherwise = () => undefined
       const { stdout } = await run.settings(['diff', 'both.json'])
-      expect(stdout).to.contain('(nothing yet)')
+      expect(stdout).to.contain('(nothing sent yet)')
     })
   })
 })

@@ -69,7 +69,7 @@ describe('settings edit', () => {
   ] as const) {
     it(`reports that nothing was changed if ${what}`, async () => {
       const { exitCode, stderr } = await edit(script)
-      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
       expect(run.methods).to.equal('GET')
     })
   }
@@ -89,12 +89,12 @@ describe('settings edit', () => {
   it('names the directory and TMPDIR if the file for the editor cannot be created', async () => {
     const missing = join(run.sandbox.home, 'no', 'such', 'directory')
     const done = await edit('true', ['--yes'], { TMPDIR: missing })
-    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint: Set TMPDIR')
+    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint:  Set TMPDIR')
     expect(run.changes).to.deep.equal([])
   })
 
   it('exits 2 if the editor fails', async () => {
-    expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'ended with 1')
+    expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'exited with 1')
     expect(run.methods).to.equal('GET')
   })
 
@@ -116,7 +116,7 @@ describe('settings edit', () => {
   it('ignores a byte order mark', async () => {
     const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
     const { exitCode, stderr } = await edit(script)
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
   })
 
   it('stops on a signal even if nothing was changed', async () => {
@@ -165,7 +165,7 @@ describe('settings edit', () => {
       const done = await edit(setMode('dark'), ['--yes', '--json'])
       expect(done.exitCode).to.equal(7)
       const { message, hint } = JSON.parse(done.stderr).error
-      expect(message).to.contain('theme.mode was "light", is "contrast"')
+      expect(message).to.contain('theme.mode was "light" and is now "contrast"')
       expect(hint).not.to.contain('--refresh')
       expectKept(hint, 'mode: dark')
       expect((await run.settings(['apply', kept(), '--yes'])).exitCode).to.equal(0)

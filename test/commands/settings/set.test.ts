@@ -44,7 +44,7 @@ describe('settings set', () => {
     expectFailure(
       await set('app_name=New', 'theme.mode=light'),
       7,
-      'app_name did not take: it is "Chat", not "New"',
+      'app_name did not take effect: expected "New", found "Chat"',
     )
   })
 
@@ -68,8 +68,8 @@ describe('settings api set', () => {
     const { stderr } = await set('--version', 'v2')
     expect(stderr).to.match(/^API configuration, compared with what was last sent from here \(\d{4}-.*Z\)\n/)
     expect(stderr).to.contain('  api.version  "v1" → "v2"\n')
-    expect(stderr).to.contain('Sent then, and not this time: api.rate_limiting.enabled\n')
-    expect((await set('--version', 'v2')).stderr).to.match(/no difference\n$/)
+    expect(stderr).to.contain('Sent then, but not this time: api.rate_limiting.enabled\n')
+    expect((await set('--version', 'v2')).stderr).to.match(/no differences\n$/)
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
   })
 

@@ -47,8 +47,8 @@ describe('the memory budget', () => {
         }
         for (const { release } of held) release()
         for (const user of ['a', 'b']) budget.take(user, 10)
-        expect(() => budget.take('a', 1)).to.throw('Your requests that still run hold too much text')
-        expect(() => budget.take('c', 6)).to.throw('All requests that still run hold too much text')
+        expect(() => budget.take('a', 1)).to.throw('Your concurrent requests contain too much text')
+        expect(() => budget.take('c', 6)).to.throw('All concurrent requests contain too much text')
       }),
     )
   })

@@ -54,7 +54,7 @@ onEachEngine('the account page', (withService, _engine) => {
       const program =
         /name="id" value="(ses_\w+)">\s*<button name="do" value="end">/.exec(page.text)?.[1] ?? ''
       const ended = await here.submit(page, { do: 'end', id: program })
-      expect(ended.text).to.include('That session has ended.')
+      expect(ended.text).to.include('The session was ended.')
       expect(
         await Promise.all([first, second].map(({ access_token: token }) => status(url, token))),
       ).to.have.members([200, 401])
@@ -75,7 +75,7 @@ onEachEngine('the account page', (withService, _engine) => {
       const [eves = ''] = idsOn(await eve.open(`${url}/account`))
       const browser = new Browser()
       const answer = await browser.submit(await openAccount(url, browser), { do: 'end', id: eves })
-      expect(answer.text).to.include('That session is over already.')
+      expect(answer.text).to.include('The session has already ended.')
       expect(await status(url, token)).to.equal(200)
     }))
 
@@ -88,7 +88,9 @@ onEachEngine('the account page', (withService, _engine) => {
       const change = (fields: Record<string, string>) => browser.submit(page, { do: 'password', ...fields })
       expect((await change({ password: 'wrong horse', new: 'another password' })).status).to.equal(400)
       expect((await change({ password, new: 'short' })).status).to.equal(400)
-      expect((await change({ password, new: 'another password' })).text).to.include('The password is changed')
+      expect((await change({ password, new: 'another password' })).text).to.include(
+        'The password was changed',
+      )
       expect(await status(url, token)).to.equal(401)
       expect((await openAccount(url, new Browser())).status).to.equal(400)
       expect((await openAccount(url, new Browser(), 'another password')).text).to.include('Your account')
@@ -101,10 +103,10 @@ onEachEngine('the account page', (withService, _engine) => {
       const page = await openAccount(url, browser)
       for (const [key, cookie] of browser.cookies) thief.cookies.set(key, cookie)
       const done = await browser.submit(page, { do: 'password', password, new: 'another password' })
-      expect(done.text).to.include('The password is changed')
+      expect(done.text).to.include('The password was changed')
       expect((await thief.open(`${url}/account`)).text).to.include('name="email"')
       const still = await browser.submit(done, { do: 'end-others' })
-      expect(still.text).to.include('All other sessions have ended.')
+      expect(still.text).to.include('All other sessions were ended.')
     }))
 
   it('leaves an entry in the audit log for a new password and a second factor, without any of them', () =>
@@ -193,7 +195,7 @@ onEachEngine('the second factor', (withService, engine) => {
     expect((await browser.submit(begun, { do: 'factor-confirm', code: '000000' })).status).to.equal(400)
     const code = totp.generate({ timestamp: clock.now() - 30_000 })
     const on = await browser.submit(begun, { do: 'factor-confirm', code })
-    expect(on.text).to.include('The second factor is on.')
+    expect(on.text).to.include('The second factor is now on.')
     return totp
   }
 
@@ -262,13 +264,13 @@ onEachEngine('the second factor', (withService, engine) => {
       expect(asked.text).to.include('Enter your code')
       // Nobody gets on without it by going on to where it would lead.
       const resume = new URL(asked.url).pathname.replace('/sign-in/', '/oauth/authorize/')
-      expect((await browser.open(url + resume)).text).not.to.include('act for you?')
+      expect((await browser.open(url + resume)).text).not.to.include('use your account?')
       const again = await signIn(browser, await browser.open(askForCode(url).url))
       const consent = await browser.submit(again, {
         code: totp.generate({ timestamp: clock.now() }),
         decision: 'allow',
       })
-      expect(consent.text).to.include('act for you?')
+      expect(consent.text).to.include('use your account?')
     }))
 
   it('is not turned on by who has the browser and not the password, and clears no guesses at it', () =>
@@ -297,10 +299,12 @@ onEachEngine('the second factor', (withService, engine) => {
       await turnOn(url, browser)
       const page = await browser.open(`${url}/account`)
       expect((await browser.submit(page, { do: 'factor-off', password: 'x' })).status).to.equal(400)
-      expect((await browser.submit(page, { do: 'factor-cancel' })).text).to.include('On: signing in')
+      expect((await browser.submit(page, { do: 'factor-cancel' })).text).to.include(
+        'The second factor is on.',
+      )
       expect((await browser.submit(page, { do: 'factor-begin', password })).text).not.to.include('<svg')
       const off = await browser.submit(page, { do: 'factor-off', password })
-      expect(off.text).to.include('The second factor is off.')
+      expect(off.text).to.include('The second factor is now off.')
       expect((await openAccount(url, new Browser())).text).to.include('Your account')
     }))
 })

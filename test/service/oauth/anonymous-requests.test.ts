@@ -79,7 +79,12 @@ describe('the request that a sign-in begins with', () => {
         decision: 'deny',
       })
       expect(end.url.startsWith(`${redirectUri}?`)).to.equal(true)
-      const answer = { error: 'access_denied', error_description: 'The person said no', state, iss: url }
+      const answer = {
+        error: 'access_denied',
+        error_description: 'The user denied the request',
+        state,
+        iss: url,
+      }
       expect(Object.fromEntries(new URL(end.url).searchParams)).to.deep.equal(answer)
     }))
 
@@ -113,10 +118,10 @@ describe('the request that a sign-in begins with', () => {
 
       browser.cookies.set(key, kept)
       expect((await browser.open(page.url)).status).to.equal(200)
-      expect((await signIn(browser, page)).text).to.include('act for you?')
+      expect((await signIn(browser, page)).text).to.include('use your account?')
       const again = await browser.open(page.url)
       expect(again.status).to.equal(400)
-      expect(again.text).to.include('This sign-in is over')
+      expect(again.text).to.include('This sign-in has ended')
     }))
 
   it('has parameters of at most 512 characters of printable ASCII, and 1,024 in all', () =>

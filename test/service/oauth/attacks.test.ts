@@ -135,7 +135,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
         const shown = await new Browser().send(url, {})
         expect(shown.status).to.equal(400)
         expect(shown.headers.get('location')).to.equal(null)
-        expect(shown.text).to.include('This cannot go on')
+        expect(shown.text).to.include('Sign-in failed')
       }))
   }
 
@@ -204,7 +204,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       await createPerson(service)
       const page = await browser.open(askForCode(service.url).url)
       const consent = await signIn(browser, page)
-      expect(consent.text).to.include('act for you?')
+      expect(consent.text).to.include('use your account?')
       expect(consent.headers.get('set-cookie') ?? '').not.to.include('Secure')
     }))
 

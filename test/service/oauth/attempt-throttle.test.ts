@@ -242,7 +242,7 @@ describe('failed attempts at the page of the sign-in', () => {
         expect(refused.headers.get('retry-after')).to.equal('5')
         expect(refused.text).to.include('Too many failed attempts. Try again in 5 seconds.')
         clock.pass(5 * second)
-        expect((await guess()).text).to.include('act for you?')
+        expect((await guess()).text).to.include('use your account?')
         for (let failure = 0; failure < 5; failure++)
           expect((await guess('wrong horse')).status).to.equal(400)
       },
@@ -303,7 +303,7 @@ describe('failed attempts at the page of the sign-in', () => {
       isFlooded = false
       await Promise.all(flood)
       expect(refused).to.deep.equal([503, 503, 503, 503, 503, 503])
-      expect((await signIn(browser, page)).text).to.include('act for you?')
+      expect((await signIn(browser, page)).text).to.include('use your account?')
       expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
     }))
 

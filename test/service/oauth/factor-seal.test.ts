@@ -39,7 +39,7 @@ describe('the seal of second factors', () => {
       rmSync(join(folder, 'second-factor.key'))
       const other = new FactorSeal(folder)
       other.seal('JBSWY3DPEHPK3PXP', 'usr_b')
-      expect(() => other.open(sealed, 'usr_a')).to.throw(Refusal, /An administrator can reset it/)
+      expect(() => other.open(sealed, 'usr_a')).to.throw(Refusal, /Ask an administrator to reset it/)
     }))
 
   it('makes no other key while its key is missing, and opens again when the key is back', () =>
@@ -48,7 +48,7 @@ describe('the seal of second factors', () => {
       const file = join(folder, 'second-factor.key')
       renameSync(file, `${file}.kept`)
       const seal = new FactorSeal(folder)
-      expect(() => seal.open(sealed, 'usr_a')).to.throw(Refusal, /An administrator can reset it/)
+      expect(() => seal.open(sealed, 'usr_a')).to.throw(Refusal, /Ask an administrator to reset it/)
       expect(readdirSync(folder)).to.deep.equal(['second-factor.key.kept'])
       renameSync(`${file}.kept`, file)
       expect(seal.open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')

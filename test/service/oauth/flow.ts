@@ -52,7 +52,7 @@ export const signIn = (browser: Browser, page: Shown, email = 'ada@example.com',
 export async function getCode(browser: Browser, { url }: Request, email?: string): Promise<URLSearchParams> {
   let page = await browser.open(url)
   if (page.text.includes('name="password"')) page = await signIn(browser, page, email)
-  expect(page.text).to.include('Let chatctl act for you?')
+  expect(page.text).to.include('Allow chatctl to use your account?')
   const end = await browser.submit(page, { decision: 'allow' })
   expect(new URL(end.url).origin, end.text).to.equal(new URL(redirectUri).origin)
   return new URL(end.url).searchParams

@@ -135,27 +135,51 @@ const ofStreams: Record<string, Fault> = {
   },
   'reports an error in the middle': {
     answer: says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
-    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of memory' },
+    expected: {
+      text: 'half',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of memory',
+    },
   },
   'reports an error by the name of an event': {
     answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
-    expected: { text: '', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+    expected: {
+      text: '',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of luck',
+    },
   },
   'reports an error by the name of an event, in bare words': {
     answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
-    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+    expected: {
+      text: 'half',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of luck',
+    },
   },
   'reports an error by a field of its own': {
     answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
-    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+    expected: {
+      text: 'half',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of luck',
+    },
   },
   'reports an error by the name of an object': {
     answer: says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
-    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+    expected: {
+      text: 'half',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of luck',
+    },
   },
   'ends with the body of an error': {
     answer: says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
-    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+    expected: {
+      text: 'half',
+      code: 'upstream_error',
+      message: 'The model server interrupted the response: out of luck',
+    },
   },
   'never finishes, but ends in good order': {
     answer: says(sse, chunk(events(delta('half'))), lastChunk),
@@ -275,12 +299,12 @@ const ofWholes: Record<string, Fault> = {
     expected: {
       text: '',
       code: 'upstream_error',
-      message: 'The model server sent a compressed answer (gzip), which it was not asked for',
+      message: 'The model server sent a compressed response (gzip), which was not requested',
     },
   },
   redirects: {
     answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
-    expected: { text: '', code: 'upstream_error', message: 'The model server answered 307' },
+    expected: { text: '', code: 'upstream_error', message: 'The model server returned 307' },
   },
   'says 103 before its answer': {
     answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),

@@ -176,7 +176,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
             const long = await ask()
             expect(long).to.be.instanceOf(OpenAI.BadRequestError)
             expect(long.code).to.equal('context_too_long')
-            expect(long.message).to.include('longer than the model can take')
+            expect(long.message).to.include('longer than the context window')
           },
           { upstream: { url, key: 'sk-up' } },
         ),

@@ -128,19 +128,16 @@ describe('TLS', () => {
       const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
-        [
-          { certFile: join(dataDir, 'none'), keyFile },
-          'none cannot be read: no such file or directory (ENOENT)',
-        ],
+        [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
         [
           { certFile, keyFile: dataDir },
-          `${dataDir} cannot be read: illegal operation on a directory (EISDIR)`,
+          `Cannot read the private key file ${dataDir}: illegal operation on a directory (EISDIR)`,
         ],
-        [{ certFile: keyFile, keyFile }, 'no certificate'],
-        [{ certFile: file('empty', ''), keyFile }, 'no certificate'],
-        [{ certFile, keyFile: certFile }, 'no private key'],
-        [{ certFile, keyFile: file('locked', locked) }, 'no private key'],
-        [{ certFile, keyFile: other.keyFile }, 'is not that of the certificate'],
+        [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
+        [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
+        [{ certFile, keyFile: certFile }, 'does not contain a readable PEM private key'],
+        [{ certFile, keyFile: file('locked', locked) }, 'does not contain a readable PEM private key'],
+        [{ certFile, keyFile: other.keyFile }, 'does not belong to the certificate'],
       ] as const) {
         const failure = await failureOf({ dataDir, tls })
         expect(failure, words).to.be.instanceOf(Failure).and.include({ kind: 'config' })

@@ -214,7 +214,7 @@ describe('hostile requests', function () {
         const body = open.repeat(200_000) + (open === '[' ? '' : '1') + close.repeat(200_000)
         const answer = await ask(write(method, path.replace('{id}', 'x'), body))
         expectRefused(answer, 400)
-        expect(answer.body).to.include('100 deep')
+        expect(answer.body).to.include('100 levels deep')
       }
     }
     expect(

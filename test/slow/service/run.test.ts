@@ -142,7 +142,7 @@ describe('service run and its keys', () => {
         '--log-level',
         'silent',
       )
-      expectFailure(run, 7, `Port ${port} on 127.0.0.1 is in use`, 'Hint: ')
+      expectFailure(run, 7, `Port ${port} on 127.0.0.1 is in use`, 'Hint:  ')
     } finally {
       taken.close()
     }
@@ -158,7 +158,7 @@ describe('service run and its keys', () => {
     const file = join(sandbox.home, 'file')
     writeFileSync(file, 'x')
     for (const folder of [file, join(file, 'inside')]) {
-      expectFailure(await fails('--data', folder), 1, `${folder} is not a folder`)
+      expectFailure(await fails('--data', folder), 1, `${folder} is not a directory`)
       expectFailure(await chatctl('service', 'keys', 'list', '--data', folder), 1, folder)
       expectFailure(await chatctl('service', 'status', '--data', folder), 1, folder)
     }
@@ -180,7 +180,7 @@ describe('service run and its keys', () => {
     expectFailure(await chatctl(...revoke), 3, '--yes')
     expect(await models()).to.include({ exitCode: 0 })
     expect(await chatctl(...revoke, '--yes')).to.include({ exitCode: 0, stderr: '' })
-    expectFailure(await models(), 4, 'The API key is not valid')
+    expectFailure(await models(), 4, 'Invalid API key')
     expectFailure(await chatctl('service', 'keys', 'revoke', 'key_none', '-y', '--data', data), 6, 'key_none')
   })
 

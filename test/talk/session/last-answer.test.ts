@@ -47,7 +47,7 @@ describe('a reply in a session', () => {
 
   const words = 'CUDA out of memory'
   const details = { upstream_status: 500, upstream_message: words }
-  const error = { code: 'upstream_error', message: 'The model server answered 500', details }
+  const error = { code: 'upstream_error', message: 'The model server returned 500', details }
 
   it('that fails shows the message of the model server, also in the transcript', async () => {
     world.server.failNext(json(502, { error }))
@@ -64,7 +64,7 @@ describe('a reply in a session', () => {
 
   it('that fails puts its message back into the editor, where typing replaces it', async () => {
     world.server.failNext(failing(500, 'broken', 'Out of order'))
-    await run.say('first', /Out of order[\s\S]*typing replaces it[\s\S]*^> first$/m)
+    await run.say('first', /Out of order[\s\S]*or type to replace it[\s\S]*^> first$/m)
     await run.say('second', 'You said: second')
     expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['first', 'second'])
   })
@@ -86,7 +86,7 @@ describe('a reply in a session', () => {
     run.terminal.type('second')
     await run.terminal.waitFor('> second')
     reply.release()
-    await run.terminal.waitFor(/\/retry sends it again\.[\s\S]*^> second$/m)
+    await run.terminal.waitFor(/Send it again with: \/retry[\s\S]*^> second$/m)
     await run.say('', 'You said: second')
     expect(world.server.completions.at(-1)?.messages?.at(-1)?.content).to.equal('second')
   })
@@ -105,7 +105,7 @@ describe('a reply in a session', () => {
     await run.say('two', /You said: two[\s\S]*total/)
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('/retry', /Out of order[\s\S]*^> two$/m)
-    await run.say('/retry', /kept here, not streamed[\s\S]*^>$/m)
+    await run.say('/retry', /stored on this machine, not streamed[\s\S]*^>$/m)
     const asked = world.server.completions.at(-1)?.messages?.map(({ content }) => content)
     expect(asked).to.deep.equal(['one', 'You said: one', 'two'])
   })
@@ -119,7 +119,7 @@ describe('a reply in a session', () => {
     run.terminal.type('three')
     await run.terminal.waitFor('> three')
     reply.release()
-    await run.terminal.waitFor(/\/retry sends it again\.[\s\S]*^> three$/m)
+    await run.terminal.waitFor(/Send it again with: \/retry[\s\S]*^> three$/m)
     await run.say('', /You said: three[\s\S]*total/)
     expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
   })
@@ -127,9 +127,9 @@ describe('a reply in a session', () => {
   it('that was interrupted can still be continued after /continue has failed', async () => {
     await interruptAfter('The begin', 'ning')
     world.server.failNext(failing(500, 'broken', 'Out of order'))
-    await run.say('/continue', /Out of order[\s\S]*^> Go on exactly/m)
-    await run.say('/continue', /You said: Go on[\s\S]*total/)
-    const asked = 'Go on exactly where your last answer stopped.'
+    await run.say('/continue', /Out of order[\s\S]*^> Continue exactly/m)
+    await run.say('/continue', /You said: Continue[\s\S]*total/)
+    const asked = 'Continue exactly where your last reply stopped.'
     expect(world.server.sends.slice(1).map(({ message }) => message)).to.deep.equal([asked, asked])
   })
 })

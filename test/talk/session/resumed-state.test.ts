@@ -37,8 +37,8 @@ describe('a resumed session', () => {
       const run = await resume()
       expect(await run.terminal.text()).to.contain(words)
       world.server.answerNext({ text: ' reply.' })
-      const shown = await run.say('/continue', /Go on exactly[\s\S]*reply\.[\s\S]*total/)
-      expect(shown).not.to.contain('Nothing was cut off')
+      const shown = await run.say('/continue', /Continue exactly[\s\S]*reply\.[\s\S]*total/)
+      expect(shown).not.to.contain('The last reply seems complete')
       expect(world.server.historyRequests).to.be.above(1)
     })
   }
@@ -54,7 +54,7 @@ describe('a resumed session', () => {
     const run = await resume()
     world.server.say('ctx_1', 'user', 'Hello')
     world.server.say('ctx_1', 'assistant', 'Half a reply.')
-    await run.say('/continue', "[the service's history has more of it; this is the rest]")
+    await run.say('/continue', '[the rest of the reply, from the history of the service]')
     expect(world.server.sends).to.deep.equal([])
   })
 
@@ -79,7 +79,7 @@ describe('a resumed session', () => {
     expect(await run.terminal.text()).to.match(
       /one\n\[interrupted after 3 characters\]\n\n?> second\ntwo\n(?!\[)/,
     )
-    await run.say('/continue', 'Nothing was cut off')
+    await run.say('/continue', 'The last reply seems complete')
   })
 
   it('shows a message without a reply, which /retry sends again', async () => {
@@ -110,7 +110,7 @@ describe('a resumed session', () => {
       await first.say(words, new RegExp(`You said: ${words}[\\s\\S]*total`))
     await first.leave()
     const second = await resume()
-    expect(await second.terminal.text()).to.contain('… 2 earlier messages; /history 6 shows them')
+    expect(await second.terminal.text()).to.contain('… 2 earlier messages. Show them with: /history 6')
   })
 
   it('shows messages that only this machine has after older messages of the service', async () => {

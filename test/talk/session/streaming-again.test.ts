@@ -16,10 +16,10 @@ describe('a session whose replies are not streamed', () => {
   it('says so when it begins, while it waits, and below each reply', async () => {
     await run.say('/system be brief', /replies\s+are not streamed/)
     const reply = world.server.answerNext({ text: 'Brief.', held: true })
-    await run.say('Hello', 'waiting for the whole reply, which is not streamed (Ctrl-C discards it)')
+    await run.say('Hello', 'waiting for the full reply, not streamed (Ctrl-C discards it)')
     reply.release()
-    await run.terminal.waitFor('kept here, not streamed')
-    await run.say('/info', 'kept on this machine, not streamed')
+    await run.terminal.waitFor('stored on this machine, not streamed')
+    await run.say('/info', 'stored on this machine, not streamed')
   })
 
   it('streams again after /system off if nothing was sent in the meantime', async () => {
@@ -27,8 +27,8 @@ describe('a session whose replies are not streamed', () => {
     await run.say('/system be brief', 'not streamed')
     await run.say('/set temperature 1', 'temperature: 1')
     await run.say('/system off', 'system: none')
-    await run.say('/set temperature off', "temperature: the service's")
-    await run.terminal.waitFor('the service keeps the conversation again, and replies are streamed')
+    await run.say('/set temperature off', 'temperature: default of the service')
+    await run.terminal.waitFor('the service stores the conversation, and replies are streamed')
     await converse('two')
     expect(world.server.completions).to.deep.equal([])
     expect(world.server.sends.at(-1)).to.deep.equal({ message: 'two', context_id: 'ctx_1', stream: true })
@@ -48,7 +48,7 @@ describe('a session whose replies are not streamed', () => {
     await run.say('/system be brief', 'not streamed')
     await run.leave()
     run = await world.resume()
-    await run.say('/system off', 'keeps the conversation again')
+    await run.say('/system off', 'stores the conversation,')
     await converse('two')
     expect(world.server.sends.at(-1)).to.include({ context_id: 'ctx_1' })
   })
@@ -58,12 +58,10 @@ describe('a session whose replies are not streamed', () => {
       await converse('one')
       world.server.answerNext({ text: ['A better ', 'answer.'] })
       if (command === '/edit') {
-        await run.say('/edit', 'in place of the last question')
+        await run.say('/edit', 'to replace the last message')
         await run.say(' again', 'A better answer.')
       } else await run.say('/retry', 'A better answer.')
-      await run.terminal.waitFor(
-        /asked in a new conversation: context ctx_1 stays as it is[\s\S]*context ctx_2/,
-      )
+      await run.terminal.waitFor(/sent in a new conversation; context ctx_1 is unchanged[\s\S]*context ctx_2/)
       await converse('two')
       expect(world.server.completions).to.deep.equal([])
       expect(world.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_2' })
@@ -106,7 +104,7 @@ describe('a session whose replies are not streamed', () => {
   it('continues without streaming after it is resumed if the service lacks messages', async () => {
     await converse('one')
     await run.say('/system be brief', 'not streamed')
-    await run.say('/retry', 'kept here, not streamed')
+    await run.say('/retry', 'stored on this machine, not streamed')
     await run.say('/system off', 'replies are still not streamed')
     const error = { code: 'broken', message: 'Out of order' }
     world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))
@@ -120,7 +118,7 @@ describe('a session whose replies are not streamed', () => {
   it('keeps the partial reply if Ctrl-C stops a streamed retry', async () => {
     await converse('one')
     const reply = world.server.answerNext({ text: ['As far as this ', 'and no further'], held: true })
-    await run.say('/retry', 'asked in a new conversation')
+    await run.say('/retry', 'sent in a new conversation')
     await reply.begun
     reply.release(1)
     await run.terminal.waitFor('As far as this')
@@ -134,6 +132,6 @@ describe('a session whose replies are not streamed', () => {
     world.server.failNext(silent)
     await run.say('Hello', 'Ctrl-C discards it')
     run.terminal.type('\u0003')
-    await run.terminal.waitFor(/\[stopped before an answer came\][\s\S]*^> Hello$/m)
+    await run.terminal.waitFor(/\[stopped before a reply arrived\][\s\S]*^> Hello$/m)
   })
 })

@@ -239,7 +239,7 @@ describe('a transcript', () => {
     withFolder((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
-      expect(thrownFailure(() => readTranscript(path)).message).to.include('later chatctl (version 2)')
+      expect(thrownFailure(() => readTranscript(path)).message).to.include('newer chatctl (version 2)')
     })
   })
 

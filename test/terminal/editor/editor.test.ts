@@ -342,7 +342,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> git log', 'search: git|'])
       type(ctrl('r'))
       expect(take()).to.deep.equal([{ type: 'bell' }])
-      expect(screen()).to.deep.equal(['> git log', 'search: git| (nothing found)'])
+      expect(screen()).to.deep.equal(['> git log', 'search: git| (no match)'])
     })
 
     it('shows the query even if nothing is found', () => {
@@ -359,7 +359,7 @@ describe('the editor', () => {
       type(ctrl('r'), 'world')
       expect(screen()[0]).to.equal('> Greet the World')
       type(keys.escape, ctrl('r'), 'Git')
-      expect(screen()).to.deep.equal(['> ', 'search: Git| (nothing found)'])
+      expect(screen()).to.deep.equal(['> ', 'search: Git| (no match)'])
     })
 
     it('puts the entry into the buffer on Enter without submitting it', () => {

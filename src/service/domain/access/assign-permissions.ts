@@ -26,12 +26,16 @@ export async function assignPermissions(
   by: Origin,
 ): Promise<Assignment> {
   const granted = rightsOf(role ?? '', permissions ?? [])
-  demandAll(caller, granted, 'Nobody can assign more than they hold')
+  demandAll(caller, granted, 'You cannot assign permissions that you do not have')
   return db.transaction().execute(async (transaction) => {
     const stored = await lockUser(transaction, id)
     const before = { role: stored.role, permissions: JSON.parse(stored.permissions) as string[] }
     const held = rightsOfUser(id, before.role, before.permissions)
-    demandAll(caller, held, 'Nobody can change what a user may who holds more than they do')
+    demandAll(
+      caller,
+      held,
+      'You cannot change the permissions of a user who has permissions that you do not have',
+    )
     const after = {
       role: role ?? before.role,
       permissions: permissions ? [...new Set(permissions)] : before.permissions,
@@ -53,7 +57,7 @@ export async function assignPermissions(
 function demandAll(caller: Caller, rights: readonly string[], rule: string): void {
   const missing = [...new Set(rights)].filter((right) => !caller.may(right))
   if (missing.length === 0) return
-  throw new Refusal('forbidden', `${rule}: this needs ${missing.slice(0, 3).join(', ')}`, {
+  throw new Refusal('forbidden', `${rule}: ${missing.slice(0, 3).join(', ')}`, {
     details: { missing_permission: missing[0], missing_permissions: missing },
   })
 }

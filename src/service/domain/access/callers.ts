@@ -104,7 +104,9 @@ async function readKey(db: Database, digest: string): Promise<Known | undefined>
       userId: row.user_id,
       may: (permission) => includes(ofUser, permission) && includes(ofKey, permission),
       lacks: (permission) =>
-        includes(ofUser, permission) ? 'this key was not given' : 'the user of this key lacks',
+        includes(ofUser, permission)
+          ? 'the API key does not have it'
+          : 'the user of the API key does not have it',
       hourlyLimit: row.hourly_limit,
       isCounted: true,
     },

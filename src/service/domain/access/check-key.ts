@@ -7,7 +7,7 @@ import { includes, knownPermissions } from './permissions.ts'
 /** @throws Failure `usage` */
 export function checkKeyName(name: string): void {
   if (name.trim() !== '' && [...name].length <= 200 && name.isWellFormed() && !name.includes('\0')) return
-  throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
+  throw new Failure('usage', 'The name of an API key must have 1 to 200 characters')
 }
 
 /**
@@ -20,12 +20,12 @@ export function limitOf(tier: Tier, limit: number | undefined): number | null {
   if (tier !== 'enterprise') {
     if (limit === undefined) return tierLimits[tier]
     throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
-      hint: 'Only tier enterprise takes a limit of its own',
+      hint: 'Only the tier enterprise can have another limit',
     })
   }
   if (limit === undefined) return null
   if (Number.isSafeInteger(limit) && limit > 0) return limit
-  throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
+  throw new Failure('usage', 'The limit must be an integer of at least 1 (requests per hour)')
 }
 
 /** @throws Failure `usage` for what no endpoint asks for: on a key it could only be a slip */
@@ -33,8 +33,8 @@ export function checkKnownPermissions(permissions: readonly string[]): void {
   const wrong = permissions.find((permission) => !knownPermissions.includes(permission))
   if (wrong === undefined) return
   const meant = nearest(wrong, knownPermissions)
-  throw new Failure('usage', `${JSON.stringify(wrong)} is no permission of this service`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known: ${knownPermissions.join(', ')}`,
+  throw new Failure('usage', `Unknown permission ${JSON.stringify(wrong)}`, {
+    hint: meant ? `Did you mean ${meant}?` : `Known permissions: ${knownPermissions.join(', ')}`,
   })
 }
 
@@ -42,13 +42,17 @@ export function checkKnownPermissions(permissions: readonly string[]): void {
 export function checkCovered(permissions: readonly string[], rights: readonly string[], user: string): void {
   const missing = permissions.filter((permission) => !includes(rights, permission))
   if (missing.length === 0) return
-  throw new Failure('refused', `A key of ${user} cannot carry ${missing.join(', ')}: ${user} does not`, {
-    hint: `They have ${[...new Set(rights)].join(', ')}`,
-  })
+  throw new Failure(
+    'refused',
+    `An API key of ${user} cannot have ${missing.join(', ')}: the user does not have it`,
+    {
+      hint: `Permissions of the user: ${[...new Set(rights)].join(', ')}`,
+    },
+  )
 }
 
 /** @throws Failure `usage` for an end that has passed, or that is no time at all */
 export function checkEnd(expiresAt: string, now: number): void {
   if (Date.parse(expiresAt) > now) return
-  throw new Failure('usage', `${expiresAt} has passed: the key would be refused at once`)
+  throw new Failure('usage', `The expiry time ${expiresAt} is in the past`)
 }

@@ -94,13 +94,9 @@ export async function sendMessage(
 /** Reading models and history stays possible: only the model is not asked. @throws Refusal `feature_disabled` */
 function requireChat({ features }: SettingsInForce): void {
   if (features.chat) return
-  throw new Refusal(
-    'feature_disabled',
-    'Chat is turned off in the settings of this service (features.chat)',
-    {
-      details: { feature: 'chat' },
-    },
-  )
+  throw new Refusal('feature_disabled', 'Chat is turned off in the settings of the service (features.chat)', {
+    details: { feature: 'chat' },
+  })
 }
 
 /** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */

@@ -11,7 +11,7 @@ export async function findContext(db: Database, userId: string, id: string): Pro
   if (!found) throw notFound(id)
 }
 
-const notFound = (id: string) => new Refusal('context_not_found', `There is no context ${id}`)
+const notFound = (id: string) => new Refusal('context_not_found', `No context ${id}`)
 
 const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
@@ -50,7 +50,7 @@ export async function readConversation(
 const tooLong = () =>
   new Refusal(
     'context_too_long',
-    'The conversation would exceed 4 MiB of text or 10,000 messages, or 8 MiB as JSON; begin a new one',
+    'The conversation would exceed 4 MiB of text, 8 MiB of JSON, or 10,000 messages; start a new one',
   )
 
 /** How many bytes longer a text is as JSON (RFC 8259 section 7), without writing it. */

@@ -39,7 +39,7 @@ function logAnswer(request: FastifyRequest, status: number, ms: number, who: obj
   // The address of a sign-in names it: what is logged is its route.
   const path = routeOptions.config?.isOpen ? routeOptions.url : url.split('?', 1)[0]
   const level = isProbe(path) && status === 200 ? 'debug' : 'info'
-  const words = status === 0 ? 'the client went away' : 'answered'
+  const words = status === 0 ? 'client disconnected' : 'response sent'
   request.log[level]({ method, path, status, ms, ...who }, words)
 }
 

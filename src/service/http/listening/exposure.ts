@@ -29,9 +29,13 @@ export interface Exposure {
 export function readExposure(host: string, options: ExposureOptions): Exposure {
   const { tls, behindProxy = false, publicUrl } = options
   if (!isLoopback(host) && !tls && !behindProxy) {
-    throw new Failure('usage', `On ${host} the keys of this service would cross the network unencrypted`, {
-      advice: [{ code: 'encrypt' }],
-    })
+    throw new Failure(
+      'usage',
+      `Listening on ${host} without TLS would send API keys over the network unencrypted`,
+      {
+        advice: [{ code: 'encrypt' }],
+      },
+    )
   }
   return {
     tls: tls && readCertificate(tls),
@@ -48,20 +52,23 @@ function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls
   const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
   const parsed = attempt(
     () => new X509Certificate(cert),
-    (cause) => new Failure('config', `${certFile} holds no certificate in PEM`, { cause }),
+    (cause) => new Failure('config', `${certFile} does not contain a PEM certificate`, { cause }),
   )
   const privateKey = attempt(
     () => createPrivateKey(key),
     (cause) =>
-      new Failure('config', `${keyFile} holds no private key in PEM that can be read`, {
+      new Failure('config', `${keyFile} does not contain a readable PEM private key`, {
         ...(key.includes('ENCRYPTED') && {
-          hint: `It has a passphrase; this takes it off: openssl pkey -in ${keyFile} -out open-key.pem`,
+          hint: `Remove its passphrase with: openssl pkey -in ${keyFile} -out open-key.pem`,
         }),
         cause,
       }),
   )
   if (!parsed.checkPrivateKey(privateKey)) {
-    throw new Failure('config', `The key in ${keyFile} is not that of the certificate in ${certFile}`)
+    throw new Failure(
+      'config',
+      `The private key in ${keyFile} does not belong to the certificate in ${certFile}`,
+    )
   }
   return { cert, key }
 }
@@ -78,7 +85,7 @@ function readPublicUrl(text: string): string {
   const url = readBaseUrl(text, 'public URL')
   if (url.pathname === '/') return url.origin
   throw new Failure('refused', `The public URL must be an origin, such as ${url.origin}, without a path`, {
-    hint: 'The service must have a host name of its own: its paths begin at the root',
+    hint: 'Use a separate host name for the service: its paths begin at the root',
   })
 }
 
@@ -95,4 +102,4 @@ export function issuerOf(exposure: Exposure | undefined, listening: string): str
 }
 
 /** What is said where there is none. */
-export const noSignIn = 'Nobody can sign in here: the service was started without a public URL'
+export const noSignIn = 'Browser sign-in is off: the service was started without a public URL'

@@ -6,12 +6,12 @@ export function listenFailure(cause: unknown, host: string, port: number, listen
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   switch (code) {
     case 'EADDRINUSE':
-      return new Failure('conflict', `Port ${port} on ${host} is in use`, {
+      return new Failure('conflict', `Port ${port} on ${host} is already in use`, {
         advice: [{ code: 'other_port', listener }],
         cause,
       })
     case 'EACCES':
-      return new Failure('refused', `Port ${port} may not be used by this user`, {
+      return new Failure('refused', `This user is not allowed to listen on port ${port}`, {
         advice: [{ code: 'unprivileged_port', listener }],
         cause,
       })

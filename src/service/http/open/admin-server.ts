@@ -57,7 +57,7 @@ function isForMachine(host: string | undefined): boolean {
 
 /** RFC 9110 section 15.5.20. */
 function refuse(response: ServerResponse): void {
-  const refusal = new Refusal('invalid_request', 'Ask for this by an address, or as localhost')
+  const refusal = new Refusal('invalid_request', 'The Host header must be an IP address or localhost')
   response
     .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
     .end(JSON.stringify(errorBodyOf(refusal)))
@@ -76,11 +76,11 @@ async function answer(
       .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .end(method === 'HEAD' ? undefined : JSON.stringify(body))
   if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz') {
-    const refusal = new Refusal('not_found', 'There are /metrics, /healthz and /readyz here')
+    const refusal = new Refusal('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
     send(404, errorBodyOf(refusal))
   } else if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD')
-    send(405, errorBodyOf(new Refusal('method_not_allowed', `${path} knows GET and HEAD`)))
+    send(405, errorBodyOf(new Refusal('method_not_allowed', `${path} supports GET and HEAD`)))
   } else if (path === '/healthz') {
     send(200, { status: 'ok' })
   } else if (path === '/readyz') {

@@ -46,7 +46,7 @@ export class Readiness {
 async function askDatabase(db: Database): Promise<Refusal | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Refusal>((resolve) => {
-    const refusal = new Refusal('storage_busy', 'The database does not answer')
+    const refusal = new Refusal('storage_busy', 'The database does not respond')
     timer = setTimeout(resolve, patience, refusal)
   })
   const asked = sql`select number from migrations limit 1`.execute(db).then(() => undefined, toRefusal)

@@ -33,19 +33,19 @@ code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 export function renderStatusPage({ version, url, isReady }: StatusFacts): Page {
   const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
   const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
-<p>A chatctl service answers at <strong>${url}</strong>. It is used from the terminal, or by programs with an API key.</p>
+<p>A chatctl service is running at <strong>${url}</strong>. Use it from the terminal, or from a program with an API key.</p>
 <h2>Sign in</h2>
 <p>In the browser, with an account on this service:</p>
 <pre><code>chatctl auth login --profile team \\
   --base-url ${url}</code></pre>
-<p>With an API key from whoever runs it, add <code>--with-api-key</code>. Where you are signed in: <a href="${paths.account}">your account</a>.</p>
-<h2>Talk</h2>
+<p>If an administrator gave you an API key, add <code>--with-api-key</code>. To see where you are signed in, open <a href="${paths.account}">your account</a>.</p>
+<h2>Chat</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>
-<h2>Program</h2>
+<h2>Use the API</h2>
 <p>Requests are JSON, with the key in a header:</p>
 <pre><code>curl ${url}/v1/chat/models \\
   -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>`
-  const footer = `chatctl${version === undefined ? '' : ` ${version}`} · chatctl --help says the rest`
+  const footer = `chatctl${version === undefined ? '' : ` ${version}`} · More: chatctl --help`
   return renderPage({ status, title: 'Chat service', style, className, content, footer })
 }

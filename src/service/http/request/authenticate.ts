@@ -23,7 +23,7 @@ const processCaller: Caller = {
   keyId: 'process',
   userId: adminId,
   may: () => true,
-  lacks: () => 'it lacks',
+  lacks: () => 'the API key does not have it',
   hourlyLimit: null,
   isCounted: false,
 }
@@ -37,11 +37,11 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  */
 export async function authenticate(credentials: Credentials, headers: IncomingHttpHeaders): Promise<Caller> {
   if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
-    throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
+    throw new Refusal('unauthorized', 'Missing API key: send the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
   const caller = key === undefined ? undefined : await findCaller(credentials, key)
-  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  if (!caller) throw new Refusal('unauthorized', 'Invalid API key')
   return caller
 }
 
@@ -61,13 +61,9 @@ async function findCaller(
 /** @throws Refusal `forbidden`, which names what is missing, and to whom */
 export function authorize(caller: Caller, permission: Permission): void {
   if (caller.may(permission)) return
-  throw new Refusal(
-    'forbidden',
-    `This needs the permission ${permission}, which ${caller.lacks(permission)}`,
-    {
-      details: { missing_permission: permission },
-    },
-  )
+  throw new Refusal('forbidden', `Missing permission ${permission}: ${caller.lacks(permission)}`, {
+    details: { missing_permission: permission },
+  })
 }
 
 /** How long, in ms, a request may take to arrive without being asked again whose it is. */
@@ -102,7 +98,7 @@ export class RequestCallers {
   of(request: FastifyRequest): Caller {
     const caller = this.find(request)
     if (caller) return caller
-    throw new Refusal('unauthorized', 'The API key is not valid')
+    throw new Refusal('unauthorized', 'Invalid API key')
   }
 
   /** Whether a body came so late that rights may have been taken away meanwhile. */

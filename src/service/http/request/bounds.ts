@@ -87,13 +87,13 @@ const language: Test<string> = (value) =>
 const channels: Test<Record<string, unknown>> = (value) =>
   Object.entries(value).flatMap(([path, on]) => {
     if (path !== 'email' && path !== 'push') {
-      return [{ path, message: 'is not a known channel; there are email and push' }]
+      return [{ path, message: 'is an unknown channel; use email or push' }]
     }
     return typeof on === 'boolean' ? [] : [{ path, message: 'must be a boolean' }]
   })
 
 const assigns: Test<object> = (value) =>
-  'permissions' in value || 'role' in value ? undefined : 'must have permissions, a role or both'
+  'permissions' in value || 'role' in value ? undefined : 'must have permissions, a role, or both'
 
 const modes = ['light', 'dark', 'system']
 const roles = ['admin', 'editor', 'member']

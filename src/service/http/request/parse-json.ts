@@ -7,7 +7,7 @@ import type { RequestMemory } from './request-memory.ts'
 const bounds = { depth: 101, values: 50_000 }
 
 const faults = {
-  depth: 'must not be nested more than 100 deep',
+  depth: 'must not be nested more than 100 levels deep',
   values: 'must not have more than 50,000 values',
 }
 
@@ -33,7 +33,10 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
     const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
       return done(
-        new Refusal('unsupported_media_type', `JSON is UTF-8, not ${charset} (RFC 8259 section 8.1)`),
+        new Refusal(
+          'unsupported_media_type',
+          `The JSON body must be UTF-8, not ${charset} (RFC 8259 section 8.1)`,
+        ),
       )
     }
     if (body.length === 0) return done(null, undefined)
@@ -43,12 +46,12 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
     try {
       text = utf8.decode(body)
     } catch {
-      return done(invalidRequest([{ path: '', message: 'is not UTF-8' }]))
+      return done(invalidRequest([{ path: '', message: 'must be UTF-8' }]))
     }
     // The parser's words quote the body, which may hold a password that ends up in somebody's log.
     parse(request, text, (error, value) =>
       error
-        ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }]))
+        ? done(invalidRequest([{ path: '', message: 'must be valid JSON' }]))
         : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
     )
   }

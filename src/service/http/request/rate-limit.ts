@@ -45,11 +45,7 @@ function minuteLimit({ settings, api }: Configured): number {
 
 function refuse(window: 'hour' | 'minute', { limit, reset }: WindowState, reply: FastifyReply): never {
   reply.header('retry-after', reset)
-  throw new Refusal(
-    'rate_limited',
-    `This key may make ${limit} requests in one ${window}, and has made them`,
-    {
-      details: { window, limit, retry_after: reset },
-    },
-  )
+  throw new Refusal('rate_limited', `Rate limit of the API key exceeded: ${limit} requests per ${window}`, {
+    details: { window, limit, retry_after: reset },
+  })
 }

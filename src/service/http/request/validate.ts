@@ -26,7 +26,7 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
   if (endpoint.query) {
     faults.push(...check(name, endpoint.query, checkedQuery))
   } else {
-    faults.push(...Object.keys(query).map((path) => ({ path, message: 'is not a known parameter' })))
+    faults.push(...Object.keys(query).map((path) => ({ path, message: 'is an unknown parameter' })))
   }
   if (endpoint.request) faults.push(...check(name, endpoint.request, body))
   // A completion is not stored, so a model may be asked about any text.
@@ -85,7 +85,7 @@ function findUnstorable(value: unknown, path: string): Fault[] {
   if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {
-    if (!isStorable(name)) return [{ path, message: 'must have only names of Unicode text without U+0000' }]
+    if (!isStorable(name)) return [{ path, message: 'must have only keys of Unicode text without U+0000' }]
     return findUnstorable(inner, path === '' ? name : `${path}.${name}`)
   })
 }

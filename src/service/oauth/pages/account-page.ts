@@ -29,7 +29,7 @@ ${writeSecondFactor(account)}`
 
 /** A person has left. */
 export function signedOutPage(): Page {
-  const content = html`<p role="status">This browser is signed out. Programs that you signed in stay so.</p>
+  const content = html`<p role="status">This browser is signed out. Programs that you signed in stay signed in.</p>
 <p><a href="${paths.signIn}">Sign in again</a></p>`
   return renderOAuthPage('Signed out', content)
 }
@@ -54,11 +54,11 @@ ${sessions.map((session) => {
 ${form(
   account,
   html`<input type="hidden" name="id" value="${session.id}">
-${isOwn ? button('sign-out', 'Sign out') : button('end', 'End')}`,
+${isOwn ? button('sign-out', 'Sign out') : button('end', 'End session')}`,
 )}</li>`
 })}
 </ul>
-${sessions.length > 1 && form(account, button('end-others', 'End all others'))}
+${sessions.length > 1 && form(account, button('end-others', 'End all other sessions'))}
 </section>`
 }
 
@@ -82,14 +82,14 @@ const currentPassword = (id: string) => html`<label for="${id}">Current password
 function writePassword(account: AccountFacts): Html {
   return html`<section aria-labelledby="password">
 <h2 id="password">Password</h2>
-<p>A new one ends all your other sessions.</p>
+<p>Changing the password ends all your other sessions.</p>
 ${form(
   account,
   html`<input type="hidden" name="username" value="${account.email}" autocomplete="username">
 ${currentPassword('current')}
 <label for="new">New password</label>
 <input id="new" name="new" type="password" autocomplete="new-password" required minlength="8" maxlength="1024">
-<div class="buttons">${button('password', 'Change the password')}</div>`,
+<div class="buttons">${button('password', 'Change password')}</div>`,
 )}
 </section>`
 }
@@ -103,27 +103,29 @@ ${account.hasSecondFactor ? writeOn(account) : account.unconfirmed ? writeBegun(
 
 const writeOff = (
   account: AccountFacts,
-) => html`<p>Off. With it, signing in also asks for a code of an authenticator app.</p>
+) => html`<p>The second factor is off. If you turn it on, signing in also requires a code from an authenticator app.</p>
 ${form(
   account,
   html`${currentPassword('factor-password')}
-<div class="buttons">${button('factor-begin', 'Turn it on')}</div>`,
+<div class="buttons">${button('factor-begin', 'Turn on')}</div>`,
 )}`
 
 const writeBegun = (account: AccountFacts, { secret, svg }: { secret: string; svg: string }) => html`
-<p>Scan this with your authenticator app, or type the secret into it, then enter the code that it shows.</p>
+<p>Scan the QR code with your authenticator app, or type the secret into it. Then enter the code that it shows.</p>
 <div class="qr" role="img" aria-label="QR code of the secret">${new Html(svg)}</div>
 <p>Secret: <code>${secret.match(/.{1,4}/g)?.join(' ')}</code></p>
 ${form(
   account,
   html`<label for="code">Code</label>
 <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required autofocus>
-<div class="buttons">${button('factor-confirm', 'Turn it on', true)}<button name="do" value="factor-cancel" formnovalidate>Cancel</button></div>`,
+<div class="buttons">${button('factor-confirm', 'Turn on', true)}<button name="do" value="factor-cancel" formnovalidate>Cancel</button></div>`,
 )}`
 
-const writeOn = (account: AccountFacts) => html`<p>On: signing in asks for a code.</p>
+const writeOn = (
+  account: AccountFacts,
+) => html`<p>The second factor is on. Signing in requires a code from your authenticator app.</p>
 ${form(
   account,
   html`${currentPassword('factor-password')}
-<div class="buttons">${button('factor-off', 'Turn it off')}</div>`,
+<div class="buttons">${button('factor-off', 'Turn off')}</div>`,
 )}`

@@ -33,7 +33,7 @@ export function codePage(form: SignInForm): Page {
     html`<p class="hint">Your authenticator app shows six digits for chatctl.</p>
 <label for="code">Code</label>
 <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required autofocus>`,
-    'Go on',
+    'Continue',
   )
 }
 
@@ -44,11 +44,11 @@ export function consentPage(
 ): Page {
   const program = new URL(form.leadsTo ?? '').host
   return renderForm(
-    'Let chatctl act for you?',
+    'Allow chatctl to use your account?',
     form,
-    html`<p>A program on your machine (<b>${program}</b>) asks for it. You are signed in as <b>${about.email}</b>.</p>
+    html`<p>A program on your machine (<b>${program}</b>) asks for permission to do the following. You are signed in as <b>${about.email}</b>.</p>
 <ul>${about.rights.map((words) => html`<li><div>${words}</div></li>`)}</ul>
-<p class="hint">Allow it only if you have just started it yourself. <a href="${about.other}">Sign in as somebody else</a></p>`,
+<p class="hint">Allow it only if you started this sign-in yourself. <a href="${about.other}">Use another account</a></p>`,
     'Allow',
   )
 }

@@ -49,8 +49,8 @@ export function readDatabaseUrl(url: string, statementTimeout: number, env: Node
   } catch (error) {
     // Without a cause: an error of the URL parser carries the URL.
     const words = error instanceof Error ? error.message : String(error)
-    throw new Failure('config', `The address of the database cannot be used: ${words}`, {
-      hint: 'It looks like postgres://user@host:5432/database; special characters are percent-encoded',
+    throw new Failure('config', `Invalid database URL: ${words}`, {
+      hint: 'For example: postgres://user@host:5432/database. Percent-encode special characters',
     })
   }
 }

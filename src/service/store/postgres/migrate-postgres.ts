@@ -62,17 +62,17 @@ export async function appliedTo(
   }>(look)
   const [{ schema, encoding, tables, columns } = { schema: null, encoding: '', tables: 0, columns: 0 }] = rows
   if (schema === null) {
-    throw new Failure('storage', `${place} has no schema in which this user could make tables`, {
-      hint: 'Make one, and name it in the search_path of the user',
+    throw new Failure('storage', `${place} has no schema in which this user can create tables`, {
+      hint: 'Create a schema and add it to the search_path of the user',
     })
   }
   if (encoding !== 'UTF8') {
-    throw new Failure('storage', `${place} is encoded in ${encoding}, which does not hold every text`, {
+    throw new Failure('storage', `${place} has the encoding ${encoding}; chatctl requires UTF8`, {
       advice: [{ code: 'create_database', exists: true }],
     })
   }
   if (tables === 0) return 0
-  if (columns !== 4) throw foreignDatabase(place, 'Make a database for chatctl alone, or a schema')
+  if (columns !== 4) throw foreignDatabase(place, 'Create a separate database or schema for chatctl')
   const applied = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )

@@ -40,7 +40,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const store = await open(url, options, async (client, place, wanted) =>
     migratePostgres(client, place, wanted),
   )
-  if (store === undefined) throw new Error('the tables were made and are not there')
+  if (store === undefined) throw new Error('the tables were created but do not exist')
   return store
 }
 

@@ -59,7 +59,7 @@ export class PostgresCounters implements Counters {
     const byKey = new Map(taken.rows.map(({ key_id, ...row }) => [key_id, row]))
     return asks.map(({ keyId }) => {
       const row = byKey.get(keyId)
-      if (!row) throw new Error('PostgreSQL did not answer every ask')
+      if (!row) throw new Error('PostgreSQL did not return every count')
       return row
     })
   }

@@ -77,19 +77,19 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
     case '28000':
       return new Failure(
         'storage',
-        `${place} does not let this user in: ${isMissing ? 'a password is needed' : words}`,
+        `${place} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
         {
-          hint: 'The user stands in the URL or in PGUSER, the password in PGPASSWORD or in a file that PGPASSFILE names',
+          hint: 'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names',
         },
       )
     case '3D000':
-      return new Failure('storage', `There is no ${place}`, {
+      return new Failure('storage', `No ${place}`, {
         advice: [{ code: 'create_database', exists: false }],
       })
     case '42501':
     case '3F000':
-      return new Failure('storage', `${place} may not be used by this user: ${words}`, {
-        hint: 'Make the user the owner of the database, or grant it all on its schema',
+      return new Failure('storage', `${place} denied access to this user: ${words}`, {
+        hint: 'Make the user the owner of the database, or grant it all privileges on its schema',
         cause,
       })
     default:
@@ -103,7 +103,7 @@ function tlsFailure(cause: unknown, place: string): Failure | undefined {
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
   if (!isTls) return undefined
   return new Failure('tls', `No encrypted connection to ${place}: ${cause.message}`, {
-    hint: 'Name the certificate of its authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
+    hint: 'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
     cause,
   })
 }
@@ -111,14 +111,14 @@ function tlsFailure(cause: unknown, place: string): Failure | undefined {
 function otherFailure(error: unknown, cause: unknown, place: string): Failure | undefined {
   const words = cause instanceof Error ? cause.message : String(cause)
   if (isUnavailable(error)) {
-    return new Failure('unreachable', `${place} cannot be reached: ${reason(cause) ?? words}`, {
-      hint: 'See that PostgreSQL runs there and takes connections from this machine',
+    return new Failure('unreachable', `Cannot reach ${place}: ${reason(cause) ?? words}`, {
+      hint: 'Check that PostgreSQL is running there and accepts connections from this machine',
       cause,
     })
   }
   if (isDiskFull(error)) {
-    return new Failure('storage', `No room left on the disk of ${place}`, {
-      hint: 'Free some space there and try again',
+    return new Failure('storage', `No space left on the disk of ${place}`, {
+      hint: 'Free some space on the server and try again',
       cause,
     })
   }
@@ -126,7 +126,7 @@ function otherFailure(error: unknown, cause: unknown, place: string): Failure | 
     return new Failure('storage', `${place} is busy: ${words}`, { hint: 'Try again', cause })
   }
   if (sqlStateOf(error) === undefined) return undefined
-  return new Failure('storage', `${place} cannot be used: ${words}`, { cause })
+  return new Failure('storage', `Cannot use ${place}: ${words}`, { cause })
 }
 
 /** Where a name has several addresses, Node's error has no words but the errors of each. */

@@ -31,12 +31,12 @@ const wholeDatabase = 0x7fff_ffff
 export async function backUp(folder: string, target: string): Promise<Backup> {
   const file = resolve(target)
   if (existsSync(file)) {
-    throw new Failure('conflict', `${file} exists already`, {
-      hint: 'Choose another name; a backup replaces none',
+    throw new Failure('conflict', `${file} already exists`, {
+      hint: 'Choose another file name; a backup never replaces a file',
     })
   }
   const data = databaseFile(folder)
-  demandReadable(data, new Failure('not_found', `There is no data in ${folder} yet`))
+  demandReadable(data, new Failure('not_found', `No data in ${folder} yet`))
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -49,7 +49,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
   } catch (error) {
     removePartial(partial)
     throw isSystemError(error)
-      ? new Failure('storage', `${file} cannot be written: ${describeSystemError(error)}`, { cause: error })
+      ? new Failure('storage', `Cannot write ${file}: ${describeSystemError(error)}`, { cause: error })
       : sqliteFailure(error, dirname(file), file)
   } finally {
     source?.close()
@@ -119,9 +119,9 @@ function moveDatabase(from: string, to: string): void {
 
 /** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
 function openBackup(file: string): DatabaseSync {
-  demandReadable(file, new Failure('refused', `The backup ${file} does not exist`))
+  demandReadable(file, new Failure('refused', `No backup ${file}`))
   if (existsSync(`${file}-wal`)) {
-    throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
+    throw new Failure('storage', `${file} is in use, or was copied while in use; it may be incomplete`, {
       advice: [{ code: 'back_up_again' }],
     })
   }
@@ -137,7 +137,7 @@ function demandReadable(file: string, absent: Failure): void {
     accessSync(file, constants.R_OK)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw absent
-    throw new Failure('storage', `${file} cannot be read: ${describeSystemError(cause)}`, { cause })
+    throw new Failure('storage', `Cannot read ${file}: ${describeSystemError(cause)}`, { cause })
   }
 }
 
@@ -174,7 +174,7 @@ export function checkBackup(backup: string): number {
 }
 
 const notABackup = (file: string, cause: unknown): Failure =>
-  new Failure('storage', `${file} is no backup of chatctl, or is damaged`, {
+  new Failure('storage', `${file} is not a backup of chatctl, or is damaged`, {
     hint: 'Use another backup; nothing was changed',
     cause,
   })

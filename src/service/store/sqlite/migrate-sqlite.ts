@@ -56,7 +56,7 @@ export function schemaVersion(
   if (tables.n === 0) return 0
   const header = database.prepare('pragma application_id').get() as { application_id: number }
   if (header.application_id !== applicationId) {
-    throw foreignDatabase(file, 'Move it away, or use another data folder')
+    throw foreignDatabase(file, 'Move the file, or use another data directory')
   }
   const applied = database
     .prepare('select number, name, checksum from migrations order by number')

@@ -55,7 +55,10 @@ export class SqliteCounters implements Counters {
       return taken
     } catch (error) {
       if (this.#restsUntil === undefined) {
-        this.#warn('requests are counted by this process alone: the file of counts cannot be used', error)
+        this.#warn(
+          'cannot use the file of request counts: this process counts its requests separately',
+          error,
+        )
       }
       this.#restsUntil = performance.now() + rest
       return this.#memory.take(asks)
@@ -87,7 +90,7 @@ export class SqliteCounters implements Counters {
       const damaged = limitsPath(this.#folder, this.#number)
       this.#closeFile()
       this.#number += 1
-      this.#warn(`${damaged} is damaged: requests are counted anew, in the next file`, error)
+      this.#warn(`${damaged} is damaged: the request counts start again at zero in a new file`, error)
       return this.#open().take(asks)
     }
   }

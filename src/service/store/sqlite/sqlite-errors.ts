@@ -48,52 +48,52 @@ export const isUniqueViolation = (error: unknown): boolean =>
 export function sqliteFailure(error: unknown, folder: string, file: string): unknown {
   if (error instanceof Failure) return error
   if (isDiskFull(error)) {
-    return new Failure('storage', `No room left on the disk of ${folder}`, {
-      hint: 'Free some space and try again, or use another data folder',
+    return new Failure('storage', `No space left on the disk of ${folder}`, {
+      hint: 'Free some space and try again, or use another data directory',
       cause: error,
     })
   }
   const system = systemCode(error)
   if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
     const { path = folder } = error as NodeJS.ErrnoException
-    return new Failure('storage', `${path} cannot be written (${system})`, {
-      hint: 'Make it writable for this user, or use another data folder',
+    return new Failure('storage', `Cannot write ${path} (${system})`, {
+      hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
   }
   if (system === 'ENOTDIR' || system === 'EEXIST') {
-    return new Failure('storage', `${folder} is not a folder`, {
-      hint: 'Use a folder as the data folder',
+    return new Failure('storage', `${folder} is not a directory`, {
+      hint: 'Choose a directory as the data directory',
       cause: error,
     })
   }
   if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
-    return new Failure('storage', `The data folder ${folder} cannot be used (${system})`, {
-      hint: 'Make it writable for this user, or use another data folder',
+    return new Failure('storage', `Cannot use the data directory ${folder} (${system})`, {
+      hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
   }
   switch (primaryCode(error)) {
     case corrupt:
     case notADatabase:
-      return new Failure('storage', `${file} is damaged or is not a database; nothing in it was changed`, {
-        hint: 'Restore it from a backup, or move it away to begin with an empty one',
+      return new Failure('storage', `${file} is damaged or is not a database; nothing was changed`, {
+        hint: 'Restore it from a backup, or move the file to start with an empty database',
         cause: error,
       })
     case busy:
-      return new Failure('storage', `${file} is held by another program`, {
-        hint: 'Try again when that program is done',
+      return new Failure('storage', `${file} is locked by another program`, {
+        hint: 'Try again when that program has ended',
         cause: error,
       })
     case readOnly:
     case cannotOpen:
-      return new Failure('storage', `${file} cannot be opened for writing`, {
-        hint: `Make ${folder} and the files in it writable for this user, or use another data folder`,
+      return new Failure('storage', `Cannot open ${file} for writing`, {
+        hint: `Make ${folder} and the files in it writable for this user, or use another data directory`,
         cause: error,
       })
     case undefined:
       return error
     default:
-      return new Failure('storage', `${file} cannot be used: ${(error as Error).message}`, { cause: error })
+      return new Failure('storage', `Cannot use ${file}: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -1,0 +1,28 @@
+/**
+ * Breaks lines between words, so that a terminal does not break them within one. A longer word, and a
+ * command with all of its arguments, is never broken: it is to be copied. wrap-ansi does the same, but
+ * every run would load it.
+ *
+ * @param indent columns before what follows a break
+ */
+export function wrapWords(text: string, width: number, indent = 0): string {
+  return text
+    .split('\n')
+    .map((line) => (line.length <= width ? line : wrapLine(line, width, indent)))
+    .join('\n')
+}
+
+function wrapLine(line: string, width: number, indent: number): string {
+  // A command that is indented has its line to itself already.
+  if (/^ +chatctl /.test(line)) return line
+  const [, prose = line, command] = /^(.*?:) (chatctl .*)$/.exec(line) ?? []
+  const [first = '', ...words] = prose.split(/(?<=\S) +/)
+  const lines = [first]
+  for (const word of words) {
+    const last = lines.at(-1) ?? ''
+    if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(' '.repeat(indent) + word)
+  }
+  if (command !== undefined) lines.push(`${' '.repeat(Math.max(2, indent))}${command}`)
+  return lines.join('\n')
+}

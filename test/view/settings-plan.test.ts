@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import { differenceView } from '../../src/view/settings-plan.ts'
+import type { Span } from '../../src/view/view.ts'
+
+describe('the differences of settings', () => {
+  const changes = [
+    { path: 'theme.primary_color', from: '#000000', to: '#3366FF' },
+    { path: 'app_name', from: null, to: 'A name with quite a few words in it' },
+    { path: 'api.version', from: 'v1', to: 'v2', compared_with: 'last_sent' },
+  ]
+  const view = differenceView({ managed: 3, sentAt: '2026-01-02T03:04:05Z' })
+  const textAt = (width: number): string =>
+    ((view.text?.({ changes }, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
+
+  it('have both values on the line of the key, if the terminal is wide enough', () => {
+    expect(textAt(Infinity)).to.equal(
+      [
+        '  theme.primary_color  "#000000" → "#3366FF"',
+        '  app_name             none      → "A name with quite a few words in it"',
+        '',
+        'API configuration, compared with what was last sent from here (2026-01-02T03:04:05Z)',
+        '  api.version  "v1" → "v2"',
+        '',
+        '3 keys differ.\n',
+      ].join('\n'),
+    )
+  })
+
+  it('have each value on a line with - or +, and no broken word, at 40 columns', () => {
+    expect(textAt(40)).to.equal(
+      [
+        '  theme.primary_color',
+        '  - "#000000"',
+        '  + "#3366FF"',
+        '  app_name',
+        '  - none',
+        '  + "A name with quite a few words in',
+        '    it"',
+        '',
+        'API configuration, compared with what',
+        'was last sent from here',
+        '(2026-01-02T03:04:05Z)',
+        '  api.version  "v1" → "v2"',
+        '',
+        '3 keys differ.\n',
+      ].join('\n'),
+    )
+  })
+})
