@@ -62,6 +62,6 @@ const pieces = [
 ]
 
 /** Text with many Markdown marks, closed or unclosed, valid or not. */
-export const markdownish = fc
+export const anyMarkdown = fc
   .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 40 })
   .map((parts) => parts.join(''))

@@ -5,7 +5,7 @@ import { type Highlight, loadHighlight } from '../../src/terminal/markdown/highl
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import { stripControls } from '../../src/terminal/strip-controls.ts'
-import { markdownish, readable } from './markdown-samples.ts'
+import { anyMarkdown, readable } from './markdown-samples.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 const link = (text: string, url: string): string => `{${text}}(${url})`
@@ -24,7 +24,7 @@ describe('streamed Markdown', () => {
 
   it('is the same for every split of the text', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const whole = render([text])
         for (let at = 1; at < text.length; at++) {
           expect(render([text.slice(0, at), text.slice(at)])).to.equal(whole)
@@ -63,7 +63,7 @@ describe('streamed Markdown', () => {
   })
 
   it('fills no line beyond the columns', () => {
-    const marked = markdownish.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
+    const marked = anyMarkdown.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
     const word = fc.constantFrom(
       'a',
       'word',
@@ -99,7 +99,7 @@ describe('streamed Markdown', () => {
 
   it('ends with one newline, unless it is empty', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
         const all = writer.push(text) + writer.end()
         if (all !== '') expect(all).to.match(/[^\n]\n$/)
@@ -109,7 +109,7 @@ describe('streamed Markdown', () => {
 
   it('contains no control characters', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const shown = render([text])
         expect(stripControls(shown)).to.equal(shown)
       }),

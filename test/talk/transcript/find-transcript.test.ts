@@ -7,7 +7,7 @@ import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.t
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const work = { profile: 'work', baseUrl: 'https://chat.example/' }
 const time = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString()
@@ -44,11 +44,11 @@ function place(folder: string, id: string, lines: readonly TranscriptLine[]): st
 
 describe('the list of transcripts', () => {
   it('is empty without a directory', () => {
-    withFolder((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
+    withDirectory((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
   })
 
   it('has the most recently used first, with a summary of each', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const first = write(folder, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
       const second = write(folder, turn(3))
       const [one, two] = listTranscripts(folder)
@@ -68,7 +68,7 @@ describe('the list of transcripts', () => {
   })
 
   it('is for one connection or for all', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       write(folder, turn(1))
       write(folder, turn(2), { profile: null, baseUrl: null })
       expect(listTranscripts(folder)).to.have.lengthOf(2)
@@ -81,7 +81,7 @@ describe('the list of transcripts', () => {
   })
 
   it('skips entries that it cannot read', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       mkdirSync(join(folder, 'folder.jsonl'))
       writeFileSync(join(folder, 'other.txt'), 'x')
       const { id } = write(folder, turn(1))
@@ -93,7 +93,7 @@ describe('the list of transcripts', () => {
     const lengths = [1, 10_000, 30_000, 200_000]
     const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
     for (const [first, second, third] of all) {
-      withFolder((folder) => {
+      withDirectory((folder) => {
         const at = time(0)
         const writer = TranscriptWriter.create(folder, work, systemClock)
         const say = (lines: readonly TranscriptLine[], to = writer) => {
@@ -135,7 +135,7 @@ describe('the list of transcripts', () => {
     const io = '/proc/self/io'
     if (!existsSync(io)) return this.skip()
     const read = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1])
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const { path } = write(folder, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
       const bytes = readFileSync(path)
       for (let index = 0; index < 100; index++) writeFileSync(join(folder, `s${index}.jsonl`), bytes)
@@ -148,7 +148,7 @@ describe('the list of transcripts', () => {
 
 describe('finding a transcript', () => {
   it('works by ID, by a unique prefix of the ID, and by name', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const one = place(folder, 's20260102-030405-aaaa', [{ type: 'name', name: 'trip to Rome' }, ...turn(1)])
       const two = place(folder, 's20260102-030405-aaab', turn(2))
       const three = place(folder, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
@@ -166,7 +166,7 @@ describe('finding a transcript', () => {
   })
 
   it('fails for no match, for several matches, and for paths outside its directory', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       for (const letter of 'abcdefg')
         place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
       for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])

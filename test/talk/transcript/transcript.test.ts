@@ -9,7 +9,7 @@ import { renderTranscript, replayTurn } from '../../../src/talk/transcript/rende
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
 const about = { profile: 'work', baseUrl: 'https://chat.example/' }
@@ -34,7 +34,7 @@ function answered(turn: number, text: string, answer: string): TranscriptLine[] 
 
 describe('a transcript', () => {
   it('creates no file if no message was sent', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const sessions = join(folder, 'sessions')
       const path = write(sessions, [
         { type: 'name', name: 'idle' },
@@ -46,7 +46,7 @@ describe('a transcript', () => {
   })
 
   it('is private, named after its ID, and leaves no lock file', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const sessions = join(folder, 'a', 'sessions')
       const path = write(sessions, answered(1, 'Hi', 'Hello'))
       expect(readdirSync(sessions)).to.deep.equal([`${readTranscript(path).id}.jsonl`])
@@ -57,7 +57,7 @@ describe('a transcript', () => {
   })
 
   it('keeps the digits of the numbers in a usage', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":1e400,"x":-0}'
       const line: TranscriptLine = { type: 'usage', turn: 1, usage: parseJson(usage) as Usage }
       const [asked, ...rest] = answered(1, 'Hi', 'Hello')
@@ -69,7 +69,7 @@ describe('a transcript', () => {
   })
 
   it('restores what was written', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, [
         { type: 'name', name: 'trip' },
         { type: 'options', at, mode: 'context', model: 'small' },
@@ -142,7 +142,7 @@ describe('a transcript', () => {
   ]
   for (const [what, ending, expected] of endings) {
     it(`knows a turn that is ${what}`, () => {
-      withFolder((folder) => {
+      withDirectory((folder) => {
         const path = write(folder, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: 'Hel' },
@@ -154,7 +154,7 @@ describe('a transcript', () => {
   }
 
   it('treats a turn without an end as interrupted by a crash', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, [{ type: 'user', turn: 1, at, text: 'Hi' }])
       expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
       expect(readTranscript(path).conversation).to.deep.equal([])
@@ -167,7 +167,7 @@ describe('a transcript', () => {
     ['', ['Hello']],
   ] as const) {
     it(`uses the reply that the service recorded if the transcript has '${came}'`, () => {
-      withFolder((folder) => {
+      withDirectory((folder) => {
         const path = write(folder, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: came },
@@ -186,7 +186,7 @@ describe('a transcript', () => {
   }
 
   it('has only the options that are in force at its end', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, [
         ...answered(1, 'a', 'b'),
         {
@@ -207,7 +207,7 @@ describe('a transcript', () => {
   })
 
   it('knows the conversation that the next completion continues', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const said = (path: string) => readTranscript(path).conversation.map(({ content }) => content)
       const told: TranscriptLine = { type: 'conversation', at, messages: [{ role: 'system', content: 's' }] }
       expect(said(write(folder, [...answered(1, 'a', 'b'), ...answered(2, 'c', 'd')]))).to.deep.equal([
@@ -226,7 +226,7 @@ describe('a transcript', () => {
   })
 
   it('skips lines of unknown types, and unknown fields', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
       writeFileSync(path, `${text}{"type":"later","turn":1}\n[1]\nnull\n{"type":"delta","turn":1}\n`)
@@ -236,7 +236,7 @@ describe('a transcript', () => {
   })
 
   it('is rejected if a later version of chatctl wrote it', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
       expect(thrownFailure(() => readTranscript(path)).message).to.include('newer chatctl (version 2)')
@@ -244,7 +244,7 @@ describe('a transcript', () => {
   })
 
   it('is not created by reading or reopening a file that does not exist', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = join(folder, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
       expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
@@ -253,7 +253,7 @@ describe('a transcript', () => {
   })
 
   it('has one writer at a time', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const first = TranscriptWriter.create(folder, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
       const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
@@ -274,7 +274,7 @@ describe('a transcript', () => {
 
   it('names the directory that cannot be written', function () {
     if (process.getuid?.() === 0) this.skip()
-    withFolder((folder) => {
+    withDirectory((folder) => {
       chmodSync(folder, 0o500)
       const failure = thrownFailure(() => write(folder, answered(1, 'a', 'b')))
       expect(failure).to.include({ kind: 'storage' })
@@ -283,7 +283,7 @@ describe('a transcript', () => {
   })
 
   it('fails if a file blocks its directory, and the next line tries again', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const place = join(folder, 'sessions')
       writeFileSync(place, '')
       const writer = TranscriptWriter.create(place, about, systemClock)
@@ -302,7 +302,7 @@ describe('a transcript', () => {
 
 describe('a replay', () => {
   it('restores the events of the stream, with the text at the end joined from the deltas', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = write(folder, [
         { type: 'user', turn: 1, at, text: 'Hi' },
         { type: 'start', turn: 1, at, context_id: 'c1', model: 'small' },

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/system/clock.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
 const text = fc.string({ unit: 'binary', maxLength: 12 })
@@ -56,7 +56,7 @@ const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
 
 describe('a transcript that is truncated at any byte', () => {
   it('contains exactly its complete lines, and can be continued', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       fc.assert(
         fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
           const writer = TranscriptWriter.create(folder, { profile: 'p', baseUrl: null }, systemClock)
@@ -102,7 +102,7 @@ describe('a transcript that is truncated at any byte', () => {
   })
 
   it('can be read with any bytes in it', () => {
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const path = join(folder, 's.jsonl')
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
