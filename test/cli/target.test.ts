@@ -45,7 +45,7 @@ describe('the target of a command', () => {
   for (const [title, key] of [
     ['a line break', 'canary\nX-Header: y'],
     ['a control character', 'canary\u0007'],
-    ['what no header can hold', 'canary☃'],
+    ['a character that a header cannot contain', 'canary☃'],
   ] as const) {
     it(`is rejected with exit 2 for a key with ${title}, which is neither printed nor sent`, async () => {
       for (const env of [{ CHATCTL_API_KEY: key }, { CHATCTL_API_KEY_FILE: keyFile(key) }]) {

@@ -16,7 +16,7 @@ describe('untrusted output in a terminal', () => {
     ['a bare text', evil],
   ]
   for (const [what, body] of bodies) {
-    it(`has its control characters removed from ${what} in a table`, async () => {
+    it(`shows no control characters from ${what} in a table`, async () => {
       const shown = await renderResult(view, body, {
         form: 'table',
         fields: undefined,
