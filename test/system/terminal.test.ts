@@ -177,7 +177,7 @@ describe('a command in a terminal', () => {
     expect(terminal?.shown).to.contain('"value":"work"')
     expect(await start('auth', 'logout', '-p', 'work').end()).to.equal(0)
     expect(terminal?.shown).to.match(
-      /^Signed out of work \(http:[^]*may stay valid until it expires or is revoked\./,
+      /^Signed out of work \(http:[\s\S]*may stay valid until it expires or is revoked\./,
     )
     await service.close()
   })
