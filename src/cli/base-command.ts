@@ -164,7 +164,7 @@ export abstract class BaseCommand extends HostedCommand {
       json: this.#context?.output.isJson ?? wantsJson(this.argv, env),
       debug: flags['debug'] === true,
       noColour: flags['no-color'] === true,
-      refusalHint: this.#context?.refusalHint(),
+      reauthenticationHint: this.#context?.reauthenticationHint(),
     }
     try {
       if (error instanceof HeldRequest && this.#context) {

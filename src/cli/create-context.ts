@@ -97,7 +97,7 @@ export interface Context {
    */
   connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
   /** What helps when the service refuses the credential that `connect` sends. */
-  refusalHint(): string | undefined
+  reauthenticationHint(): string | undefined
   /** Another service, or this one as somebody else. */
   connectTo(baseUrl: string, credential: string): Promise<Client>
   /** What requests to an authorization server have in common with all others. */
@@ -203,11 +203,11 @@ export function createContext(invocation: Invocation): Context {
     ),
   )
 
-  let refusalHint: string | undefined
+  let reauthenticationHint: string | undefined
   const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
-    refusalHint = describeRefusal(to)
+    reauthenticationHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
     if (!invocation.dryRun)
       signedIn()
@@ -261,9 +261,9 @@ export function createContext(invocation: Invocation): Context {
       connected ??= connectOnce(other)
       return connected
     },
-    refusalHint: () => refusalHint,
+    reauthenticationHint: () => reauthenticationHint,
     connectTo: (baseUrl, credential) => {
-      refusalHint = 'Nothing was kept.'
+      reauthenticationHint = 'Nothing was kept.'
       return open({ baseUrl, credential })
     },
     transport,

@@ -15,7 +15,7 @@ export interface ErrorStyle {
   debug: boolean
   noColour: boolean
   /** What helps against a 401 that does not say so itself. */
-  refusalHint?: string | undefined
+  reauthenticationHint?: string | undefined
 }
 
 interface Rendered {
@@ -35,7 +35,7 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.refusalHint)
+  const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.reauthenticationHint)
   await sayRendered(rendered, style)
   if (style.debug) style.streams.say(stackOf(error))
   return exitCode
@@ -60,9 +60,9 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
   else await sayInWords(rendered, style)
 }
 
-function render(error: unknown, refusalHint: string | undefined): Rendered {
+function render(error: unknown, reauthenticationHint: string | undefined): Rendered {
   if (error instanceof Failure) {
-    const hint = hintOf(error) ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
+    const hint = hintOf(error) ?? (error.status === 401 ? reauthenticationHint : hintOfAddress(error))
     return {
       exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
       code: error.code,

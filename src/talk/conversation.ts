@@ -9,10 +9,10 @@ export interface Parameters {
   maxTokens?: number | undefined
 }
 
-/** The prompt of /continue after an incomplete answer: the next answer is its rest, and may begin in mid-word. */
-export const goOnExactly = 'Continue exactly where your last reply stopped.'
-/** The prompt of /continue after an answer that is complete as far as is known. */
-export const goOnFurther = 'Continue from the end of your last reply.'
+/** The prompt of /continue after an incomplete reply: the next reply is its rest, and may begin in mid-word. */
+export const continueExactly = 'Continue exactly where your last reply stopped.'
+/** The prompt of /continue after an reply that is complete as far as is known. */
+export const continueFromEnd = 'Continue from the end of your last reply.'
 
 /**
  * The conversation as it stands. In `context` mode the service keeps it and gets one message at a
@@ -23,8 +23,8 @@ export class Conversation {
   mode: 'context' | 'completions' = 'context'
   contextId: string | undefined
   model: string | undefined
-  /** The model that the last answer named. */
-  answeredBy: string | undefined
+  /** The model that the last reply named. */
+  replyModel: string | undefined
   parameters: Parameters = {}
   /** What was said so far, by user and assistant. */
   messages: Message[] = []
@@ -43,7 +43,7 @@ export class Conversation {
 
   completionRequest(prompt: string): CompletionRequest {
     const { system, temperature, maxTokens } = this.parameters
-    const model = this.model ?? this.answeredBy
+    const model = this.model ?? this.replyModel
     return {
       ...(model !== undefined && { model }),
       messages: [
@@ -57,14 +57,14 @@ export class Conversation {
   }
 
   /** Takes up what was said. */
-  add(prompt: string, answer: string): void {
+  add(prompt: string, reply: string): void {
     if (this.mode === 'completions') this.isOnService = false
     this.messages.push({ role: 'user', content: prompt })
-    if (answer !== '') this.messages.push({ role: 'assistant', content: answer })
+    if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
   }
 
-  /** A better text of the last answer. */
-  replaceAnswer(text: string): void {
+  /** A better text of the last reply. */
+  replaceLastReply(text: string): void {
     if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()
     this.messages.push({ role: 'assistant', content: text })
   }
@@ -73,18 +73,18 @@ export class Conversation {
     return this.messages.findLast(({ role }) => role === 'user')?.content
   }
 
-  /** The last answer, from its beginning: /continue may have asked for it in parts. */
-  get lastAnswer(): string | undefined {
+  /** The last reply, from its beginning: /continue may have asked for it in parts. */
+  get lastReply(): string | undefined {
     let index = this.messages.findLastIndex(({ role }) => role === 'assistant')
-    let answer = this.messages[index]?.content
-    for (; answer !== undefined; index -= 2) {
+    let reply = this.messages[index]?.content
+    for (; reply !== undefined; index -= 2) {
       const [earlier, asked] = [this.messages[index - 2], this.messages[index - 1]]
       if (asked?.role !== 'user' || earlier?.role !== 'assistant') break
-      if (asked.content === goOnExactly) answer = earlier.content + answer
-      else if (asked.content === goOnFurther) answer = `${earlier.content.trimEnd()}\n\n${answer}`
+      if (asked.content === continueExactly) reply = earlier.content + reply
+      else if (asked.content === continueFromEnd) reply = `${earlier.content.trimEnd()}\n\n${reply}`
       else break
     }
-    return answer
+    return reply
   }
 
   /** Whether only completions have a field for what is set. */
@@ -98,7 +98,7 @@ export class Conversation {
   }
 
   /** Takes back the last prompt and all that followed it. */
-  takeBackLastPrompt(): void {
+  removeLastPrompt(): void {
     const index = this.messages.findLastIndex(({ role }) => role === 'user')
     if (index >= 0) this.messages.length = index
   }
@@ -130,7 +130,7 @@ export class Conversation {
 }
 
 /** A message of the history as one of a conversation; none where it is not one of the three roles'. */
-export function asMessage({ role, content }: HistoryMessage): Message[] {
+export function toMessages({ role, content }: HistoryMessage): Message[] {
   if (typeof content !== 'string') return []
   return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
 }

@@ -1,7 +1,7 @@
 import { Editor } from '../terminal/editor/editor.ts'
 import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
+import { InputHistory } from '../terminal/editor/input-history.ts'
 import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
-import { Recall } from '../terminal/editor/recall.ts'
 import { LineInput, type SessionInput } from '../terminal/input.ts'
 import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
@@ -18,11 +18,11 @@ export interface KeyboardHost {
   /** Whether something is under way that Ctrl-C stops. */
   readonly isBusy: boolean
   /** Whether nothing on the screen may change by itself. */
-  readonly isStill: boolean
+  readonly isStatic: boolean
   replacesLastPrompt: boolean
   complete: EditorOptions['complete']
   stop(): void
-  editOutside(): Promise<void>
+  openExternalEditor(): Promise<void>
 }
 
 /** What was submitted. */
@@ -62,7 +62,7 @@ export class Keyboard {
       onEnd: () => this.leave(),
       onInterrupt: () => this.#interruptBySignal(),
       onRedraw: () => this.draw(),
-      onLine: (text) => this.#session.output.say(text),
+      onLine: (text) => this.#session.output.show(text),
     })
     signal.addEventListener('abort', () => this.leave(), { once: true })
   }
@@ -97,12 +97,12 @@ export class Keyboard {
    * @returns whether it is in the input
    */
   offer(text: string): boolean {
-    this.#putBack()
+    this.#unqueue()
     return this.input.text === '' && this.input.offer(text)
   }
 
   /** Gives back what was typed ahead, before what is being typed. */
-  #putBack(): void {
+  #unqueue(): void {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [...ahead, this.input.text].filter((part) => part !== '')
     if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
@@ -115,7 +115,7 @@ export class Keyboard {
       // Of what stands there, only what was typed is worth keeping.
       this.#session.status.clear()
       this.draw()
-      this.#session.screen.keepFooter()
+      this.#session.screen.commitFooter()
     }
     this.#queue.push({ text, isShown })
     this.#wake?.()
@@ -162,7 +162,7 @@ export class Keyboard {
         break
       case 'edit-outside':
         if (isBusy) options.terminal.write(bell)
-        else void this.#session.editOutside()
+        else void this.#session.openExternalEditor()
         break
       case 'clear-screen':
         screen.clear()
@@ -171,7 +171,7 @@ export class Keyboard {
       case 'bell':
         options.terminal.write(bell)
         if (options.terminal.addressable || isBusy) break
-        screen.keepFooter()
+        screen.commitFooter()
         this.#prompt()
     }
   }
@@ -199,7 +199,7 @@ export class Keyboard {
       session.stop()
       // What was cleared was typed after what waits.
       if (cleared !== '') this.input.setText(cleared)
-      this.#putBack()
+      this.#unqueue()
       return
     }
     session.replacesLastPrompt = false
@@ -213,8 +213,8 @@ export class Keyboard {
       return
     }
     this.#mayLeaveUntil = now + leaveWithin
-    if (session.isStill) session.output.note(leaveHint)
-    else session.status.briefly(leaveHint, leaveWithin)
+    if (session.isStatic) session.output.note(leaveHint)
+    else session.status.showBriefly(leaveHint, leaveWithin)
   }
 }
 
@@ -222,9 +222,9 @@ type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
 
 /** The editor, where the terminal lets us draw one. */
 function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
-  const { terminal, recallPath, clock } = options
+  const { terminal, inputHistoryPath, clock } = options
   if (!terminal.addressable) return new LineInput(hooks.onEvent)
-  const recall = Recall.open(recallPath, clock)
+  const recall = InputHistory.open(inputHistoryPath, clock)
   const editor = new Editor({ ...hooks, recall, style })
   const decoder = new KeyDecoder((key) => editor.handle(key))
   return {

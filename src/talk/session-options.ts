@@ -11,7 +11,7 @@ import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/terminal.ts'
 
 /** Where a session begins. */
-export type Beginning =
+export type ConversationStart =
   | { kind: 'new' }
   /** A session of this machine goes on. */
   | { kind: 'transcript'; path: string }
@@ -27,14 +27,14 @@ export interface SessionOptions {
   clock: Clock
   /** Ends the session from outside. */
   signal: AbortSignal
-  begin: Beginning
+  begin: ConversationStart
   /** Whose conversations these are. */
   owner: ContextOwner
   /** The service, for a person. */
   serviceName: string
   model: string | undefined
   /** Whether the command line names it, rather than a default. */
-  isModelAsked: boolean
+  isModelExplicit: boolean
   streamFormat: StreamFormat | undefined
   /** Raw text, and nothing that moves. */
   isPlain: boolean
@@ -53,13 +53,13 @@ export interface SessionOptions {
   /** Directory of the transcripts. */
   sessionsDirectory: string
   /** File of what was typed before. */
-  recallPath: string
+  inputHistoryPath: string
   /** What `$VISUAL` or `$EDITOR` says. */
   editorCommand: string | undefined
   /** Remembers the conversation as the last one. @throws Error that says what this means */
   rememberContext(contextId: string): Promise<void>
   /** How to be let in again, once the service has refused. */
-  refusalHint(): string | undefined
+  reauthenticationHint(): string | undefined
   /** The command line that goes on with a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
   /** The command line that shows all of a session. */

@@ -1,6 +1,6 @@
 import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../contract/failure.ts'
-import type { AnswerWriter } from '../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
@@ -12,7 +12,7 @@ interface SessionOutputOptions {
   /** Omit notes. */
   isQuiet: boolean
   /** Makes the writer of one reply. */
-  createWriter(): AnswerWriter
+  createWriter(): ReplyWriter
   hintOf: SessionOptions['hintOf']
 }
 
@@ -21,7 +21,7 @@ export class SessionOutput {
   readonly #screen: Screen
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
-  readonly #createWriter: () => AnswerWriter
+  readonly #createWriter: () => ReplyWriter
   readonly #hintOf: SessionOptions['hintOf']
 
   constructor({ screen, style, isQuiet, createWriter, hintOf }: SessionOutputOptions) {
@@ -33,7 +33,7 @@ export class SessionOutput {
   }
 
   /** What was asked for, in whole lines. */
-  say(text: string): void {
+  show(text: string): void {
     this.#screen.appendLines(this.#wrap(text))
   }
 
@@ -45,22 +45,22 @@ export class SessionOutput {
   }
 
   /** @param hint where the failure has none of its own */
-  sayFailure(failure: Failure, hint?: string): void {
+  showFailure(failure: Failure, hint?: string): void {
     const words = this.#wrap(`Error: ${failure.message}`)
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const details = describeDetails(failure)
-    if (details !== undefined) this.say(details)
+    if (details !== undefined) this.show(details)
     const next = this.#hintOf(failure) ?? hint
-    if (next) this.say(`Hint: ${next}`)
+    if (next) this.show(`Hint: ${next}`)
   }
 
   /** A prompt as it looked when it was typed. */
   showPrompt(text: string): void {
-    this.say(`> ${text.replaceAll('\n', '\n  ')}`)
+    this.show(`> ${text.replaceAll('\n', '\n  ')}`)
   }
 
   /** A whole reply. */
-  showAnswer(text: string): void {
+  showReply(text: string): void {
     const writer = this.#createWriter()
     this.#screen.append(writer.push(text) + writer.end())
   }

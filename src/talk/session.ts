@@ -3,17 +3,17 @@ import { Failure } from '../contract/failure.ts'
 import { editOutside } from '../system/external-editor.ts'
 import type { Highlight } from '../terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
-import { type AnswerWriter, PlainWriter } from '../terminal/markdown/plain-writer.ts'
+import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
-import type { UnsentPrompt } from './answer/answer-prompt.ts'
-import { Recorder } from './answer/recorder.ts'
-import type { CutAnswer } from './answer/recover-answer.ts'
-import { stopped } from './answer/take-turn.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
-import type { Begun } from './resume/resume-transcript.ts'
+import { Recorder } from './reply/recorder.ts'
+import type { PartialReply } from './reply/recover-reply.ts'
+import type { UnsentPrompt } from './reply/send-prompt.ts'
+import { stopped } from './reply/take-turn.ts'
+import type { OpenedConversation } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
@@ -28,12 +28,12 @@ export class Session implements KeyboardHost {
   readonly complete: KeyboardHost['complete']
   readonly models = new Models()
   conversation = new Conversation()
-  /** Both are there as soon as the session has begun. */
+  /** Both are there as soon as the session has opened. */
   recorder!: Recorder
   client!: Client
   unsent: UnsentPrompt | undefined
   /** The last answer, where it did not come whole. */
-  cutAnswer: CutAnswer | undefined
+  partialReply: PartialReply | undefined
   /** Whether what is sent next takes the place of the last question. */
   replacesLastPrompt = false
   /** Until it is there, code is shown without colors. */
@@ -64,27 +64,27 @@ export class Session implements KeyboardHost {
   }
 
   /** Whether nothing on the screen may change by itself. */
-  get isStill(): boolean {
+  get isStatic(): boolean {
     return this.options.isPlain || !this.options.terminal.addressable
   }
 
   /** Goes on with another conversation; nothing of the last one remains. */
-  begin({ conversation, writer, turns, unsent, cutAnswer }: Begun): void {
+  begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
     this.recorder?.close()
     this.conversation = conversation
     this.recorder = new Recorder(writer, turns, this.options.clock, (failure) =>
-      this.output.sayFailure(
+      this.output.showFailure(
         failure,
         'The session continues, but chatctl no longer saves it on this machine.',
       ),
     )
     this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
-    this.cutAnswer = cutAnswer
+    this.partialReply = partialReply
     this.replacesLastPrompt = false
   }
 
   /** For the next answer; one is for one. */
-  createWriter(): AnswerWriter {
+  createWriter(): ReplyWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
     const { screen } = this
@@ -120,7 +120,7 @@ export class Session implements KeyboardHost {
   }
 
   /** Gives a prompt back to be sent again or changed. */
-  giveBack(prompt: string): void {
+  returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
     const isOffered = this.keyboard.offer(asTyped(prompt))
     // Only the same text, or an edited one, takes that place.
@@ -131,7 +131,7 @@ export class Session implements KeyboardHost {
   }
 
   /** The person's own editor for the next prompt. */
-  async editOutside(): Promise<void> {
+  async openExternalEditor(): Promise<void> {
     const { terminal, editorCommand, directories, env, cwd } = this.options
     const { input } = this.keyboard
     this.screen.show(undefined)
@@ -148,7 +148,7 @@ export class Session implements KeyboardHost {
       if (!input.setText(text)) this.keyboard.submit(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.output.sayFailure(error)
+      this.output.showFailure(error)
     }
     this.keyboard.draw()
   }

@@ -41,7 +41,7 @@ export async function examineService(doctor: DoctorContext): Promise<Examined[]>
   } catch (error) {
     const isRefused = error instanceof Failure && error.status === 401
     return [
-      failed('service', error, isRefused ? context.refusalHint() : undefined),
+      failed('service', error, isRefused ? context.reauthenticationHint() : undefined),
       examineClock(heard.headers?.['date'], context.host.clock.now()),
       examineQuota(doctor, heard.headers),
       skipped('models', 'the service does not answer as it should'),

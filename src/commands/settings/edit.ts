@@ -101,7 +101,7 @@ function keepEdit(text: string, error: unknown, context: Context): unknown {
     context.output.notice(words)
     return error
   }
-  const hint = hintOf(error) ?? (error.status === 401 ? context.refusalHint() : undefined)
+  const hint = hintOf(error) ?? (error.status === 401 ? context.reauthenticationHint() : undefined)
   return error.reworded(error.message, { hint: [hint, words].filter(Boolean).join(' ') })
 }
 

@@ -1,20 +1,20 @@
 import type { Message } from '../../contract/completion.ts'
 
 /** A message of one account of a conversation. */
-export interface Said {
+export interface TimedMessage {
   message: Message
   /** When it was said, in ms; undefined where nothing tells. */
   at?: number | undefined
 }
 
 /** A message of the merged conversation, and where the two accounts of it differ. */
-export interface Reconciled {
+export interface MergedMessage {
   message: Message
   /**
    * `here`: the service's history does not have it. `service`: only that has it. `longer`: the
    * history has more of it, which is what `message` holds. `shorter`: the history has less.
    */
-  mark: 'none' | 'here' | 'service' | 'longer' | 'shorter'
+  difference: 'none' | 'here' | 'service' | 'longer' | 'shorter'
 }
 
 /** The most messages at the end of either account that are compared. */
@@ -28,24 +28,30 @@ const compared = 200
  * @param remote the newest page, oldest first
  * @param isWhole whether nothing comes before `remote`
  */
-export function reconcile(local: readonly Said[], remote: readonly Said[], isWhole: boolean): Reconciled[] {
+export function reconcile(
+  local: readonly TimedMessage[],
+  remote: readonly TimedMessage[],
+  isWhole: boolean,
+): MergedMessage[] {
   const here = local.slice(-compared)
   const there = remote.slice(-compared)
   const merged = align(here, there)
   // What comes before a page that is not the first is not missing from the history.
-  const firstShared = isWhole ? 0 : merged.findIndex(({ mark }) => mark !== 'here')
+  const firstShared = isWhole ? 0 : merged.findIndex(({ difference }) => difference !== 'here')
   const before = local.slice(0, local.length - here.length)
   // Where ours is compared whole, what precedes the service's end is older than all of it.
   const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
-    ...older.map(({ message }): Reconciled => ({ message, mark: 'service' })),
-    ...before.map(({ message }): Reconciled => ({ message, mark: 'none' })),
-    ...merged.map((entry, index): Reconciled => (index < firstShared ? { ...entry, mark: 'none' } : entry)),
+    ...older.map(({ message }): MergedMessage => ({ message, difference: 'service' })),
+    ...before.map(({ message }): MergedMessage => ({ message, difference: 'none' })),
+    ...merged.map(
+      (entry, index): MergedMessage => (index < firstShared ? { ...entry, difference: 'none' } : entry),
+    ),
   ]
 }
 
 /** By the longest common subsequence. */
-function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
+function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): MergedMessage[] {
   const width = there.length + 1
   const lengths = new Uint16Array((here.length + 1) * width)
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0
@@ -56,19 +62,19 @@ function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
         : Math.max(at(row + 1, column), at(row, column + 1))
     }
   }
-  const merged: Reconciled[] = []
+  const merged: MergedMessage[] = []
   /** What each account alone has since the last message of both. */
-  let alone: { ours: Said[]; theirs: Said[] } = { ours: [], theirs: [] }
+  let alone: { ours: TimedMessage[]; theirs: TimedMessage[] } = { ours: [], theirs: [] }
   let row = 0
   let column = 0
   while (row < here.length || column < there.length) {
     const ours = here[row]
     const theirs = there[column]
-    const mark = match(ours?.message, theirs?.message)
-    if (ours && theirs && mark) {
+    const difference = match(ours?.message, theirs?.message)
+    if (ours && theirs && difference) {
       merged.push(...mergeByTime(alone, merged.length > 0))
       alone = { ours: [], theirs: [] }
-      merged.push({ message: mark === 'longer' ? theirs.message : ours.message, mark })
+      merged.push({ message: difference === 'longer' ? theirs.message : ours.message, difference })
       row++
       column++
     } else if (ours && (!theirs || at(row + 1, column) >= at(row, column + 1))) {
@@ -83,7 +89,7 @@ function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
 }
 
 interface MessageGroup {
-  messages: Reconciled[]
+  messages: MergedMessage[]
   /** Of its question, or else of what follows it. */
   at: number
 }
@@ -93,7 +99,10 @@ interface MessageGroup {
  *
  * @param isAfterShared whether a message of both comes before it
  */
-function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boolean): Reconciled[] {
+function mergeByTime(
+  alone: { ours: TimedMessage[]; theirs: TimedMessage[] },
+  isAfterShared: boolean,
+): MergedMessage[] {
   const ours = groupsOf(alone.ours, 'here')
   const theirs = groupsOf(alone.theirs, 'service')
   const isTimed = [ours, theirs].every((groups) => groups.some(({ at }) => Number.isFinite(at)))
@@ -115,12 +124,12 @@ function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boo
   return merged.flatMap(({ messages }) => messages)
 }
 
-function groupsOf(said: readonly Said[], mark: 'here' | 'service'): MessageGroup[] {
+function groupsOf(said: readonly TimedMessage[], difference: 'here' | 'service'): MessageGroup[] {
   const groups: MessageGroup[] = []
   for (const { message, at = Number.POSITIVE_INFINITY } of said) {
     const last = groups.at(-1)
-    if (last && message.role !== 'user') last.messages.push({ message, mark })
-    else groups.push({ messages: [{ message, mark }], at })
+    if (last && message.role !== 'user') last.messages.push({ message, difference })
+    else groups.push({ messages: [{ message, difference }], at })
   }
   for (let index = groups.length - 2; index >= 0; index--) {
     const [one, next] = [groups[index], groups[index + 1]]
@@ -130,7 +139,10 @@ function groupsOf(said: readonly Said[], mark: 'here' | 'service'): MessageGroup
 }
 
 /** Whether two accounts are of one message: one may have been cut off. */
-function match(ours: Message | undefined, theirs: Message | undefined): Reconciled['mark'] | undefined {
+function match(
+  ours: Message | undefined,
+  theirs: Message | undefined,
+): MergedMessage['difference'] | undefined {
   if (!ours || !theirs || ours.role !== theirs.role) return undefined
   if (ours.content === theirs.content) return 'none'
   if (ours.role !== 'assistant' || ours.content === '' || theirs.content === '') return undefined

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
-import { keepHere, keepOnService } from '../answer/conversation-mode.ts'
 import type { Parameters } from '../conversation.ts'
+import { switchToCompletions, switchToContext } from '../reply/conversation-mode.ts'
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
 
@@ -24,7 +24,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Show, set, or unset the system prompt',
     run: (session, text) => {
       if (text === '')
-        return session.output.say(session.conversation.parameters.system ?? 'No system prompt is set.')
+        return session.output.show(session.conversation.parameters.system ?? 'No system prompt is set.')
       return change(session, { system: text === 'off' ? undefined : text })
     },
   },
@@ -34,7 +34,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Show, set, or unset a parameter',
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
-      if (assignment === '') return session.output.say(describeParameters(session.conversation.parameters))
+      if (assignment === '') return session.output.show(describeParameters(session.conversation.parameters))
       return change(session, readAssignment(assignment))
     },
   },
@@ -42,13 +42,13 @@ export const parameterCommands: readonly SlashCommand[] = [
 
 /** The models that the service offers; the one in use is marked. */
 async function listModels(session: Session): Promise<void> {
-  const { model, answeredBy } = session.conversation
-  const inUse = model ?? answeredBy
+  const { model, replyModel } = session.conversation
+  const inUse = model ?? replyModel
   await session.stoppable(async (signal) => {
     const models = await session.models.fetch(session.client, signal)
     session.status.clear()
     const lines = models.map((id) => (id === inUse ? `* ${id}  current` : `  ${id}`))
-    session.output.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
+    session.output.show(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
   })
 }
 
@@ -59,11 +59,11 @@ async function change(session: Session, parameters: Parameters): Promise<void> {
   if (names.every((name) => parameters[name] === inForce[name])) {
     return session.output.note(describeParameters(inForce))
   }
-  await keepHere(session, 'the service accepts this setting only with the full conversation')
+  await switchToCompletions(session, 'the service accepts this setting only with the full conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
   session.output.note(describeParameters(session.conversation.parameters))
-  if (!keepOnService(session) && !session.conversation.hasParameters) {
+  if (!switchToContext(session) && !session.conversation.hasParameters) {
     session.output.note(
       '[replies are still not streamed: only this machine has the full conversation; /new starts a new one]',
     )

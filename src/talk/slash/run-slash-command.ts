@@ -4,17 +4,17 @@ import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
 import type { Completions } from '../../terminal/editor/editor-options.ts'
 import type { Session } from '../session.ts'
-import { answerCommands } from './answer-commands.ts'
 import { conversationCommands } from './conversation-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
-import { expandHome, type FilePlace } from './save-text.ts'
+import { replyCommands } from './reply-commands.ts'
+import { expandHome, type FileLocation } from './save-text.ts'
 import { sessionCommands } from './session-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 const help: SlashCommand = {
   name: 'help',
   summary: 'Show commands and keys',
-  run: (session) => session.output.say(describeCommands(session.screen.columns)),
+  run: (session) => session.output.show(describeCommands(session.screen.columns)),
 }
 
 /** All of them, in the order of the help. */
@@ -22,7 +22,7 @@ export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
-  ...answerCommands,
+  ...replyCommands,
   ...sessionCommands,
 ]
 
@@ -35,7 +35,7 @@ export async function runSlashCommand(session: Session, line: string): Promise<v
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
   const command = findCommand(name)
   if (argument !== '' && command.argument === undefined) {
-    throw new Failure('usage', `/${command.name} takes no argument`, { hint: literally(line) })
+    throw new Failure('usage', `/${command.name} takes no argument`, { hint: escapeHint(line) })
   }
   await command.run(session, argument)
 }
@@ -46,14 +46,14 @@ function findCommand(name: string): SlashCommand {
   const [command, ...others] = name === '' ? [] : found
   if (!command) {
     throw new Failure('usage', `Unknown command /${name}`, {
-      hint: `List the commands with /help. ${literally(`/${name}`)}`,
+      hint: `List the commands with /help. ${escapeHint(`/${name}`)}`,
     })
   }
   if (others.length === 0) return command
   throw new Failure('usage', `/${name} is ambiguous: ${found.map((one) => `/${one.name}`).join(', ')}`)
 }
 
-function literally(line: string): string {
+function escapeHint(line: string): string {
   return `To send it as a message, type: /${line.trim().split('\n')[0]}`
 }
 
@@ -99,7 +99,7 @@ export async function completeInput(session: Session, before: string): Promise<C
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
 }
 
-async function completePath(typed: string, from: number, place: FilePlace): Promise<Completions> {
+async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
   const name = typed.endsWith('/') ? '' : basename(typed)
   const start = from + typed.length - name.length
   const directory = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))

@@ -10,7 +10,7 @@ import type { Directories } from '../../system/directories.ts'
  * @returns its absolute path
  * @throws Failure `refused` where there is one already, `storage` where it cannot be written
  */
-export async function saveText(path: string, text: string, place: FilePlace): Promise<string> {
+export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
   if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
   const file = resolve(place.cwd ?? '', expandHome(path, place))
   try {
@@ -25,12 +25,12 @@ export async function saveText(path: string, text: string, place: FilePlace): Pr
 }
 
 /** Where names of files are looked for. */
-export interface FilePlace {
+export interface FileLocation {
   directories: Pick<Directories, 'home'>
   /** Undefined for the working directory of the process. */
   cwd: string | undefined
 }
 
-export function expandHome(path: string, { directories }: FilePlace): string {
+export function expandHome(path: string, { directories }: FileLocation): string {
   return path === '~' || path.startsWith('~/') ? directories.home + path.slice(1) : path
 }

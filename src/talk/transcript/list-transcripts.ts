@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
-import { readEnds } from './read-transcript.ts'
+import { readHeadAndTail } from './read-transcript.ts'
 import { extension } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import type { Transcript } from './transcript.ts'
 
 /** What a list says of a session. */
@@ -55,7 +55,7 @@ export function belongsTo(
 
 /** Every transcript of a directory; none where there is no directory yet. */
 export function transcriptPaths(directory: string): string[] {
-  return withStorage(directory, 'read', () => {
+  return withStorageErrors(directory, 'read', () => {
     try {
       const names = readdirSync(directory).filter((name) => name.endsWith(extension))
       return names.map((name) => join(directory, name))
@@ -68,7 +68,18 @@ export function transcriptPaths(directory: string): string[] {
 
 function summarize(path: string): TranscriptSummary | undefined {
   try {
-    const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model: asked, turns } = readEnds(path)
+    const {
+      id,
+      at,
+      updatedAt,
+      profile,
+      baseUrl,
+      name,
+      mode,
+      contextId,
+      model: asked,
+      turns,
+    } = readHeadAndTail(path)
     const last = turns.at(-1)
     const model = asked ?? last?.model
     return {

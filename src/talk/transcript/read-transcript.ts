@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
-import { foldLines } from './fold-lines.ts'
+import { buildTranscript } from './build-transcript.ts'
 import { sessionIdOf } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import type { Transcript } from './transcript.ts'
-import { readLine, repeatAfter } from './transcript-line.ts'
+import { parseLine, repeatAfter } from './transcript-line.ts'
 
 /**
  * Reads a transcript. A torn last line, and lines of types that this version does not know, are
@@ -12,13 +12,13 @@ import { readLine, repeatAfter } from './transcript-line.ts'
  * @throws Failure `not_found`; `storage` where it cannot be read or a later version wrote it
  */
 export function readTranscript(path: string): Transcript {
-  const text = withStorage(path, 'read', () => readFileSync(path, 'utf8'))
-  return foldLines(sessionIdOf(path), readLines(text))
+  const text = withStorageErrors(path, 'read', () => readFileSync(path, 'utf8'))
+  return buildTranscript(sessionIdOf(path), readLines(text))
 }
 
 function* readLines(text: string) {
   for (const part of text.split('\n')) {
-    const line = part === '' ? undefined : readLine(part)
+    const line = part === '' ? undefined : parseLine(part)
     if (line) yield line
   }
 }
@@ -34,14 +34,14 @@ const question = '\n{"type":"user"'
  *
  * @throws Failure as `readTranscript`
  */
-export function readEnds(path: string): Omit<Transcript, 'conversation'> {
-  return withStorage(path, 'read', () => {
+export function readHeadAndTail(path: string): Omit<Transcript, 'conversation'> {
+  return withStorageErrors(path, 'read', () => {
     const descriptor = openSync(path, 'r')
     try {
       const { size } = fstatSync(descriptor)
       const head = readHead(descriptor, size)
       const parts = head.length === size ? [head] : [head, readTail(descriptor, size)]
-      return foldLines(sessionIdOf(path), parts.flatMap(linesOf))
+      return buildTranscript(sessionIdOf(path), parts.flatMap(linesOf))
     } finally {
       closeSync(descriptor)
     }
@@ -85,5 +85,5 @@ function linesOf(bytes: Buffer) {
     .toString('utf8')
     .split('\n')
     .filter((text) => text !== '' && !text.startsWith('{"type":"delta"'))
-    .flatMap((text) => readLine(text) ?? [])
+    .flatMap((text) => parseLine(text) ?? [])
 }

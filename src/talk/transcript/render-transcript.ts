@@ -2,10 +2,10 @@ import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
-export type TranscriptForm = 'text' | 'md' | 'json' | 'jsonl'
+export type TranscriptFormat = 'text' | 'md' | 'json' | 'jsonl'
 
 /** A session in the form that was asked for, in parts, each of whole lines. */
-export function* renderTranscript(transcript: Transcript, form: TranscriptForm): Generator<string> {
+export function* renderTranscript(transcript: Transcript, form: TranscriptFormat): Generator<string> {
   switch (form) {
     case 'text':
       yield* renderText(transcript)
@@ -25,7 +25,7 @@ function* renderText(transcript: Transcript): Generator<string> {
   yield `${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
     yield `\n--- ${borderOf(turn)} ---\n\nYou: ${withNewline(turn.user)}`
-    if (turn.answer !== '') yield `\n${withNewline(turn.answer)}`
+    if (turn.reply !== '') yield `\n${withNewline(turn.reply)}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n[${status}]\n`
   }
@@ -36,7 +36,7 @@ function* renderMarkdown(transcript: Transcript): Generator<string> {
   for (const turn of transcript.turns) {
     const question = turn.user.trimEnd().replaceAll(/^/gm, '> ')
     yield `\n---\n\n**You**, ${borderOf(turn)}\n\n${question}\n`
-    if (turn.answer !== '') yield `\n${withNewline(closeFence(turn.answer))}`
+    if (turn.reply !== '') yield `\n${withNewline(closeFence(turn.reply))}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n*[${status}]*\n`
   }
@@ -100,7 +100,7 @@ function describeTurn(turn: Turn): Record<string, unknown> {
     turn: turn.number,
     at: turn.at,
     user: turn.user,
-    answer: turn.answer,
+    answer: turn.reply,
     status: turn.status,
     context_id: turn.contextId,
     id: turn.id,
@@ -132,7 +132,7 @@ export function* replayTurn(turn: Turn): Generator<StreamEvent> {
 }
 
 function endOf(turn: Turn): StreamEnd {
-  const { status, finishReason, id, contextId, answer, reason } = turn
+  const { status, finishReason, id, contextId, reply, reason } = turn
   return {
     type: 'end',
     complete: status === 'complete' || status === 'unverified',
@@ -140,7 +140,7 @@ function endOf(turn: Turn): StreamEnd {
     ...(finishReason === undefined ? {} : { finishReason }),
     ...(id === undefined ? {} : { id }),
     ...(contextId === undefined ? {} : { contextId }),
-    text: answer,
+    text: reply,
     ...(reason === undefined ? {} : { reason }),
   }
 }

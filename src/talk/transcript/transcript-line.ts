@@ -77,7 +77,7 @@ export type TranscriptLine = z.infer<typeof transcriptLine>
 export type LineOf<T extends TranscriptLine['type']> = Extract<TranscriptLine, { type: T }>
 
 /** The line that a text holds; undefined for a torn one and for what this version does not know. */
-export function readLine(text: string): TranscriptLine | undefined {
+export function parseLine(text: string): TranscriptLine | undefined {
   try {
     return transcriptLine.safeParse(parseJson(text)).data
   } catch {

@@ -5,9 +5,9 @@ import type { Clock } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { readEnds } from './read-transcript.ts'
+import { readHeadAndTail } from './read-transcript.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import { type LineOf, repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
 /**
@@ -77,7 +77,7 @@ export class TranscriptWriter {
   /** Makes all that was appended outlast a failure of the machine. */
   sync(): void {
     const descriptor = this.#descriptor
-    if (descriptor !== undefined) withStorage(this.path, 'written', () => fsyncSync(descriptor))
+    if (descriptor !== undefined) withStorageErrors(this.path, 'written', () => fsyncSync(descriptor))
   }
 
   close(): void {
@@ -88,7 +88,7 @@ export class TranscriptWriter {
   }
 
   #open(mode: 'ax' | 'a+'): void {
-    withStorage(this.path, 'written', () => {
+    withStorageErrors(this.path, 'written', () => {
       makePrivateDirectory(dirname(this.path))
       const release = tryProcessLock(`${this.path}.lock`)
       if (!release) throw openElsewhere(this.id)
@@ -111,7 +111,7 @@ export class TranscriptWriter {
     const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
     const descriptor = this.#descriptor
     if (descriptor === undefined) throw new Error('the transcript is closed')
-    withStorage(this.path, 'written', () => {
+    withStorageErrors(this.path, 'written', () => {
       let at = 0
       try {
         while (at < bytes.length) at += writeSync(descriptor, bytes, at)
@@ -153,7 +153,7 @@ class RepeatedOptions {
 
   /** Those of a transcript that another process left; it need not have been its time to repeat them. */
   static ofFile(path: string): RepeatedOptions {
-    const { name, mode, contextId, model, system, temperature, maxTokens } = readEnds(path)
+    const { name, mode, contextId, model, system, temperature, maxTokens } = readHeadAndTail(path)
     const repeated = new RepeatedOptions()
     repeated.written = Infinity
     repeated.#name = name

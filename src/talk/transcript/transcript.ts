@@ -16,7 +16,7 @@ export interface Turn {
   at: string
   user: string
   /** What came of the answer. */
-  answer: string
+  reply: string
   status: TurnStatus
   contextId?: string
   id?: string
@@ -67,10 +67,10 @@ export interface Transcript {
  * What is not right with an answer: `truncated after 214 characters: the answer broke off`. Undefined
  * for one that is complete.
  */
-export function describeStatus({ status, answer, reason }: Turn): string | undefined {
+export function describeStatus({ status, reply, reason }: Turn): string | undefined {
   if (status === 'complete') return undefined
   if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
-  const length = Array.from(answer).length
+  const length = Array.from(reply).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
   return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`
 }

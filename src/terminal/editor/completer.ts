@@ -1,5 +1,5 @@
 import type { Completions, EditorOptions, EditorStyle } from './editor-options.ts'
-import { cleanText, cutToWidth, splitGraphemes } from './graphemes.ts'
+import { cleanText, splitGraphemes, truncateToWidth } from './graphemes.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
 /** What Tab does: asks for completions, puts one in, or has a list to choose from. */
@@ -38,7 +38,7 @@ export class Completer {
       else this.#options.onEvent({ type: 'bell' })
     }
     completions.then(
-      (answer) => settle(() => CompletionList.begin(this.#buffer, answer)),
+      (found) => settle(() => CompletionList.begin(this.#buffer, found)),
       () => settle(() => false),
     )
     return true
@@ -98,7 +98,7 @@ class CompletionList {
   /** The candidates in columns, in so many lines at most; the last one says how many are not shown. */
   show(columns: number, rows: number, style: EditorStyle): string[] {
     const room = Math.max(1, columns - 1)
-    const names = this.#candidates.map((candidate) => cutToWidth(candidate.trimEnd(), room))
+    const names = this.#candidates.map((candidate) => truncateToWidth(candidate.trimEnd(), room))
     const widest = Math.max(...names.map(({ width }) => width))
     const perLine = Math.max(1, Math.floor((room + gap) / (widest + gap)))
     const needed = Math.ceil(names.length / perLine)
@@ -115,7 +115,7 @@ class CompletionList {
         .join(''),
     )
     const hidden = names.length - Math.max(0, listed) * perLine
-    if (needed > rows && rows > 0) lines.push(style.dim(cutToWidth(`… ${hidden} more`, room).text))
+    if (needed > rows && rows > 0) lines.push(style.dim(truncateToWidth(`… ${hidden} more`, room).text))
     return lines
   }
 

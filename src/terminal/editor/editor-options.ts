@@ -1,4 +1,4 @@
-import type { Recall } from './recall.ts'
+import type { InputHistory } from './input-history.ts'
 
 export type EditorEvent =
   /** Enter on a text that is not blank; after it the buffer is empty, and Up recalls the entry. */
@@ -23,7 +23,7 @@ export interface EditorView {
 }
 
 export interface EditorOptions {
-  recall: Recall
+  recall: InputHistory
   /** @param before text of the line before the cursor */
   complete(before: string): Completions | Promise<Completions>
   onEvent(event: EditorEvent): void

@@ -1,19 +1,19 @@
 import { Completer } from './completer.ts'
 import type { EditorOptions, EditorView } from './editor-options.ts'
+import { InputHistoryCursor, InputHistorySearch } from './input-history-navigation.ts'
 import type { Key } from './key.ts'
 import { bindKeys, chordOf } from './key-bindings.ts'
-import { Layout, layOut, textWidth } from './layout.ts'
-import { RecallSearch, RecallWalk } from './recall-navigation.ts'
+import { Layout, renderRows, textWidth } from './layout.ts'
 import { type BufferState, TextBuffer } from './text-buffer.ts'
 
 /** The line editor: keys in, a view and events out. It knows no terminal. */
 export class Editor {
   readonly #options: EditorOptions
   readonly #buffer = new TextBuffer()
-  readonly #walk: RecallWalk
+  readonly #walk: InputHistoryCursor
   readonly #completer: Completer
   readonly #bindings: Record<string, () => boolean>
-  #search: RecallSearch | undefined
+  #search: InputHistorySearch | undefined
   /** Whether the text was offered, and nothing has been done with it. */
   #isOffered = false
   /** Columns of the last view, by which Up and Down find their rows. */
@@ -24,7 +24,7 @@ export class Editor {
 
   constructor(options: EditorOptions) {
     this.#options = options
-    this.#walk = new RecallWalk(options.recall, this.#buffer)
+    this.#walk = new InputHistoryCursor(options.recall, this.#buffer)
     this.#completer = new Completer(options, this.#buffer)
     const tell = (type: 'suspend' | 'edit-outside' | 'clear-screen') => () => {
       options.onEvent({ type })
@@ -38,7 +38,7 @@ export class Editor {
       down: () => this.#moveRow(1),
       search: () => this.#beginSearch(),
       suspend: tell('suspend'),
-      editOutside: tell('edit-outside'),
+      openExternalEditor: tell('edit-outside'),
       clearScreen: tell('clear-screen'),
     })
   }
@@ -83,19 +83,19 @@ export class Editor {
     this.#columns = columns
     if (this.#search) return this.#viewSearch(this.#search, columns, rows)
     const list = this.#completer.list?.show(columns, Math.floor(rows / 2), this.#options.style) ?? []
-    const { lines, cursor } = this.#layOut(this.#buffer.state, columns, rows - list.length)
+    const { lines, cursor } = this.#renderRows(this.#buffer.state, columns, rows - list.length)
     return { lines: [...lines, ...list], cursor }
   }
 
-  #viewSearch(search: RecallSearch, columns: number, rows: number): EditorView {
+  #viewSearch(search: InputHistorySearch, columns: number, rows: number): EditorView {
     const { line, column } = search.show(columns, this.#options.style)
     const text = search.found ?? this.#buffer.state
-    const lines = rows > 1 ? this.#layOut(text, columns, rows - 1).lines : []
+    const lines = rows > 1 ? this.#renderRows(text, columns, rows - 1).lines : []
     return { lines: [...lines, line], cursor: { row: lines.length, column } }
   }
 
-  #layOut(text: BufferState, columns: number, rows: number): EditorView {
-    const { top, ...shown } = layOut(text, { columns, rows, top: this.#top }, this.#options.style)
+  #renderRows(text: BufferState, columns: number, rows: number): EditorView {
+    const { top, ...shown } = renderRows(text, { columns, rows, top: this.#top }, this.#options.style)
     this.#top = top
     return shown
   }
@@ -113,7 +113,7 @@ export class Editor {
     return act ? act() : true
   }
 
-  #handleInSearch(search: RecallSearch, key: Key): boolean {
+  #handleInSearch(search: InputHistorySearch, key: Key): boolean {
     if (key.type !== 'key') return search.type(key.text)
     switch (chordOf(key)) {
       case 'ctrl+r':
@@ -134,11 +134,11 @@ export class Editor {
   }
 
   #beginSearch(): boolean {
-    this.#search = new RecallSearch([...this.#options.recall.entries])
+    this.#search = new InputHistorySearch([...this.#options.recall.entries])
     return true
   }
 
-  #takeFound(search: RecallSearch): boolean {
+  #takeFound(search: InputHistorySearch): boolean {
     this.#search = undefined
     const { found } = search
     if (!found) return true

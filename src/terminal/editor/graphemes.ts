@@ -2,14 +2,14 @@ import stringWidth from 'string-width'
 import { stripControls } from '../strip-controls.ts'
 
 /** A paste that is kept as one unit of the text. */
-interface Pasted {
+interface PastedText {
   text: string
   /** What is shown in its place. */
   label: string
 }
 
 /** What a cursor steps over: a grapheme (UAX 29), or a whole paste. */
-export type TextUnit = string | Pasted
+export type TextUnit = string | PastedText
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
@@ -28,7 +28,7 @@ export function splitGraphemes(text: string): string[] {
 }
 
 /** Splits again what may have come together by an edit; pastes stay what they are. */
-export function regroup(units: readonly TextUnit[]): TextUnit[] {
+export function resegment(units: readonly TextUnit[]): TextUnit[] {
   const grouped: TextUnit[] = []
   let run: string[] = []
   const endRun = (): void => {
@@ -52,7 +52,7 @@ export function regroup(units: readonly TextUnit[]): TextUnit[] {
  * its other side: an edit there needs to look no further than this. Flags, for example, do not:
  * they are told apart by counting from the first.
  */
-export function divides(unit: TextUnit): boolean {
+export function isBoundary(unit: TextUnit): boolean {
   return typeof unit !== 'string' || /^[\n\x20-\x7e\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]$/.test(unit)
 }
 
@@ -85,7 +85,7 @@ export function showGrapheme(grapheme: string): string {
 }
 
 /** As much of one line as fits into so many cells, with `…` where something is missing; and the cells it takes. */
-export function cutToWidth(text: string, columns: number): { text: string; width: number } {
+export function truncateToWidth(text: string, columns: number): { text: string; width: number } {
   let [shown, width] = ['', 0]
   const graphemes = splitGraphemes(text)
   const whole = graphemes.reduce((sum, grapheme) => sum + widthOf(grapheme), 0)

@@ -10,7 +10,7 @@ interface EditorActions {
   down(): boolean
   search(): boolean
   suspend(): boolean
-  editOutside(): boolean
+  openExternalEditor(): boolean
   clearScreen(): boolean
 }
 
@@ -82,7 +82,7 @@ export function bindKeys(buffer: TextBuffer, actions: EditorActions): Record<str
     'ctrl+d': actions.endOrDelete,
     'ctrl+r': actions.search,
     'ctrl+z': actions.suspend,
-    'ctrl+g': actions.editOutside,
+    'ctrl+g': actions.openExternalEditor,
     'ctrl+l': actions.clearScreen,
   }
 }

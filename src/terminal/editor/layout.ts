@@ -153,7 +153,7 @@ function gutterWidth(columns: number): number {
 }
 
 /** Prompt and text in so many rows at most, the cursor in view, `…` in the margin where more is hidden. */
-export function layOut(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>): ShownText {
+export function renderRows(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>): ShownText {
   const layout = new Layout(text.units, textWidth(room.columns))
   const place = layout.placeOf(text.cursor)
   const rows = Math.max(1, Math.min(room.rows, layout.rows))

@@ -1,5 +1,5 @@
-import { cleanText, divides, joinUnits, regroup, type TextUnit, textOf } from './graphemes.ts'
-import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './words.ts'
+import { cleanText, isBoundary, joinUnits, resegment, type TextUnit, textOf } from './graphemes.ts'
+import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './text-boundaries.ts'
 
 interface Edit {
   at: number
@@ -59,7 +59,7 @@ export class TextBuffer {
 
   /** The cursor is at the end then. */
   setText(text: string): void {
-    const units = regroup([cleanText(text)])
+    const units = resegment([cleanText(text)])
     this.restore({ units, cursor: units.length })
   }
 
@@ -148,7 +148,7 @@ export class TextBuffer {
   undo(): boolean {
     const last = this.#edits.at(-1)
     if (!last) return false
-    this.#settle()
+    this.#endRun()
     while (this.#edits.at(-1)?.group === last.group) {
       const edit = this.#edits.pop()
       if (!edit) break
@@ -160,7 +160,7 @@ export class TextBuffer {
 
   /** The nearest place to an index. */
   moveTo(index: number): boolean {
-    this.#settle()
+    this.#endRun()
     const place = Math.max(0, Math.min(index, this.#units.length))
     const moved = place !== this.#cursor
     this.#cursor = place
@@ -215,13 +215,13 @@ export class TextBuffer {
 
   /** The cursor is after what was put in, or after the grapheme into which that grew. */
   #replace(start: number, end: number, units: readonly TextUnit[], sameGroup = false): void {
-    this.#settle()
+    this.#endRun()
     // As far as graphemes may change: a mark joins what it follows, two halves make a flag.
     let [from, to] = [Math.max(0, start - 1), end]
-    while (from > 0 && !divides(this.#units[from] ?? '')) from--
-    while (to < this.#units.length && !divides(this.#units[to++] ?? '')) {}
+    while (from > 0 && !isBoundary(this.#units[from] ?? '')) from--
+    while (to < this.#units.length && !isBoundary(this.#units[to++] ?? '')) {}
     const before = [...this.#units.slice(from, start), ...units]
-    const added = regroup([...before, ...this.#units.slice(end, to)])
+    const added = resegment([...before, ...this.#units.slice(end, to)])
     if (!sameGroup) this.#group++
     const removed = this.#units.slice(from, to)
     this.#edits.push({ at: from, removed, added: added.length, cursor: this.#cursor, group: this.#group })
@@ -238,7 +238,7 @@ export class TextBuffer {
     this.#units = this.#units.slice(0, at).concat(added, this.#units.slice(at + removed))
   }
 
-  #settle(): void {
+  #endRun(): void {
     this.#typed = ''
     this.#killing = false
   }

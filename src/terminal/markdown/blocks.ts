@@ -1,13 +1,13 @@
 import type { Highlight } from './highlight.ts'
+import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
-import { LineFiller } from './line-filler.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
-import { Page } from './page.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import { type Look, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { WordWrapper } from './word-wrapper.ts'
 
-export interface MarkdownOptions extends Look {
+export interface MarkdownOptions extends Formatting {
   /** Of the terminal, which may be resized. Prose takes 100 at most. */
   readonly columns: number
   highlight?: Highlight
@@ -18,7 +18,7 @@ const codeIndent = '  '
 
 /** The blocks of an answer, line by line. What each line is has been found out before. */
 export class Blocks {
-  readonly page: Page
+  readonly output: IndentedOutput
   #options: MarkdownOptions
   #paragraph: InlineText | undefined
   #fence: Fence | undefined
@@ -28,11 +28,11 @@ export class Blocks {
 
   constructor(options: MarkdownOptions) {
     this.#options = options
-    this.page = new Page(() => Math.max(2, options.columns), options)
+    this.output = new IndentedOutput(() => Math.max(2, options.columns), options)
   }
 
   get #proseWidth(): number {
-    return Math.min(this.page.room, widestProse)
+    return Math.min(this.output.room, widestProse)
   }
 
   get isInParagraph(): boolean {
@@ -72,17 +72,17 @@ export class Blocks {
   /** @param line whole, with its containers */
   readLine(start: LineStart, line: string): void {
     const content = line.slice(start.at)
-    const isSameBlock = start.kept === this.page.depth && start.opened.length === 0
+    const isSameBlock = start.kept === this.output.depth && start.opened.length === 0
     if (isSameBlock && this.#readTable(start, content)) return
     this.#settleTable()
     switch (start.leaf) {
       case 'blank':
         this.#enter(start)
-        if (start.opened.length === 0) this.page.separate()
+        if (start.opened.length === 0) this.output.separate()
         break
       case 'heading':
         this.#enter(start)
-        if (start.opened.length === 0) this.page.separate()
+        if (start.opened.length === 0) this.output.separate()
         this.#showHeading(content)
         break
       case 'rule':
@@ -114,9 +114,9 @@ export class Blocks {
    */
   readCode(line: string): boolean {
     if (!this.#fence) return false
-    const { kept, at } = matchContainers(line, this.page.containers)
+    const { kept, at } = matchContainers(line, this.output.containers)
     // In a list, code is often indented less than the list asks for; outside a quote it is over.
-    if (this.page.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
+    if (this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
       this.#fence = undefined
       return false
     }
@@ -130,25 +130,25 @@ export class Blocks {
   end(): void {
     this.#settleTable()
     this.#closeParagraph()
-    this.page.keep(0)
-    this.page.endLine()
+    this.output.keep(0)
+    this.output.endLine()
   }
 
   #enter({ kept, opened }: LineStart): void {
     this.#closeParagraph()
-    this.page.keep(kept)
-    for (const container of opened) this.page.open(container)
+    this.output.keep(kept)
+    for (const container of opened) this.output.open(container)
   }
 
   #openText(): InlineText {
-    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
+    const filler = new WordWrapper(() => this.#proseWidth, this.output, this.#options)
     return new InlineText((piece, isGlued) => filler.add(inlineRuns(piece, unmarked, this.#options), isGlued))
   }
 
   #closeParagraph(): void {
     this.#paragraph?.finish()
     this.#paragraph = undefined
-    this.page.endLine()
+    this.output.endLine()
   }
 
   #readTable({ leaf }: LineStart, content: string): boolean {
@@ -161,7 +161,7 @@ export class Blocks {
     if (header === undefined || alignments?.length !== splitRow(header).length) return false
     this.#header = undefined
     this.#closeParagraph()
-    this.#table = new TableBlock(header, alignments, this.page, this.#options)
+    this.#table = new TableBlock(header, alignments, this.output, this.#options)
     return true
   }
 
@@ -172,7 +172,7 @@ export class Blocks {
     const header = this.#header
     if (header === undefined) return
     this.#header = undefined
-    this.startText({ kept: this.page.depth, opened: [], leaf: 'text', at: 0, indent: 0 }, header)
+    this.startText({ kept: this.output.depth, opened: [], leaf: 'text', at: 0, indent: 0 }, header)
     this.endText()
   }
 
@@ -180,27 +180,27 @@ export class Blocks {
     const level = /^#+/.exec(content)?.[0].length ?? 1
     const { style } = this.#options
     // The marks tell the levels apart, and show a heading even without color.
-    this.page.write(style.dim(`${'#'.repeat(level)} `))
+    this.output.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
-    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
+    const filler = new WordWrapper(() => this.#proseWidth, this.output, this.#options)
     filler.skip(level + 1)
     filler.add(inlineRunsOf(withoutClosingMarks(content.slice(level).trim()), marks, this.#options))
-    this.page.endLine()
+    this.output.endLine()
   }
 
   #showRule(): void {
-    this.page.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
-    this.page.newLine()
+    this.output.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
+    this.output.newLine()
   }
 
   /** Code is left to the terminal to wrap, so that a copy of it has no newline that is not its own. */
   #showCode(code: string): void {
     if (code.trim() === '') {
-      this.page.leaveLine()
+      this.output.leaveLine()
       return
     }
-    this.page.write(codeIndent + code)
-    this.page.newLine()
+    this.output.write(codeIndent + code)
+    this.output.newLine()
   }
 }
 

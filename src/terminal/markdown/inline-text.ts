@@ -1,5 +1,5 @@
-import { InlineMarks } from './inline-marks.ts'
-import { mayBreakBetween } from './line-filler.ts'
+import { OpenDelimiters } from './open-delimiters.ts'
+import { mayBreakBetween } from './word-wrapper.ts'
 
 /**
  * How long, in UTF-16 units, an open mark may hold text back. It bounds the work too: a piece may
@@ -8,7 +8,7 @@ import { mayBreakBetween } from './line-filler.ts'
 const longestPiece = 1000
 
 /** @param isGlued whether it goes on without a break where the last piece stopped */
-export type Give = (piece: string, isGlued: boolean) => void
+export type OnPiece = (piece: string, isGlued: boolean) => void
 
 /**
  * Cuts a paragraph that comes in parts into pieces that can be read alone, as early as that can be
@@ -16,8 +16,8 @@ export type Give = (piece: string, isGlued: boolean) => void
  * on the parts.
  */
 export class InlineText {
-  #give: Give
-  #marks = new InlineMarks()
+  #give: OnPiece
+  #marks = new OpenDelimiters()
   /** Words that wait for a mark to be closed. */
   #piece = ''
   /** The word that is coming, after the space before it. */
@@ -25,7 +25,7 @@ export class InlineText {
   #hasLetters = false
   #isGlued = false
 
-  constructor(give: Give) {
+  constructor(give: OnPiece) {
     this.#give = give
   }
 

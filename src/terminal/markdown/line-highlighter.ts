@@ -62,7 +62,7 @@ const languages = {
 }
 for (const [name, define] of Object.entries(languages)) hljs.registerLanguage(name, define)
 
-/** Scopes of highlight.js, by their first part; others look like text. */
+/** Scopes of highlight.js, by their first part; others formatting like text. */
 const marksOf: Record<string, Mark> = {
   keyword: 'magenta',
   'selector-tag': 'magenta',
@@ -101,7 +101,7 @@ export function knows(language: string): boolean {
   return hljs.getLanguage(language) !== undefined
 }
 
-/** Lines that leave a state behind them. */
+/** LineOutput that leave a state behind them. */
 interface Level {
   /** Which rules are open, from the outermost. */
   state: string

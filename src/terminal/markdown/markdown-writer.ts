@@ -1,16 +1,16 @@
 import { ControlStripper } from '../strip-controls.ts'
 import { Blocks, type MarkdownOptions } from './blocks.ts'
 import { type LineStart, readLineStart } from './line-start.ts'
-import type { AnswerWriter } from './plain-writer.ts'
+import type { ReplyWriter } from './plain-writer.ts'
 
 /**
  * Renders markdown while it comes: prose by words, code by lines, tables by rows. What
  * was given out stays as it is, and all of it together is the same however the text was cut: each
  * decision falls at the character that makes it certain.
  *
- * Lines fit into the columns, but for code: the terminal wraps it, so that it can be copied as it is.
+ * LineOutput fit into the columns, but for code: the terminal wraps it, so that it can be copied as it is.
  */
-export class MarkdownWriter implements AnswerWriter {
+export class MarkdownWriter implements ReplyWriter {
   #stripper = new ControlStripper()
   #blocks: Blocks
   /** Whether the start of the line is being read, its text, or all of it before anything is done. */
@@ -20,7 +20,7 @@ export class MarkdownWriter implements AnswerWriter {
   /** How many characters have come of its start. */
   #length = 0
   /** Whether any further character may tell what the line is. */
-  #isClose = false
+  #isNearlyCertain = false
   #start: LineStart | undefined
 
   constructor(options: MarkdownOptions) {
@@ -29,14 +29,14 @@ export class MarkdownWriter implements AnswerWriter {
 
   push(text: string): string {
     this.#read(this.#stripper.push(text))
-    return this.#blocks.page.take()
+    return this.#blocks.output.take()
   }
 
   end(): string {
     this.#read(this.#stripper.end())
     if (this.#mode === 'text' || this.#line !== '') this.#endLine()
     this.#blocks.end()
-    return this.#blocks.page.take()
+    return this.#blocks.output.take()
   }
 
   #read(text: string): void {
@@ -59,13 +59,13 @@ export class MarkdownWriter implements AnswerWriter {
   }
 
   #readStart(text: string, from: number, end: number): number {
-    const mayBeLong = this.#blocks.mayBeDelimiters && !this.#isClose
+    const mayBeLong = this.#blocks.mayBeDelimiters && !this.#isNearlyCertain
     let to = from + 1
-    if (!this.#isClose) {
+    if (!this.#isNearlyCertain) {
       const telling = this.#blocks.mayBeDelimiters ? notOfDelimiters : notOfStarts
       telling.lastIndex = from
       const index = telling.exec(text)?.index ?? end
-      this.#isClose = index < end
+      this.#isNearlyCertain = index < end
       to = Math.min(end, index + 1)
     }
     const room = mayBeLong ? Number.POSITIVE_INFINITY : longestStart - this.#length
@@ -73,7 +73,7 @@ export class MarkdownWriter implements AnswerWriter {
     this.#line += expandTabs(text.slice(from, to))
     this.#length += to - from
     const isTooLong = to - from === room
-    if (this.#isClose || isTooLong) this.#decide(isTooLong)
+    if (this.#isNearlyCertain || isTooLong) this.#decide(isTooLong)
     return to
   }
 
@@ -96,12 +96,12 @@ export class MarkdownWriter implements AnswerWriter {
     this.#mode = this.#blocks.isInCode ? 'whole' : 'start'
     this.#line = ''
     this.#length = 0
-    this.#isClose = false
+    this.#isNearlyCertain = false
     this.#start = undefined
   }
 
   #readLineStart(line: string, isWhole: boolean): LineStart | undefined {
-    return readLineStart(line, isWhole, this.#blocks.page.containers, this.#blocks.isInParagraph)
+    return readLineStart(line, isWhole, this.#blocks.output.containers, this.#blocks.isInParagraph)
   }
 }
 

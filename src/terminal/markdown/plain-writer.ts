@@ -1,15 +1,15 @@
 import { ControlStripper } from '../strip-controls.ts'
 
 /** Takes an answer as it comes, and says what to append to the screen. */
-export interface AnswerWriter {
+export interface ReplyWriter {
   /** What can be shown now; '' while something is undecided. */
   push(text: string): string
   /** The rest. Ends with exactly one newline, unless nothing was shown. */
   end(): string
 }
 
-/** An answer as it came, without control characters. Lines are left to the terminal to wrap. */
-export class PlainWriter implements AnswerWriter {
+/** An answer as it came, without control characters. LineOutput are left to the terminal to wrap. */
+export class PlainWriter implements ReplyWriter {
   #stripper = new ControlStripper()
   /** Newlines that may turn out to be the last. */
   #newlines = ''

@@ -1,7 +1,7 @@
+import type { IndentedOutput } from './indented-output.ts'
 import { inlineRunsOf } from './inline-runs.ts'
-import { LineFiller } from './line-filler.ts'
-import type { Page } from './page.ts'
-import { type Look, type Mark, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, unmarked } from './text-style.ts'
+import { WordWrapper } from './word-wrapper.ts'
 
 /** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
 const enoughRows = 3
@@ -24,8 +24,8 @@ interface CellLine {
  * even narrow columns fit, each row is a list of its cells, each after the name of its column.
  */
 export class TableBlock {
-  #page: Page
-  #look: Look
+  #output: IndentedOutput
+  #formatting: Formatting
   #names: string[]
   #alignments: readonly Alignment[]
   #waiting: string[][] = []
@@ -38,9 +38,14 @@ export class TableBlock {
   #room = 0
   #hasRows = false
 
-  constructor(header: string, alignments: readonly Alignment[], page: Page, look: Look) {
-    this.#page = page
-    this.#look = look
+  constructor(
+    header: string,
+    alignments: readonly Alignment[],
+    output: IndentedOutput,
+    formatting: Formatting,
+  ) {
+    this.#output = output
+    this.#formatting = formatting
     this.#names = splitRow(header)
     this.#alignments = alignments
     this.#length = header.length
@@ -63,7 +68,7 @@ export class TableBlock {
 
   /** Shows all rows that there are, below a header of their own where the room is another than before. */
   #show(mayGoOn: boolean): void {
-    const isFitted = this.#widths !== undefined && this.#page.room === this.#room
+    const isFitted = this.#widths !== undefined && this.#output.room === this.#room
     const widths = isFitted && this.#widths ? this.#widths : this.#fit(mayGoOn)
     this.#widths = widths
     this.#hasRows ||= this.#waiting.length > 0
@@ -88,7 +93,7 @@ export class TableBlock {
       }
     }
     this.#natural = natural
-    this.#room = this.#page.room
+    this.#room = this.#output.room
     const room = this.#room - gap * (natural.length - 1)
     const limit = widestColumn(natural, room)
     if (limit < narrowest) return []
@@ -102,14 +107,14 @@ export class TableBlock {
   #showHeader(widths: readonly number[]): void {
     this.#showRow(this.#names, widths, bold)
     const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
-    this.#put(this.#look.style.dim(rule))
+    this.#put(this.#formatting.style.dim(rule))
   }
 
   #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
     const wrapped = widths.map((width, index) => this.#wrap(cells[index] ?? '', width, marks))
     const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1)
     // Spaces outside the style, so that they can be trimmed.
-    const bar = ` ${this.#look.style.dim('│')} `
+    const bar = ` ${this.#formatting.style.dim('│')} `
     for (let line = 0; line < height; line++) {
       const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
       this.#put(parts.join(bar).trimEnd())
@@ -126,17 +131,17 @@ export class TableBlock {
 
   #showList(cells: readonly string[]): void {
     for (const [index, name] of this.#names.entries()) {
-      const filler = new LineFiller(() => this.#page.room, this.#page, this.#look)
+      const filler = new WordWrapper(() => this.#output.room, this.#output, this.#formatting)
       this.#read(`${name}:`, bold, filler)
       this.#read(` ${cells[index] ?? ''}`, unmarked, filler)
-      this.#page.endLine()
+      this.#output.endLine()
     }
-    this.#page.leaveLine()
+    this.#output.leaveLine()
   }
 
   #wrap(cell: string, width: number, marks: readonly Mark[]): CellLine[] {
     const lines: CellLine[] = [{ text: '', width: 0 }]
-    const filler = new LineFiller(
+    const filler = new WordWrapper(
       () => width,
       {
         write: (text, columns) => {
@@ -147,23 +152,23 @@ export class TableBlock {
         },
         newLine: () => lines.push({ text: '', width: 0 }),
       },
-      this.#look,
+      this.#formatting,
     )
     this.#read(cell, marks, filler)
     return lines
   }
 
   /** In cells a line is broken by a tag. */
-  #read(cell: string, marks: readonly Mark[], filler: LineFiller): void {
+  #read(cell: string, marks: readonly Mark[], filler: WordWrapper): void {
     for (const [index, line] of cell.split(/<br ?\/?>/i).entries()) {
       if (index > 0) filler.add([{ text: '\n', marks }])
-      filler.add(inlineRunsOf(index > 0 ? line.trim() : line, marks, this.#look))
+      filler.add(inlineRunsOf(index > 0 ? line.trim() : line, marks, this.#formatting))
     }
   }
 
   #put(text: string): void {
-    this.#page.write(text)
-    this.#page.newLine()
+    this.#output.write(text)
+    this.#output.newLine()
   }
 }
 

@@ -1,4 +1,4 @@
-/** How text can be made to look. Without color each function returns its text. */
+/** How text can be made to formatting. Without color each function returns its text. */
 export interface TextStyle {
   bold(text: string): string
   italic(text: string): string
@@ -40,7 +40,7 @@ export interface Run {
 }
 
 /** What the terminal can do. */
-export interface Look {
+export interface Formatting {
   style: TextStyle
   /**
    * Makes text clickable without changing its width (OSC 8). Where it is missing, the address is
@@ -52,7 +52,7 @@ export interface Look {
 export const unmarked: readonly Mark[] = []
 
 /** @param text without newlines */
-export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Look): string {
+export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Formatting): string {
   let painted = text
   for (const mark of marks) painted = style[mark](painted)
   return url === undefined || link === undefined ? painted : link(painted, url)

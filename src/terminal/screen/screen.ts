@@ -1,5 +1,5 @@
 import stringWidth from 'string-width'
-import { cutToWidth } from '../editor/graphemes.ts'
+import { truncateToWidth } from '../editor/graphemes.ts'
 import type { SessionInput } from '../input.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
 import type { Terminal } from './terminal.ts'
@@ -28,7 +28,7 @@ export class Screen {
   /** Columns of the terminal when the footer was drawn. */
   #drawnColumns = 0
   /** Whether a resized terminal has ended the unfinished line. */
-  #hasBroken = false
+  #endedByResize = false
   /** Whether the last line is empty. */
   #isSeparate = true
 
@@ -46,12 +46,12 @@ export class Screen {
     if (text === '') return
     const footer = this.#footer
     const back = this.#leaveFooter()
-    const added = this.#hasBroken ? text.replace(/^\n/, '') : text
-    this.#hasBroken = false
+    const added = this.#endedByResize ? text.replace(/^\n/, '') : text
+    this.#endedByResize = false
     this.#isSeparate = added === '\n' || added.endsWith('\n\n')
     this.#advance(added)
-    if (footer) this.#write(back + eraseBelow + asLines(added) + this.#enterFooter(footer))
-    else this.#terminal.write(asLines(added))
+    if (footer) this.#write(back + eraseBelow + withCarriageReturns(added) + this.#enterFooter(footer))
+    else this.#terminal.write(withCarriageReturns(added))
   }
 
   /** Whole lines of text, on lines of their own. */
@@ -82,7 +82,7 @@ export class Screen {
   }
 
   /** The footer becomes text, or the line that the terminal had edited: what comes next stands below it. */
-  keepFooter(): void {
+  commitFooter(): void {
     const footer = this.#footer
     this.#footer = undefined
     this.#line = ''
@@ -123,7 +123,7 @@ export class Screen {
     const within = Math.min(Math.floor(cursor.column / columns), rowsOf(lines[cursor.row] ?? '', columns) - 1)
     // Where a resized terminal has put the end of an unfinished line is anybody's guess: a new one begins.
     if (this.#drawnColumns !== columns) {
-      this.#hasBroken = this.#isMidLine
+      this.#endedByResize = this.#isMidLine
       this.#line = ''
     }
     const column = stringWidth(this.#line)
@@ -148,7 +148,7 @@ export class Screen {
 }
 
 /** In raw mode the terminal does not return the carriage by itself. */
-function asLines(text: string): string {
+function withCarriageReturns(text: string): string {
   return text.replaceAll('\n', '\r\n')
 }
 
@@ -156,7 +156,7 @@ function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(stringWidth(line) / columns))
 }
 
-interface Parts {
+interface FooterParts {
   status: string | undefined
   /** Typed ahead and submitted. */
   queued: readonly string[]
@@ -168,10 +168,17 @@ interface Parts {
 }
 
 /** What stands below the text: what is waited for, what will be sent next, and where one types. */
-export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
+export function composeFooter({
+  status,
+  queued,
+  input,
+  columns,
+  rows,
+  style,
+}: FooterParts): Footer | undefined {
   const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `queued: ${text}`)]
     .slice(0, Math.max(0, rows - 1))
-    .map((text) => style.dim(cutToWidth(text, columns).text))
+    .map((text) => style.dim(truncateToWidth(text, columns).text))
   const view = input?.view(columns, Math.max(1, rows - above.length))
   if (view) {
     const { row, column } = view.cursor

@@ -24,7 +24,7 @@ export class Status {
   }
 
   /** `words` and how long it has been so, once that is worth saying. */
-  since(words: string): void {
+  showElapsed(words: string): void {
     const began = this.#clock.monotonic()
     this.#set(() => {
       const seconds = Math.floor((this.#clock.monotonic() - began) / 1000)
@@ -33,24 +33,24 @@ export class Status {
   }
 
   /** The same, and `request` comes back to these words until they are cleared. */
-  during(words: string): void {
+  begin(words: string): void {
     this.#purpose = words
-    this.since(words)
+    this.showElapsed(words)
   }
 
   /** A request has left, perhaps not the first for what it is for. */
-  request(): void {
-    this.since(this.#purpose)
+  restart(): void {
+    this.showElapsed(this.#purpose)
   }
 
   /** `words` and how long it will be, in seconds. */
-  until(ms: number, words: (seconds: number) => string): void {
+  showRemaining(ms: number, words: (seconds: number) => string): void {
     const end = this.#clock.monotonic() + ms
     this.#set(() => words(Math.max(0, Math.ceil((end - this.#clock.monotonic()) / 1000))))
   }
 
   /** `words` for some milliseconds. */
-  briefly(words: string, ms: number): void {
+  showBriefly(words: string, ms: number): void {
     this.#set(() => words)
     clearInterval(this.#timer)
     this.#timer = setTimeout(() => this.clear(), ms)

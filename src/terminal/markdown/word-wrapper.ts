@@ -1,8 +1,8 @@
 import stringWidth from 'string-width'
-import { type Look, paint, type Run, unmarked } from './text-style.ts'
+import { type Formatting, paint, type Run, unmarked } from './text-style.ts'
 
 /** Where lines go. */
-export interface Lines {
+export interface LineOutput {
   /** @param width in columns */
   write(text: string, width: number): void
   newLine(): void
@@ -17,25 +17,25 @@ interface Fragment {
  * Fills lines with words. A word that is wider than a line is broken between two characters; space
  * at the end of a line is dropped.
  */
-export class LineFiller {
-  #lines: Lines
+export class WordWrapper {
+  #lines: LineOutput
   #width: () => number
   /** The width when the last words were added. */
   #lastWidth: number
-  #look: Look
+  #formatting: Formatting
   #column = 0
   #spaces: Fragment[] = []
-  /** What is on the line and not written yet, all of one look. */
+  /** What is on the line and not written yet, all of one formatting. */
   #text = ''
   #textWidth = 0
   #run: Run = { text: '', marks: unmarked }
 
   /** @param width in columns, which may change; characters that are wider than all of it stand alone */
-  constructor(width: () => number, lines: Lines, look: Look) {
+  constructor(width: () => number, lines: LineOutput, formatting: Formatting) {
     this.#width = width
     this.#lastWidth = width()
     this.#lines = lines
-    this.#look = look
+    this.#formatting = formatting
   }
 
   /** Leaves columns of the first line to what was written before. */
@@ -129,7 +129,7 @@ export class LineFiller {
   }
 
   #flush(): void {
-    if (this.#text !== '') this.#lines.write(paint(this.#text, this.#run, this.#look), this.#textWidth)
+    if (this.#text !== '') this.#lines.write(paint(this.#text, this.#run, this.#formatting), this.#textWidth)
     this.#text = ''
     this.#textWidth = 0
   }

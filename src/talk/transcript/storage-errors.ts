@@ -6,7 +6,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
  *
  * @throws Failure `not_found` where it is not there, else `storage`
  */
-export function withStorage<T>(path: string, verb: 'read' | 'written', work: () => T): T {
+export function withStorageErrors<T>(path: string, verb: 'read' | 'written', work: () => T): T {
   try {
     return work()
   } catch (cause) {

@@ -28,17 +28,17 @@ const maxBytes = 4 * 2 ** 20
  * no two of them the same. Not being able to read or write it is no reason to fail; the entries of this
  * session are kept in memory.
  */
-export class Recall {
+export class InputHistory {
   readonly #path: string
   readonly #entries: string[]
   readonly #clock: Clock
   #added = 0
 
   /** @param path of the file; it and its directory need not be there yet */
-  static open(path: string, clock: Clock): Recall {
+  static open(path: string, clock: Clock): InputHistory {
     const tail = readTailAt(path)
     if (isTooLong(tail)) void shorten(path)
-    return new Recall(path, clock, readEntries(tail.lines))
+    return new InputHistory(path, clock, readEntries(tail.lines))
   }
 
   private constructor(path: string, clock: Clock, entries: string[]) {

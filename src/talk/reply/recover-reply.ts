@@ -4,11 +4,11 @@ import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 
 /** An answer of which only a part came. */
-export interface CutAnswer {
+export interface PartialReply {
   prompt: string
   part: string
   /** The service's id of it, where it said one. */
-  answerId: string | undefined
+  replyId: string | undefined
 }
 
 /** What the history says about an answer that did not come whole. */
@@ -26,13 +26,13 @@ type Recovery =
  *
  * @throws what aborted the signal
  */
-export async function recoverAnswer(
+export async function recoverReply(
   client: Client,
   asked: {
     contextId: string
     prompt: string
     part: string
-    answerId: string | undefined
+    replyId: string | undefined
     /** All that was said here, to tell an earlier answer to the same words. */
     said: readonly Message[]
   },
@@ -42,13 +42,13 @@ export async function recoverAnswer(
     const pages = client.history.pages({ context_id: asked.contextId, limit: 20 }, { signal })
     const newest = await pages.next()
     const messages: readonly HistoryMessage[] = newest.done ? [] : newest.value.messages
-    const answers = messages.filter(({ role }) => role === 'assistant')
-    const named = answers.find(({ id }) => id !== undefined && id === asked.answerId)
-    const found = answersTo(asked.prompt, messages)
+    const replies = messages.filter(({ role }) => role === 'assistant')
+    const named = replies.find(({ id }) => id !== undefined && id === asked.replyId)
+    const found = repliesTo(asked.prompt, messages)
     const text = named?.content ?? found.at(-1)
     if (typeof text !== 'string' || !text.startsWith(asked.part)) return { kind: 'absent' }
     const times = (texts: readonly unknown[]) => texts.filter((one) => one === text).length
-    if (!named && times(found) <= times(answersTo(asked.prompt, asked.said.slice(0, -1)))) {
+    if (!named && times(found) <= times(repliesTo(asked.prompt, asked.said.slice(0, -1)))) {
       return { kind: 'absent' }
     }
     if (text === asked.part) return { kind: 'same' }
@@ -60,7 +60,7 @@ export async function recoverAnswer(
 }
 
 /** The first answer behind each question of these words. */
-function answersTo(prompt: string, messages: readonly Pick<HistoryMessage, 'role' | 'content'>[]): unknown[] {
+function repliesTo(prompt: string, messages: readonly Pick<HistoryMessage, 'role' | 'content'>[]): unknown[] {
   return messages.flatMap(({ role, content }, index) => {
     if (role !== 'user' || content !== prompt) return []
     return [messages.slice(index + 1).find((next) => next.role === 'assistant')?.content]

@@ -12,7 +12,7 @@ const crash = 'interrupted by a crash'
  * @param id for a transcript whose first line is missing
  * @throws Failure `storage` for a transcript of a later version
  */
-export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcript {
+export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Transcript {
   const transcript: Transcript = {
     id,
     at: '',
@@ -101,12 +101,12 @@ function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTo
 }
 
 function openTurn({ turn, at, text }: LineOf<'user'>): Turn {
-  return { number: turn, at, user: text, answer: '', status: 'lost', reason: crash, events: [] }
+  return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [] }
 }
 
-type AnswerLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
+type ReplyLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
 
-function addToTurn(transcript: Transcript, line: AnswerLine): void {
+function addToTurn(transcript: Transcript, line: ReplyLine): void {
   const turn = transcript.turns.findLast(({ number }) => number === line.turn)
   if (turn && line.type === 'recovered') recover(turn, line.text)
   if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
@@ -122,7 +122,7 @@ function addToTurn(transcript: Transcript, line: AnswerLine): void {
     turn.usage = line.usage
     turn.events.push({ type: 'usage', usage: line.usage })
   } else {
-    turn.answer += line.text
+    turn.reply += line.text
     turn.events.push({ type: 'delta', text: line.text })
   }
 }
@@ -154,23 +154,23 @@ function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Tu
   return verified ? 'complete' : 'unverified'
 }
 
-/** The service has more of the answer: that counts, and what had come is its beginning, or wrong. */
+/** The service has more of the reply: that counts, and what had come is its beginning, or wrong. */
 function recover(turn: Turn, text: string): void {
   const others = turn.events.filter(({ type }) => type !== 'delta')
-  const goesOn = text.startsWith(turn.answer)
-  const rest = goesOn ? text.slice(turn.answer.length) : text
+  const goesOn = text.startsWith(turn.reply)
+  const rest = goesOn ? text.slice(turn.reply.length) : text
   turn.events = goesOn ? turn.events : others
   if (rest !== '') turn.events.push({ type: 'delta', text: rest })
-  turn.answer = text
+  turn.reply = text
   // The history does not say whether it has all of it.
   turn.status = 'unverified'
   delete turn.reason
 }
 
-function messagesOf({ user, answer }: Turn): Message[] {
-  if (answer === '') return []
+function messagesOf({ user, reply }: Turn): Message[] {
+  if (reply === '') return []
   return [
     { role: 'user', content: user },
-    { role: 'assistant', content: answer },
+    { role: 'assistant', content: reply },
   ]
 }

@@ -22,7 +22,7 @@ export interface TurnOutcome {
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, firstMs, totalMs, end } = outcome
   const parts = [
-    conversation.answeredBy ?? conversation.model,
+    conversation.replyModel ?? conversation.model,
     usage && describeUsage(usage),
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
@@ -40,14 +40,14 @@ function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
 
 /** The service's own count; what it did not send is not guessed. */
 function describeUsage({
-  prompt_tokens: asked,
-  completion_tokens: answered,
-  total_tokens: all,
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: total,
 }: Usage): string {
   const known = isNumber
-  if (known(asked) && known(answered)) return `${asked} + ${answered} tokens`
-  if (known(all)) return `${all} tokens`
-  if (known(answered)) return `${answered} tokens`
+  if (known(prompt) && known(completion)) return `${prompt} + ${completion} tokens`
+  if (known(total)) return `${total} tokens`
+  if (known(completion)) return `${completion} tokens`
   return ''
 }
 

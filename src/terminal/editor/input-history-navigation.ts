@@ -1,10 +1,10 @@
 import type { EditorStyle } from './editor-options.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
-import type { Recall } from './recall.ts'
+import type { InputHistory } from './input-history.ts'
 import type { BufferState, TextBuffer } from './text-buffer.ts'
 
 /** The search backwards through the entries that Ctrl+R begins. */
-export class RecallSearch {
+export class InputHistorySearch {
   readonly #entries: readonly string[]
   #word: string[] = []
   /** Index of the entry found; undefined before there was one. */
@@ -86,15 +86,15 @@ export class RecallSearch {
  * Goes back and forth through the entries. What is left behind at each of them, the draft above
  * all, is there again on the way back.
  */
-export class RecallWalk {
-  readonly #recall: Recall
+export class InputHistoryCursor {
+  readonly #recall: InputHistory
   readonly #buffer: TextBuffer
   /** By the index of the entry; the draft has the one after the last. */
   #left = new Map<number, BufferState>()
   #entries: readonly string[] = []
   #index: number | undefined
 
-  constructor(recall: Recall, buffer: TextBuffer) {
+  constructor(recall: InputHistory, buffer: TextBuffer) {
     this.#recall = recall
     this.#buffer = buffer
   }

@@ -4,15 +4,15 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
-import type { AnswerDisplay } from './answer-display.ts'
 import type { Recorder } from './recorder.ts'
+import type { ReplyDisplay } from './reply-display.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
 interface TurnOptions {
   client: Client
   conversation: Conversation
   recorder: Recorder
-  display: AnswerDisplay
+  display: ReplyDisplay
   prompt: string
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
@@ -50,7 +50,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
         options.onContext(contextId)
       }
       if (event.type === 'start') {
-        conversation.answeredBy = event.model ?? conversation.answeredBy
+        conversation.replyModel = event.model ?? conversation.replyModel
         turn.start(event)
       } else if (event.type === 'delta') {
         outcome.firstMs ??= elapsed()

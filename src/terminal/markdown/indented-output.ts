@@ -1,6 +1,6 @@
-import type { Lines } from './line-filler.ts'
 import type { Container } from './line-start.ts'
-import type { Look } from './text-style.ts'
+import type { Formatting } from './text-style.ts'
+import type { LineOutput } from './word-wrapper.ts'
 
 interface Level {
   container: Container
@@ -9,8 +9,8 @@ interface Level {
 }
 
 /** The lines of an answer on their way to the screen: what has been written is never touched again. */
-export class Page implements Lines {
-  #look: Look
+export class IndentedOutput implements LineOutput {
+  #formatting: Formatting
   #width: () => number
   #levels: Level[] = []
   #out = ''
@@ -20,9 +20,9 @@ export class Page implements Lines {
   #gap = ''
 
   /** @param width in columns, which may change */
-  constructor(width: () => number, look: Look) {
+  constructor(width: () => number, formatting: Formatting) {
     this.#width = width
-    this.#look = look
+    this.#formatting = formatting
   }
 
   /** What was written since the last call. */
@@ -113,7 +113,7 @@ export class Page implements Lines {
   }
 
   #margin({ container, isNew }: Level): string {
-    const { style } = this.#look
+    const { style } = this.#formatting
     if (container.kind === 'quote') return `${style.dim('│')} `
     if (!isNew) return ' '.repeat(markerOf(container).length + 1)
     const marker = markerOf(container)

@@ -1,7 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
-import { asMessage, type Conversation } from '../conversation.ts'
+import { type Conversation, toMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -22,7 +22,7 @@ export interface ConversationHost {
  * @param why as the person is told
  * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
  */
-export async function keepHere(session: ConversationHost, why: string): Promise<void> {
+export async function switchToCompletions(session: ConversationHost, why: string): Promise<void> {
   const { conversation, recorder } = session
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
@@ -44,7 +44,7 @@ export async function keepHere(session: ConversationHost, why: string): Promise<
  *
  * @returns whether replies are streamed from here
  */
-export function keepOnService({
+export function switchToContext({
   conversation,
   recorder,
   output,
@@ -64,10 +64,10 @@ async function fetchBeginning(session: ConversationHost): Promise<void> {
   const { contextId } = conversation
   if (contextId === undefined) return
   await session.stoppable(async (signal) => {
-    session.status.during('fetching the full conversation…')
+    session.status.begin('fetching the full conversation…')
     const pages = []
     for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
-      pages.unshift(messages.flatMap(asMessage))
+      pages.unshift(messages.flatMap(toMessages))
     }
     conversation.messages = pages.flat()
     conversation.lacksBeginning = false

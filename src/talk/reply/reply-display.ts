@@ -1,11 +1,11 @@
-import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import type { Terminal } from '../../terminal/screen/terminal.ts'
 
 interface DisplayOptions {
   screen: Screen
   terminal: Terminal
-  writer: AnswerWriter
+  writer: ReplyWriter
   /** Keeps a piece of the answer, before it is shown. */
   record(text: string): void
 }
@@ -14,7 +14,7 @@ interface DisplayOptions {
  * Shows an answer while it comes, and has each piece kept before it is shown. Pieces that arrive
  * together are kept and shown together; the first waits for nothing.
  */
-export class AnswerDisplay {
+export class ReplyDisplay {
   /** All of the text. */
   text = ''
   readonly #options: DisplayOptions

@@ -4,7 +4,7 @@
  * The rules are CommonMark's for delimiter runs, less its rule of three: a wrong guess shows a mark
  * as text and does no other harm.
  */
-export class InlineMarks {
+export class OpenDelimiters {
   /** Length of the run of backticks that would end the code; 0 outside code. */
   #code = 0
   #isInTag = false
