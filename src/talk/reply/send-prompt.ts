@@ -19,10 +19,7 @@ export interface UnsentPrompt {
 
 /** What it takes to send a prompt and show the reply, and what changes by it. */
 interface PromptHost extends ConversationHost {
-  readonly options: Pick<
-    SessionOptions,
-    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'reauthenticationHint'
-  >
+  readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
   /** Whether nothing on the screen may change by itself. */
   readonly isStatic: boolean
@@ -69,10 +66,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   // An error that the service says in place of an answer is none that was cut off.
   const failure = outcome.failure ?? (display.text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
-    session.output.showFailure(
-      failure,
-      failure.kind === 'unauthorized' ? options.reauthenticationHint() : undefined,
-    )
+    session.output.showFailure(failure)
     session.returnPrompt(prompt)
     return session.screen.separate()
   }
@@ -120,7 +114,7 @@ async function rememberContext(session: PromptHost): Promise<void> {
 }
 
 /**
- * Says so where an answer has opened and nothing more comes.
+ * Says so where an answer has begun and nothing more comes.
  * @returns ends that
  */
 function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () => void {
