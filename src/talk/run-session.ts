@@ -10,10 +10,9 @@ import type { SessionOptions } from './session-options.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
- * Runs a session until the person leaves: what is typed is either sent or a slash command, one at
- * a time.
+ * Runs a session until the person leaves. Each entry is a prompt or a slash command, one at a time.
  *
- * @throws Failure where it cannot begin; the signal's reason
+ * @throws Failure if the session cannot begin; the reason of the signal
  */
 export async function runSession(options: SessionOptions): Promise<void> {
   const { signal, begin, serviceName } = options
@@ -52,13 +51,13 @@ export async function runSession(options: SessionOptions): Promise<void> {
   showResumeCommand(session)
 }
 
-/** @throws what is no failure, or ends the session */
+/** @throws any error that is not a Failure; the reason of the signal */
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
   const { options, output, screen } = session
   if (!isShown && options.terminal.addressable) session.output.showPrompt(text)
   try {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
-      // Elsewhere that leaves; here it would be asked of the model, and paid for.
+      // Other programs end on these words. Here they would be a prompt that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
     } else if (!text.startsWith('/')) await sendPrompt(session, text)
@@ -81,11 +80,11 @@ function showResumeCommand({ recorder, options, output }: Session): void {
   output.show(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
 }
 
-/** Says what is waited for, while it is. */
+/** Shows what the client waits for. */
 function showClientEvent(session: Session, event: ClientEvent): void {
   const { options, output, status, isStatic } = session
   if (options.describeEvent) output.show(options.describeEvent(event))
-  // What Tab asks for is nothing that one waits for.
+  // Requests for Tab completion run in the background.
   if (!session.isBusy) return
   if (event.type === 'wait') {
     const words = (seconds: number): string => `Rate limited; retrying in ${seconds} s (Ctrl-C cancels)`

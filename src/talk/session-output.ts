@@ -32,19 +32,19 @@ export class SessionOutput {
     this.#describeFailure = describeFailure
   }
 
-  /** What was asked for, in whole lines. */
+  /** Shows text in whole lines, also with --quiet. */
   show(text: string): void {
     this.#screen.appendLines(this.#wrap(text))
   }
 
-  /** What is good to know. */
+  /** Shows additional information; nothing with --quiet. */
   note(text: string): void {
     if (this.#isQuiet) return
     const lines = this.#wrap(text).split('\n')
     this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
   }
 
-  /** @param hint where the failure has none of its own */
+  /** @param hint shown if the failure has none */
   showFailure(failure: Failure, hint?: string): void {
     const described = this.#describeFailure(failure)
     const words = this.#wrap(`Error: ${described.message}`)
@@ -55,12 +55,12 @@ export class SessionOutput {
     if (next) this.show(`Hint:  ${next}`)
   }
 
-  /** A prompt as it looked when it was typed. */
+  /** Shows a prompt as it looked when it was typed. */
   showPrompt(text: string): void {
     this.show(`> ${text.replaceAll('\n', '\n  ')}`)
   }
 
-  /** A whole reply. */
+  /** Shows a complete reply. */
   showReply(text: string): void {
     const writer = this.#createWriter()
     this.#screen.append(writer.push(text) + writer.end())
@@ -77,7 +77,7 @@ export class SessionOutput {
   }
 }
 
-/** What is wrapped is indented as the line was. */
+/** Continuation lines keep the indent of the line. */
 function wrapLine(line: string, columns: number): string {
   const [indent = ''] = /^ */.exec(line) ?? []
   const width = Math.max(1, columns - indent.length)

@@ -17,7 +17,7 @@ import type { OpenedConversation } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
-/** A session at a terminal as it stands: where it is, and what it is made of. */
+/** The state and the parts of a session in a terminal. */
 export class Session implements KeyboardHost {
   readonly options: SessionOptions
   readonly style: SessionStyle
@@ -28,19 +28,19 @@ export class Session implements KeyboardHost {
   readonly complete: KeyboardHost['complete']
   readonly models = new Models()
   conversation = new Conversation()
-  /** Both are there as soon as the session has opened. */
+  /** Set before the session reads its first entry, as is `client`. */
   recorder!: Recorder
   client!: Client
   unsent: UnsentPrompt | undefined
-  /** The last answer, where it did not come whole. */
+  /** The last reply, if it is incomplete. */
   partialReply: PartialReply | undefined
-  /** Whether what is sent next takes the place of the last question. */
+  /** Whether the next prompt replaces the last one. */
   replacesLastPrompt = false
-  /** Until it is there, code is shown without colors. */
+  /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
 
-  /** @param complete what Tab puts in, by the line as far as the cursor */
+  /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
@@ -58,17 +58,17 @@ export class Session implements KeyboardHost {
     this.keyboard = new Keyboard(this)
   }
 
-  /** Whether something is under way that Ctrl-C stops. */
+  /** Whether work is in progress that Ctrl-C stops. */
   get isBusy(): boolean {
     return this.#work !== undefined
   }
 
-  /** Whether nothing on the screen may change by itself. */
+  /** Whether the screen must not change by itself. */
   get isStatic(): boolean {
     return this.options.isPlain || !this.options.terminal.addressable
   }
 
-  /** Goes on with another conversation; nothing of the last one remains. */
+  /** Switches to a conversation, and discards all state of the last one. */
   begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
     this.recorder?.close()
     this.conversation = conversation
@@ -83,7 +83,7 @@ export class Session implements KeyboardHost {
     this.replacesLastPrompt = false
   }
 
-  /** For the next answer; one is for one. */
+  /** Creates the writer of one reply. */
   createWriter(): ReplyWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
@@ -98,7 +98,7 @@ export class Session implements KeyboardHost {
     })
   }
 
-  /** Work that Ctrl-C ends. */
+  /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.options
     signal.throwIfAborted()
@@ -114,23 +114,23 @@ export class Session implements KeyboardHost {
     }
   }
 
-  /** @param reason other than a person's */
+  /** @param reason if the person did not stop it */
   stop(reason: unknown = stopped): void {
     this.#work?.abort(reason)
   }
 
-  /** Gives a prompt back to be sent again or changed. */
+  /** Offers a prompt to be sent again or edited. */
   returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
     const isOffered = this.keyboard.offer(asTyped(prompt))
-    // Only the same text, or an edited one, takes that place.
+    // Only this prompt, or an edited one, replaces the last one.
     if (!isOffered) this.replacesLastPrompt = false
     this.output.note(
       isOffered ? 'Press Enter to send it again, or type to replace it.' : 'Send it again with: /retry',
     )
   }
 
-  /** The person's own editor for the next prompt. */
+  /** Opens the person's editor for the next prompt. */
   async openExternalEditor(): Promise<void> {
     const { terminal, editorCommand, directories, env, cwd } = this.options
     const { input } = this.keyboard
@@ -154,7 +154,7 @@ export class Session implements KeyboardHost {
   }
 }
 
-/** The models that the service offers. */
+/** The model IDs of the service. */
 class Models {
   #known: readonly string[] | undefined
 
@@ -166,13 +166,13 @@ class Models {
     return this.#known
   }
 
-  /** Those that were fetched last; none where the service cannot be asked. */
+  /** The IDs that were fetched last. Empty if the request fails. */
   async recall(client: Client, signal: AbortSignal): Promise<readonly string[]> {
     return this.#known ?? this.fetch(client, signal).catch(() => [])
   }
 }
 
-/** A message as it is entered: one slash at its beginning would make it a command. */
+/** A message as it is typed. A message that begins with a slash needs two, or it would be a command. */
 export function asTyped(message: string): string {
   return message.startsWith('/') ? `/${message}` : message
 }

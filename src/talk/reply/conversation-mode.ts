@@ -5,7 +5,7 @@ import { type Conversation, toMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
-/** What it takes to move a conversation from the service to this machine or back. */
+/** The parts of a session that switching the mode of its conversation uses. */
 export interface ConversationHost {
   readonly conversation: Conversation
   readonly recorder: Recorder
@@ -16,11 +16,11 @@ export interface ConversationHost {
 }
 
 /**
- * Goes over to completions: the conversation is kept here from now on, and the context on the
- * service stays as it is.
+ * Switches to completions. From now on, this machine stores the conversation; the context on the
+ * service stays unchanged.
  *
- * @param why as the person is told
- * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
+ * @param why shown to the person
+ * @throws Failure if the earlier messages cannot be fetched; then nothing has changed
  */
 export async function switchToCompletions(session: ConversationHost, why: string): Promise<void> {
   const { conversation, recorder } = session
@@ -39,10 +39,10 @@ export async function switchToCompletions(session: ConversationHost, why: string
 }
 
 /**
- * Goes back to the service's own conversation, whose replies are streamed, where the service has all
- * that was said and nothing is set that only completions have a field for.
+ * Switches back to the conversation on the service, whose replies are streamed, if the service has
+ * all messages and no parameter is set.
  *
- * @returns whether replies are streamed from here
+ * @returns whether replies are streamed from now on
  */
 export function switchToContext({
   conversation,

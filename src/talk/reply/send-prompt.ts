@@ -11,17 +11,17 @@ import { ReplyDisplay } from './reply-display.ts'
 import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-outcome.ts'
 
-/** A prompt that got no reply, and whether it was to take the place of the last one. */
+/** A prompt that got no reply. */
 export interface UnsentPrompt {
   prompt: string
   replacesLastPrompt: boolean
 }
 
-/** What it takes to send a prompt and show the reply, and what changes by it. */
+/** The parts of a session that sending a prompt uses and changes. */
 interface PromptHost extends ConversationHost {
   readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
-  /** Whether nothing on the screen may change by itself. */
+  /** Whether the screen must not change by itself. */
   readonly isStatic: boolean
   unsent: UnsentPrompt | undefined
   partialReply: PartialReply | undefined
@@ -31,8 +31,8 @@ interface PromptHost extends ConversationHost {
 }
 
 /**
- * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is
- * given back.
+ * Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered
+ * again.
  */
 async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options } = session
@@ -43,7 +43,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
     session.status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')
   }
   const { streamFormat, clock } = options
-  // Also for a session that does not live to the end of this answer. Its words go first.
+  // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
   const onContext = (id: string): void => {
     setImmediate(() => {
       if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
@@ -63,7 +63,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   const outcome = await turn.finally(stopWatch)
   session.status.clear()
   const { end } = outcome
-  // An error that the service says in place of an answer is none that was cut off.
+  // An error that the service sends before any text is not a truncated reply.
   const failure = outcome.failure ?? (display.text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
     session.output.showFailure(failure)
@@ -75,16 +75,16 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
     session.returnPrompt(prompt)
     return session.screen.separate()
   }
-  const cut = { prompt, part: display.text, replyId: end?.id }
+  const partial = { prompt, part: display.text, replyId: end?.id }
   if (!end) session.output.note('[interrupted]')
   else if (!end.complete)
     session.output.note(
       `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
     )
-  session.partialReply = end?.complete ? undefined : cut
+  session.partialReply = end?.complete ? undefined : partial
   if (end && !end.complete) {
-    await recover(session, cut, signal).catch((error) => {
-      // The turn is over all the same.
+    await recover(session, partial, signal).catch((error) => {
+      // The turn has ended anyway.
       if (signal.reason !== stopped) throw error
       session.status.clear()
     })
@@ -101,7 +101,7 @@ function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
   return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
-/** The conversation is safe on the service: that it cannot be remembered here is no failure. */
+/** Not a failure if it cannot be stored: the service has the conversation. */
 async function rememberContext(session: PromptHost): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
@@ -114,8 +114,8 @@ async function rememberContext(session: PromptHost): Promise<void> {
 }
 
 /**
- * Says so where an answer has begun and nothing more comes.
- * @returns ends that
+ * Shows a status if a reply has begun and no more text arrives.
+ * @returns stops watching
  */
 function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () => void {
   let length = 0
@@ -130,7 +130,6 @@ function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () 
   return () => clearInterval(timer)
 }
 
-/** Where the next answer appears. */
 function createDisplay(session: PromptHost): ReplyDisplay {
   const { screen, status, options, recorder } = session
   return new ReplyDisplay({
@@ -145,21 +144,29 @@ function createDisplay(session: PromptHost): ReplyDisplay {
 }
 
 /**
- * Asks whether the service finished what did not come, and shows the rest of it.
- * @returns whether there was more
+ * Looks for the rest of an incomplete reply in the history of the service, and shows it.
+ * @returns whether the history had more
  */
-export async function recover(session: PromptHost, cut: PartialReply, signal: AbortSignal): Promise<boolean> {
+export async function recover(
+  session: PromptHost,
+  partial: PartialReply,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
   session.status.begin('reading the history…')
-  const recovery = await recoverReply(client, { ...cut, contextId, said: conversation.messages }, signal)
+  const recovery = await recoverReply(
+    client,
+    { ...partial, contextId, messagesHere: conversation.messages },
+    signal,
+  )
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
       session.output.note('[the rest of the reply, from the history of the service]')
       session.output.showReply(recovery.rest)
-      if (cut.part === '') conversation.add(cut.prompt, recovery.text)
+      if (partial.part === '') conversation.add(partial.prompt, recovery.text)
       else conversation.replaceLastReply(recovery.text)
       session.recorder.recovered(recovery.text)
       session.partialReply = undefined
@@ -177,15 +184,15 @@ export async function recover(session: PromptHost, cut: PartialReply, signal: Ab
   }
 }
 
-/** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
+/** Sends a prompt, or replaces the last one if that is being edited. Ctrl-C stops the reply. */
 export async function sendPrompt(session: PromptHost, prompt: string): Promise<void> {
   if (session.replacesLastPrompt) return sendReplacement(session, prompt)
   await session.stoppable((signal) => sendAndShow(session, prompt, signal))
 }
 
 /**
- * Sends a prompt in place of the last one and of what was answered to that. Where no answer comes,
- * the conversation is as it was, and the prompt is given back to take that place once more.
+ * Sends a prompt that replaces the last one and its reply. If no reply arrives, the conversation is
+ * restored, and the prompt is offered again, still as a replacement.
  */
 export async function sendReplacement(session: PromptHost, prompt: string): Promise<void> {
   const { conversation, recorder } = session
@@ -215,7 +222,7 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
   await rememberContext(session)
 }
 
-/** Where nothing comes before the question, another context does without it, and streams the reply. */
+/** If the replaced prompt is the first one, a new context suffices, and the reply is streamed. */
 function beginAnew({ conversation, recorder, output }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'

@@ -4,11 +4,11 @@ import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import type { Conversation } from '../conversation.ts'
 
-/** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
+/** The result of a turn. Times are milliseconds since the request was sent, undefined if nothing arrived. */
 export interface TurnOutcome {
-  /** Undefined where no answer ended: it was stopped, or never began. */
+  /** Undefined if the reply was stopped or never began. */
   end: StreamEnd | undefined
-  /** Why there is no answer at all. */
+  /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
   firstMs: number | undefined
@@ -16,8 +16,8 @@ export interface TurnOutcome {
 }
 
 /**
- * The one line after an answer: model, tokens where the service counted them, time to the first
- * token and to the last, and where the conversation is.
+ * The line after a reply: model, token count if the service sent one, time to the first and the last
+ * token, and where the conversation is stored.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, firstMs, totalMs, end } = outcome
@@ -38,7 +38,7 @@ function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
   return contextId === undefined ? undefined : `context ${contextId}`
 }
 
-/** The service's own count; what it did not send is not guessed. */
+/** The token count of the service, as far as it sent one. */
 function describeUsage({
   prompt_tokens: prompt,
   completion_tokens: completion,

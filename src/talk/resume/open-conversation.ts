@@ -12,9 +12,9 @@ import {
 import { showEarlierMessages } from './show-earlier-messages.ts'
 
 /**
- * Finds or makes the conversation that a session begins with. Nothing of the session has changed yet.
+ * Opens the conversation that a session starts with or switches to. The session itself is not changed.
  *
- * @throws Failure where there is no such conversation, or it is another connection's
+ * @throws Failure if the conversation does not exist, or belongs to another connection
  */
 export function openConversation(
   session: ResumeHost,
@@ -39,7 +39,7 @@ function startNew(session: ResumeHost): OpenedConversation {
   return { conversation, writer, turns: 0, show: () => {} }
 }
 
-/** A conversation of which this machine may have a transcript. */
+/** Continues a conversation of the service, from its transcript on this machine if there is one. */
 async function startFromContext(
   session: ResumeHost,
   id: string,
@@ -55,7 +55,7 @@ async function startFromContext(
   const conversation = new Conversation()
   conversation.model = session.options.model
   conversation.contextId = id
-  // A service that does not say may well have more.
+  // If the service omits has_more, there may be more.
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(toMessages)
   if (conversation.messages.length === 0) {

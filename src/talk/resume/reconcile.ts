@@ -1,32 +1,32 @@
 import type { Message } from '../../contract/completion.ts'
 
-/** A message of one account of a conversation. */
+/** A message, as this machine or the service recorded it. */
 export interface TimedMessage {
   message: Message
-  /** When it was said, in ms; undefined where nothing tells. */
+  /** When it was sent, in ms since the epoch. Undefined if unknown. */
   at?: number | undefined
 }
 
-/** A message of the merged conversation, and where the two accounts of it differ. */
+/** A message of the merged conversation, and how the two records of it differ. */
 export interface MergedMessage {
   message: Message
   /**
-   * `here`: the service's history does not have it. `service`: only that has it. `longer`: the
-   * history has more of it, which is what `message` holds. `shorter`: the history has less.
+   * `here`: only this machine has it. `service`: only the service has it. `longer`: the service has
+   * more of it, and `message` is that text. `shorter`: the service has less of it.
    */
   difference: 'none' | 'here' | 'service' | 'longer' | 'shorter'
 }
 
-/** The most messages at the end of either account that are compared. */
+/** Maximum number of messages, at the end of either record, that are compared. */
 const compared = 200
 
 /**
- * Merges what this machine recorded with the end of what the service says: in the order of both,
- * nothing left out. Where one account has what the other lacks, the times decide the order.
+ * Merges the messages of this machine with the newest ones of the service. The result has every
+ * message, in the order of both. Times decide the order of messages that only one of them has.
  *
- * @param local all of it
- * @param remote the newest page, oldest first
- * @param isWhole whether nothing comes before `remote`
+ * @param local all messages of this machine, oldest first
+ * @param remote the newest page of the service, oldest first
+ * @param isWhole whether `remote` begins with the first message of the conversation
  */
 export function reconcile(
   local: readonly TimedMessage[],
@@ -36,10 +36,10 @@ export function reconcile(
   const here = local.slice(-compared)
   const there = remote.slice(-compared)
   const merged = align(here, there)
-  // What comes before a page that is not the first is not missing from the history.
+  // Messages before the page are not missing: they are on an earlier page.
   const firstShared = isWhole ? 0 : merged.findIndex(({ difference }) => difference !== 'here')
   const before = local.slice(0, local.length - here.length)
-  // Where ours is compared whole, what precedes the service's end is older than all of it.
+  // If all of `local` was compared, the rest of `remote` is older than all of it.
   const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
     ...older.map(({ message }): MergedMessage => ({ message, difference: 'service' })),
@@ -50,7 +50,7 @@ export function reconcile(
   ]
 }
 
-/** By the longest common subsequence. */
+/** Aligns both by their longest common subsequence. */
 function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): MergedMessage[] {
   const width = there.length + 1
   const lengths = new Uint16Array((here.length + 1) * width)
@@ -63,7 +63,7 @@ function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): M
     }
   }
   const merged: MergedMessage[] = []
-  /** What each account alone has since the last message of both. */
+  /** Messages that only one of them has, since the last message of both. */
   let alone: { ours: TimedMessage[]; theirs: TimedMessage[] } = { ours: [], theirs: [] }
   let row = 0
   let column = 0
@@ -90,14 +90,14 @@ function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): M
 
 interface MessageGroup {
   messages: MergedMessage[]
-  /** Of its question, or else of what follows it. */
+  /** Time of its prompt, else of the next group, in ms since the epoch. */
   at: number
 }
 
 /**
- * Puts what only one account has into one order, question and answer together.
+ * Orders messages that only one record has. A prompt and its reply stay together.
  *
- * @param isAfterShared whether a message of both comes before it
+ * @param isAfterShared whether a message of both precedes them
  */
 function mergeByTime(
   alone: { ours: TimedMessage[]; theirs: TimedMessage[] },
@@ -118,7 +118,7 @@ function mergeByTime(
       }
     }
   } else {
-    // Without times: a history that shares nothing with ours is older, for ours began later.
+    // Without times: messages of the service that share nothing with ours are older, because ours began later.
     merged.push(...(isAfterShared ? [...ours, ...theirs] : [...theirs, ...ours]))
   }
   return merged.flatMap(({ messages }) => messages)
@@ -138,7 +138,7 @@ function groupsOf(said: readonly TimedMessage[], difference: 'here' | 'service')
   return groups
 }
 
-/** Whether two accounts are of one message: one may have been cut off. */
+/** How two records of one message differ, one of which may be truncated. Undefined for two messages. */
 function match(
   ours: Message | undefined,
   theirs: Message | undefined,

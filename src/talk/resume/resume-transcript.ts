@@ -17,9 +17,9 @@ import { type MergedMessage, reconcile, type TimedMessage } from './reconcile.ts
 import { showEarlierMessages, showPromptWithoutReply } from './show-earlier-messages.ts'
 
 /**
- * Goes on with a session of this machine, after a look at what the service's history says of it.
+ * Resumes a session of this machine, and compares it with the history of the service.
  *
- * @throws Failure `usage` where it belongs to another connection, or is the session's own
+ * @throws Failure `usage` if it belongs to another connection, or is open in this session
  */
 export async function resumeTranscript(
   session: ResumeHost,
@@ -38,7 +38,7 @@ export async function resumeTranscript(
   const said = conversation.messages.map(
     (message): TimedMessage => ({ message, at: timeOfTurn(turns.get(message)) }),
   )
-  const { entries, doubt } = await mergeWithHistory(session.client, conversation, said, signal)
+  const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
   const { writer, isShared } = openWriter(session.options, path)
@@ -48,24 +48,29 @@ export async function resumeTranscript(
   if (isShared || differs) writer.append(conversation.conversationLine(at))
   const last = entries.at(-1)
   const turn = transcript.turns.at(-1)?.number ?? 0
-  // Questions that got no word of an reply may have come after it.
-  const cut = transcript.turns.findLast(({ reply }) => reply !== '')
-  if (!isShared && last?.difference === 'longer' && cut && last.message.content.startsWith(cut.reply)) {
+  // Prompts without a reply may follow it.
+  const partial = transcript.turns.findLast(({ reply }) => reply !== '')
+  if (
+    !isShared &&
+    last?.difference === 'longer' &&
+    partial &&
+    last.message.content.startsWith(partial.reply)
+  ) {
     const { content: text } = last.message
-    writer.append({ type: 'recovered', turn: cut.number, at, text })
+    writer.append({ type: 'recovered', turn: partial.number, at, text })
   }
   const withoutReply = findPromptWithoutReply(transcript, entries)
   return {
     conversation,
     writer,
     turns: isShared ? 0 : turn,
-    partialReply: cutOf(last && turns.get(last.message)),
+    partialReply: partialReplyOf(last && turns.get(last.message)),
     unsent: withoutReply?.user,
     show: () => {
       showEarlierMessages(session.output, session.options.showCommand(writer.id), entries, turns)
       if (withoutReply) showPromptWithoutReply(session.output, withoutReply)
-      if (doubt !== undefined)
-        session.output.note(`[cannot compare with the history of the service: ${doubt}]`)
+      if (failure !== undefined)
+        session.output.note(`[cannot compare with the history of the service: ${failure}]`)
       if (isShared)
         session.output.note(
           '[the session is open in another terminal, so this one writes a separate transcript]',
@@ -79,13 +84,13 @@ function timeOfTurn(turn: Turn | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** What /continue goes on with. */
-function cutOf(turn: Turn | undefined): PartialReply | undefined {
+/** The reply that /continue completes. */
+function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
   if (!turn || turn.status === 'complete' || turn.status === 'unverified') return undefined
   return { prompt: turn.user, part: turn.reply, replyId: turn.id }
 }
 
-/** The last question, where no word of an reply came and the service's history does not have it. */
+/** The last prompt, if it got no reply and the history of the service does not contain it. */
 function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedMessage[]): Turn | undefined {
   const last = turns.at(-1)
   if (last?.reply !== '' || last.status === 'complete') return undefined
@@ -96,7 +101,7 @@ function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedM
   return isOnService ? undefined : last
 }
 
-/** Of two sessions on one transcript each keeps its own. */
+/** Continues the transcript, or writes a new one if another session has it open. */
 function openWriter(options: SessionOptions, path: string): { writer: TranscriptWriter; isShared: boolean } {
   try {
     return { writer: TranscriptWriter.reopen(path), isShared: false }
@@ -136,13 +141,13 @@ function conversationOf(transcript: Transcript): Conversation {
   return conversation
 }
 
-/** Where the conversation is kept here, or the service cannot be asked, ours is the only account. */
+/** Merges with the history if the service stores the conversation and the history can be read. */
 async function mergeWithHistory(
   client: Client,
   { mode, contextId }: Conversation,
   said: readonly TimedMessage[],
   signal: AbortSignal,
-): Promise<{ entries: MergedMessage[]; doubt?: string }> {
+): Promise<{ entries: MergedMessage[]; failure?: string }> {
   const ours = said.map(({ message }): MergedMessage => ({ message, difference: 'none' }))
   if (mode !== 'context' || contextId === undefined) return { entries: ours }
   try {
@@ -154,33 +159,34 @@ async function mergeWithHistory(
     return { entries: reconcile(said, remote, newest?.response.body?.has_more !== true) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
-    return { entries: ours, doubt: error.message }
+    return { entries: ours, failure: error.message }
   }
 }
 
-/** What it takes to go on with a conversation. */
+/** The parts of a session that opening a conversation uses. */
 export interface ResumeHost {
   readonly options: SessionOptions
   readonly client: Client
   readonly output: SessionOutput
-  /** Of the conversation so far; undefined before the first. */
+  /** Undefined before the first conversation. */
   readonly recorder: Recorder | undefined
 }
 
-/** What a session goes on with from here, and what there is to show of it. */
+/** A conversation that is ready to continue. */
 export interface OpenedConversation {
   conversation: Conversation
   writer: TranscriptWriter
-  /** Turns that the transcript has already. */
+  /** Number of turns in the transcript. */
   turns: number
-  /** The last reply, where it did not come whole. */
+  /** The last reply, if it is incomplete. */
   partialReply?: PartialReply | undefined
-  /** The last question, where no reply came at all. */
+  /** The last prompt, if it got no reply. */
   unsent?: string | undefined
+  /** Shows its last messages. */
   show(): void
 }
 
-/** A new transcript, which lies nowhere until something is said. */
+/** Creates a transcript. The file is created with the first prompt. */
 export function createTranscriptWriter({
   sessionsDirectory,
   owner,
@@ -191,27 +197,27 @@ export function createTranscriptWriter({
 }
 
 /**
- * The turns that the messages of a conversation come from, the newest of the same words last. A
- * message of which no transcript has a turn, such as one from the service's history, is left out.
+ * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
+ * newest message. Messages without a turn, such as those from the history, are omitted.
  */
 export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
-  const byWords = new Map<string, Turn[]>()
+  const byText = new Map<string, Turn[]>()
   for (const turn of turns) {
     const key = keyOf(turn.user, turn.reply)
-    byWords.set(key, [...(byWords.get(key) ?? []), turn])
+    byText.set(key, [...(byText.get(key) ?? []), turn])
   }
   const found = new Map<Message, Turn>()
   for (let index = messages.length - 1; index > 0; index--) {
-    const [question, reply] = [messages[index - 1], messages[index]]
-    if (question?.role !== 'user' || reply?.role !== 'assistant') continue
-    const turn = byWords.get(keyOf(question.content, reply.content))?.pop()
+    const [prompt, reply] = [messages[index - 1], messages[index]]
+    if (prompt?.role !== 'user' || reply?.role !== 'assistant') continue
+    const turn = byText.get(keyOf(prompt.content, reply.content))?.pop()
     if (!turn) continue
-    found.set(question, turn)
+    found.set(prompt, turn)
     found.set(reply, turn)
   }
   return found
 }
 
-function keyOf(question: string, reply: string): string {
-  return JSON.stringify([question, reply])
+function keyOf(prompt: string, reply: string): string {
+  return JSON.stringify([prompt, reply])
 }

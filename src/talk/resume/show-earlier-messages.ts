@@ -4,10 +4,10 @@ import type { SessionOutput } from '../session-output.ts'
 import { describeStatus, type Turn } from '../transcript/transcript.ts'
 import type { MergedMessage } from './reconcile.ts'
 
-/** Turns of an earlier conversation that are shown when it is taken up again. */
+/** Number of earlier turns that are shown when a conversation is resumed. */
 const shownTurns = 2
 
-const words: Record<MergedMessage['difference'], string | undefined> = {
+const notes: Record<MergedMessage['difference'], string | undefined> = {
   none: undefined,
   here: '[only on this machine, not in the history of the service]',
   service: '[only in the history of the service]',
@@ -16,9 +16,9 @@ const words: Record<MergedMessage['difference'], string | undefined> = {
 }
 
 /**
- * Shows the last turns of a conversation, and where the two accounts of it disagree.
+ * Shows the last turns of a conversation, and where this machine and the service differ.
  *
- * @param showCommand the command line that shows all of it
+ * @param showCommand the command that shows all of it
  */
 export function showEarlierMessages(
   output: SessionOutput,
@@ -33,8 +33,8 @@ export function showEarlierMessages(
   for (const { message, difference } of entries.slice(first)) {
     if (message.role === 'user') output.showPrompt(message.content)
     else output.showReply(message.content)
-    const word = words[difference]
-    if (word !== undefined) output.note(word)
+    const note = notes[difference]
+    if (note !== undefined) output.note(note)
     const turn = message.role === 'assistant' ? turns.get(message) : undefined
     const status = turn && describeStatus(turn)
     if (status !== undefined) output.note(`[${status}]`)
@@ -49,7 +49,7 @@ function describeHidden(showCommand: string, hidden: readonly MergedMessage[], a
   return `${words}, ${here} of them only on this machine. Show them with: ${showCommand}`
 }
 
-/** The last question of a session, where no word of an answer came. */
+/** Shows the last prompt of a session, if it got no reply. */
 export function showPromptWithoutReply(output: SessionOutput, turn: Turn): void {
   output.showPrompt(turn.user)
   output.note(`[${describeStatus(turn) ?? turn.status}; /retry sends it again]`)

@@ -10,10 +10,10 @@ import { findTranscript } from '../transcript/find-transcript.ts'
 import { listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** Messages that /history shows unless told how many. */
-const usualLength = 10
+/** Number of messages that /history shows by default. */
+const defaultLength = 10
 
-/** Which conversation it is. */
+/** Commands that start, name, find, and show conversations. */
 export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'new',
@@ -89,7 +89,7 @@ function listSessions(session: Session): void {
   )
 }
 
-/** The interface has no list of them: these are the ones that sessions and `chat send` left here. */
+/** The contexts that sessions and `chat send` recorded on this machine. The interface cannot list contexts. */
 function listContexts(session: Session): void {
   const known = new Map<string, string>()
   const last = readLastContext(session.options.directories, session.options.owner)
@@ -124,7 +124,7 @@ function startOf(session: Session, wanted: string): ConversationStart {
 }
 
 async function showHistory(session: Session, argument: string): Promise<void> {
-  const length = argument === '' ? usualLength : Number(argument)
+  const length = argument === '' ? defaultLength : Number(argument)
   if (!Number.isSafeInteger(length) || length < 1) {
     throw new Failure('usage', `Invalid number of messages "${argument}"`, {
       hint: 'For example: /history 20',
@@ -146,8 +146,8 @@ async function showHistory(session: Session, argument: string): Promise<void> {
   })
 }
 
-function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
-  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${whose})`)
+function showMessages(session: Session, messages: Session['conversation']['messages'], source: string): void {
+  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${source})`)
   for (const { role, content } of messages) {
     if (role === 'assistant') session.output.showReply(content)
     else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)

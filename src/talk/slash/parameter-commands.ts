@@ -4,7 +4,7 @@ import { switchToCompletions, switchToContext } from '../reply/conversation-mode
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** What the answers to come are made with. */
+/** Commands that set the model and the parameters of the next replies. */
 export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'model',
@@ -40,7 +40,7 @@ export const parameterCommands: readonly SlashCommand[] = [
   },
 ]
 
-/** The models that the service offers; the one in use is marked. */
+/** Lists the models of the service, and marks the current one. */
 async function listModels(session: Session): Promise<void> {
   const { model, replyModel } = session.conversation
   const inUse = model ?? replyModel
@@ -52,12 +52,12 @@ async function listModels(session: Session): Promise<void> {
   })
 }
 
-/** The send request has no field for them, so that the conversation has to be kept here. */
+/** Sets parameters. The send request has no field for them, so the conversation moves to this machine. */
 async function change(session: Session, parameters: Parameters): Promise<void> {
-  const inForce = session.conversation.parameters
+  const current = session.conversation.parameters
   const names = Object.keys(parameters) as (keyof Parameters)[]
-  if (names.every((name) => parameters[name] === inForce[name])) {
-    return session.output.note(describeParameters(inForce))
+  if (names.every((name) => parameters[name] === current[name])) {
+    return session.output.note(describeParameters(current))
   }
   await switchToCompletions(session, 'the service accepts this setting only with the full conversation')
   Object.assign(session.conversation.parameters, parameters)

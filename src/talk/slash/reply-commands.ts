@@ -6,7 +6,7 @@ import { copyText } from './copy-text.ts'
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** What can be done about the last reply. */
+/** Commands for the last prompt and its reply. */
 export const replyCommands: readonly SlashCommand[] = [
   {
     name: 'retry',
@@ -39,19 +39,19 @@ export const replyCommands: readonly SlashCommand[] = [
     summary: 'Get the rest of an interrupted or truncated reply',
     run: async (session) => {
       const { partialReply } = session
-      // Where the search is stopped, nothing is to be sent either.
-      let isOver = partialReply !== undefined
+      // If the person stops the search, nothing is sent either.
+      let isDone = partialReply !== undefined
       if (partialReply) {
         await session.stoppable(async (signal) => {
-          isOver = await recover(session, partialReply, signal)
+          isDone = await recover(session, partialReply, signal)
         })
       }
-      if (isOver) return
+      if (isDone) return
       requireLastPrompt(session)
       if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
-      const goOn = partialReply ? continueExactly : continueFromEnd
-      session.output.showPrompt(goOn)
-      await sendPrompt(session, goOn)
+      const prompt = partialReply ? continueExactly : continueFromEnd
+      session.output.showPrompt(prompt)
+      await sendPrompt(session, prompt)
     },
   },
   {

@@ -17,7 +17,7 @@ const help: SlashCommand = {
   run: (session) => session.output.show(describeCommands(session.screen.columns)),
 }
 
-/** All of them, in the order of the help. */
+/** In the order of the help. */
 export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
@@ -27,9 +27,9 @@ export const slashCommands: readonly SlashCommand[] = [
 ]
 
 /**
- * Runs `/name argument`; any beginning of a name that no other has will do.
+ * Runs `/name argument`. Any unambiguous prefix of a name is accepted.
  *
- * @throws Failure `usage` where it is no command; what the command throws
+ * @throws Failure `usage` if there is no such command; the failures of the command
  */
 export async function runSlashCommand(session: Session, line: string): Promise<void> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
@@ -57,8 +57,8 @@ function escapeHint(line: string): string {
   return `To send it as a message, type: /${line.trim().split('\n')[0]}`
 }
 
-/** Cells below which a summary is better on a line of its own. */
-const narrowest = 30
+/** Minimum width of the summaries, in cells. With less, each is on a separate line. */
+const minSummaryWidth = 30
 
 function describeCommands(columns: number): string {
   const names = slashCommands.map(({ name, argument }) => `/${name}${argument ? ` ${argument}` : ''}`)
@@ -66,7 +66,7 @@ function describeCommands(columns: number): string {
   const room = columns - indent
   const commands = slashCommands.map(({ summary }, index) => {
     const name = names[index] ?? ''
-    if (room < narrowest) return `${name}\n    ${summary}`
+    if (room < minSummaryWidth) return `${name}\n    ${summary}`
     return `${name.padEnd(indent)}${wrapAnsi(summary, room).replaceAll('\n', `\n${' '.repeat(indent)}`)}`
   })
   return [...commands, '', ...keys].join('\n')
@@ -81,8 +81,9 @@ const keys = [
 const none: Completions = { start: 0, candidates: [] }
 
 /**
- * What Tab puts in: commands, and what may stand behind them.
- * @param before the line as far as the cursor
+ * Completes the names of commands, and their arguments.
+ *
+ * @param before the line up to the cursor
  */
 export async function completeInput(session: Session, before: string): Promise<Completions> {
   const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/s.exec(before) ?? []

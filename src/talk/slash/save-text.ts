@@ -5,10 +5,10 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 
 /**
- * Writes a new file; `~/` is the home directory.
+ * Writes a new file. `~/` in the path is the home directory.
  *
  * @returns its absolute path
- * @throws Failure `refused` where there is one already, `storage` where it cannot be written
+ * @throws Failure `refused` if the file exists, `storage` if it cannot be written
  */
 export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
   if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
@@ -24,7 +24,7 @@ export async function saveText(path: string, text: string, place: FileLocation):
   }
 }
 
-/** Where names of files are looked for. */
+/** Base of file names. */
 export interface FileLocation {
   directories: Pick<Directories, 'home'>
   /** Undefined for the working directory of the process. */

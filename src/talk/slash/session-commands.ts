@@ -9,7 +9,7 @@ import { renderTranscript, type TranscriptFormat } from '../transcript/render-tr
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** The session itself. */
+/** Commands for the session itself. */
 export const sessionCommands: readonly SlashCommand[] = [
   {
     name: 'search',
@@ -90,31 +90,31 @@ function showInfo(session: Session): void {
   session.output.show(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
 }
 
-/** The most places that are of use to a person. */
-const enough = 30
+/** Maximum number of matches that a search shows. */
+const maxMatches = 30
 
-/** Characters that are shown before what was found. */
+/** Characters that are shown before a match. */
 const lead = 20
 
 /**
- * Where something was said, the latest first, a line for each turn: session, turn, and the words
- * around it. Case makes no difference.
+ * Finds turns that contain a text, ignoring case. Returns one line for each, newest first: session,
+ * turn, and the text around the match.
  */
 function searchTranscripts(directory: string, owner: ContextOwner, words: string, columns: number): string[] {
   const wanted = words.toLowerCase()
   const found: string[] = []
   for (const { id, path } of listTranscripts(directory, owner)) {
     for (const { number, user, reply } of readTranscript(path).turns.toReversed()) {
-      const text = [user, reply].find((said) => said.toLowerCase().includes(wanted))
+      const text = [user, reply].find((message) => message.toLowerCase().includes(wanted))
       if (text === undefined) continue
-      if (found.length === enough) return [...found, '… and more']
-      found.push(truncateToWidth(`${id} turn ${number}: ${around(text, wanted)}`, columns).text)
+      if (found.length === maxMatches) return [...found, '… and more']
+      found.push(truncateToWidth(`${id} turn ${number}: ${excerpt(text, wanted)}`, columns).text)
     }
   }
   return found
 }
 
-function around(text: string, wanted: string): string {
+function excerpt(text: string, wanted: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   const from = Math.max(0, line.toLowerCase().indexOf(wanted) - lead)
   return `${from > 0 ? '…' : ''}${line.slice(from)}`
