@@ -3,16 +3,16 @@ import { stripControls } from '../strip-controls.ts'
 import { InlineText } from './inline-text.ts'
 import type { Formatting, Mark, Run } from './text-style.ts'
 
-/** Without one of these a text is only itself, and the lexer need not formatting. */
+/** Text without any of these needs no lexer. */
 const special = /[\\`*_[<&~@]|:\/\/|www\./i
 
 /**
- * Inline markdown as runs. Of the marks that the terminal cannot show, those stay in the text that
- * change what it says: backticks and strikethrough.
+ * Inline markdown as runs. If the terminal cannot show code or strikethrough, their delimiters stay in
+ * the text, because they change its meaning.
  *
- * @param text a whole paragraph, or a piece of it that cuts nothing apart; the cost may grow with
- *   the square of its length
- * @param marks what all of it looks like anyway
+ * @param text a whole paragraph, or a part that splits no construct; the time may grow with the square
+ *   of its length
+ * @param marks styles of the whole text
  */
 export function inlineRuns(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
   if (!special.test(text)) return [{ text, marks }]
@@ -21,7 +21,7 @@ export function inlineRuns(text: string, marks: readonly Mark[], formatting: For
   return runs
 }
 
-/** The same for a whole text of any length. */
+/** The same for a whole text, in linear time. */
 export function inlineRunsOf(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
   const runs: Run[] = []
   const inline = new InlineText((piece) => runs.push(...inlineRuns(piece, marks, formatting)))
@@ -76,9 +76,9 @@ function addToken(token: Token, around: Surroundings, formatting: Formatting, ru
       inside('underline', url)
       const isAddress =
         token['autolink'] === true || [token.text, `http://${token.text}`].includes(token.href)
-      // Another address than the one that it shows is no link, but a trap.
-      const isTrap = /:\/\/|^www\./i.test(token.text)
-      if (!isAddress && (url === undefined || isTrap)) put(` (${token.href})`)
+      // A link whose text is another address may be phishing, so show where it leads.
+      const showsOtherAddress = /:\/\/|^www\./i.test(token.text)
+      if (!isAddress && (url === undefined || showsOtherAddress)) put(` (${token.href})`)
       break
     }
     case 'image':
@@ -93,18 +93,18 @@ function childrenOf(token: Token): readonly Token[] {
   return 'tokens' in token ? (token.tokens ?? []) : []
 }
 
-/** Whether a mark can be seen at all. */
+/** Whether the terminal can show a style. */
 function shows(mark: Mark, { style }: Formatting): boolean {
   return style[mark]('x') !== 'x'
 }
 
-/** The address in printable ASCII, as OSC 8 wants it, if it is one that a click may open. */
+/** The address in printable ASCII, as OSC 8 requires. Undefined for schemes that a click must not open. */
 function clickable(href: string, { link }: Formatting): string | undefined {
   if (link === undefined || !/^(https?:\/\/|mailto:)/i.test(href)) return undefined
   return href.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }
 
-/** The characters that are written as entities in answers; others stay as they are. */
+/** Entities that are common in replies. Others are shown unchanged. */
 const named: Record<string, string> = {
   amp: '&',
   lt: '<',
@@ -131,7 +131,7 @@ const named: Record<string, string> = {
   euro: '€',
 }
 
-/** Entities as their characters. A control character that hides in a number is dropped. */
+/** Decodes entities. A numeric entity of a control character is dropped. */
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(

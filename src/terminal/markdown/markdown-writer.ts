@@ -4,22 +4,22 @@ import { type LineStart, readLineStart } from './line-start.ts'
 import type { ReplyWriter } from './plain-writer.ts'
 
 /**
- * Renders markdown while it comes: prose by words, code by lines, tables by rows. What
- * was given out stays as it is, and all of it together is the same however the text was cut: each
- * decision falls at the character that makes it certain.
+ * Renders markdown while it arrives: prose by words, code by lines, tables by rows. Output never
+ * changes later, and does not depend on how the text was split: each decision is made at the character
+ * that makes it certain.
  *
- * LineOutput fit into the columns, but for code: the terminal wraps it, so that it can be copied as it is.
+ * Lines fit into the columns, except code: the terminal wraps it, so that it can be copied unchanged.
  */
 export class MarkdownWriter implements ReplyWriter {
   #stripper = new ControlStripper()
   #blocks: Blocks
-  /** Whether the start of the line is being read, its text, or all of it before anything is done. */
+  /** Reading the start of a line, its text, or the whole line before it is processed. */
   #mode: 'start' | 'text' | 'whole' = 'start'
-  /** What has come of the line, unless its text is being read. */
+  /** The line so far, unless its text is being read. */
   #line = ''
-  /** How many characters have come of its start. */
+  /** Number of characters of its start so far. */
   #length = 0
-  /** Whether any further character may tell what the line is. */
+  /** Whether any further character may decide the kind of the line. */
   #isNearlyCertain = false
   #start: LineStart | undefined
 
@@ -49,7 +49,7 @@ export class MarkdownWriter implements ReplyWriter {
     }
   }
 
-  /** Reads up to an index of its choice, which it returns. */
+  /** @returns the index up to which it has read */
   #readPart(text: string, from: number, end: number): number {
     if (this.#mode === 'start') return this.#readStart(text, from, end)
     const part = text.slice(from, end)
@@ -79,7 +79,7 @@ export class MarkdownWriter implements ReplyWriter {
 
   #decide(atOnce: boolean): void {
     const start = this.#readLineStart(this.#line, false)
-    // Nothing that begins so is anything but text, or what it would be with a text behind it.
+    // A start of this length is text, or what it would be with text after it.
     this.#start = start ?? (atOnce ? this.#readLineStart(`${this.#line}x`, false) : undefined)
     if (this.#start === undefined) return
     this.#mode = this.#start.leaf === 'text' ? 'text' : 'whole'
@@ -105,11 +105,11 @@ export class MarkdownWriter implements ReplyWriter {
   }
 }
 
-/** The start of a line is made of other characters for as long as nothing is certain. */
+/** A character that decides the kind of a line. */
 const notOfStarts = /[^\s>#0-9.)\-+*_=`~|]/g
-/** The same after what may be the header of a table. */
+/** The same, after a line that may be the header of a table. */
 const notOfDelimiters = /[^\s>|:-]/g
-/** After so many characters a line is what it seems to be. */
+/** Number of characters after which the kind of a line is decided. */
 const longestStart = 200
 
 function expandTabs(text: string): string {
