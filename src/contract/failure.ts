@@ -104,7 +104,7 @@ export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: re
   return { hint, advice }
 }
 
-/** A message of our own as the second half of a sentence; the words of a service stay as they are. */
+/** A message of chatctl as a part of a sentence. Words of a service stay as they are. */
 export function afterColon(message: string): string {
   return message.replace(/^(?:The|No|Cannot) /, (word) => word.toLowerCase())
 }

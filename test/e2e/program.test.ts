@@ -138,7 +138,7 @@ describe('the built program', function () {
     if (!existsSync('/dev/full')) this.skip()
     const { status, stderr } = shell('"$@" >/dev/full', 'config', 'path')
     expect(status, stderr).to.equal(1)
-    expect(stderr).to.contain('stdout cannot be written')
+    expect(stderr).to.contain('Cannot write to stdout')
   })
 
   it('loads jq', async () => {

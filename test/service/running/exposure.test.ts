@@ -129,7 +129,10 @@ describe('TLS', () => {
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
         [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
-        [{ certFile, keyFile: dataDir }, `Cannot read ${dataDir}: illegal operation on a directory (EISDIR)`],
+        [
+          { certFile, keyFile: dataDir },
+          `Cannot read the private key file ${dataDir}: illegal operation on a directory (EISDIR)`,
+        ],
         [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
         [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
         [{ certFile, keyFile: certFile }, 'does not contain a readable PEM private key'],
