@@ -242,7 +242,11 @@ describe('applying settings', () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: said })
           const failure = await failureOf(act(two))
-          expect(failure).to.include({ kind: 'unknown_outcome', code: 'unknown_outcome', inDoubt: true })
+          expect(failure).to.include({
+            kind: 'unknown_outcome',
+            code: 'unknown_outcome',
+            isOutcomeUnknown: true,
+          })
           expect(failure.message)
             .to.match(/^The outcome of the change is unknown: .+/)
             .and.to.contain(

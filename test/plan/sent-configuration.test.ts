@@ -79,7 +79,7 @@ describe('what was last sent of the API configuration', () => {
 
   it('is not known after a request of which nobody knows, and one that was broken off', async () => {
     await send('1')
-    const doubt = new Failure('server_error', 'no', { status: 500, inDoubt: true })
+    const doubt = new Failure('server_error', 'no', { status: 500, isOutcomeUnknown: true })
     expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
     expect(readSent(state.directories, service)).to.equal(undefined)
 

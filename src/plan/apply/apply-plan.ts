@@ -107,7 +107,7 @@ async function applyConfiguration(
     return answer
   } catch (error) {
     const isFailure = error instanceof Failure
-    if (isFailure ? error.inDoubt : signal.aborted) await onTaken?.()
+    if (isFailure ? error.isOutcomeUnknown : signal.aborted) await onTaken?.()
     throw isFailure ? configurationFailure(error, afterSettings) : error
   }
 }

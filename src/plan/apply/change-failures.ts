@@ -75,7 +75,7 @@ export function notReadBack(reading: Failure, outcome: Outcome, check: string): 
   return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
     hint: reading.hint,
     advice: [...reading.advice, checkAdvice(check)],
-    inDoubt: true,
+    isOutcomeUnknown: true,
     cause,
     ...(cause.request === undefined ? {} : { request: cause.request }),
   })
@@ -84,11 +84,11 @@ export function notReadBack(reading: Failure, outcome: Outcome, check: string): 
 /** The failure of the API configuration, which nothing shows but the response to it. */
 export function configurationFailure(failure: Failure, afterSettings: boolean): Failure {
   const hint = 'The API configuration cannot be read back. Run the same command again to send it once more.'
-  const judged = failure.inDoubt ? unknownOutcome(failure, hint) : failure
+  const judged = failure.isOutcomeUnknown ? unknownOutcome(failure, hint) : failure
   if (!afterSettings) return judged
   const done = 'The settings were changed and verified; '
   return judged.reworded(
-    failure.inDoubt
+    failure.isOutcomeUnknown
       ? `${done}the outcome of setting the API configuration is unknown: ${afterColon(failure.message)}`
       : `${done}setting the API configuration failed: ${afterColon(failure.message)}`,
   )
@@ -105,7 +105,7 @@ function aboutKeys(
   return new Failure(kind, words, {
     details: { keys, status: statusOf(outcome) ?? null },
     advice: [checkAdvice(check)],
-    inDoubt: kind === 'unknown_outcome',
+    isOutcomeUnknown: kind === 'unknown_outcome',
     ...(failure?.request === undefined ? {} : { request: failure.request }),
     ...(failure === undefined ? {} : { cause: failure }),
   })

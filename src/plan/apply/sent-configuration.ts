@@ -56,8 +56,8 @@ export async function sendConfiguration(
   try {
     answer = await send()
   } catch (error) {
-    const inDoubt = error instanceof Failure ? error.inDoubt : signal.aborted
-    if (before && !inDoubt) await keep(directories, service, before)
+    const isOutcomeUnknown = error instanceof Failure ? error.isOutcomeUnknown : signal.aborted
+    if (before && !isOutcomeUnknown) await keep(directories, service, before)
     throw error
   }
   const trouble = await keep(directories, service, { sentAt: isoNow(clock), configuration })

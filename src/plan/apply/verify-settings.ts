@@ -40,7 +40,7 @@ export async function changeAndVerify(
 ): Promise<{ read: Settings; answer?: ApiResponse<unknown> }> {
   const outcome = await changeSettings(patch, changing)
   // A refusal is taken at its word: what was right already proves nothing.
-  if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
+  if (outcome.failure && !outcome.failure.isOutcomeUnknown) throw outcome.failure
   const read = await verifySettings(leavesOf(patch), undefined, outcome, changing)
   return { read, ...(outcome.answer && { answer: outcome.answer }) }
 }
@@ -58,10 +58,10 @@ export async function changeSettings(
   try {
     answer = await settings.update(patch)
   } catch (failure) {
-    const inDoubt = failure instanceof Failure ? failure.inDoubt : signal.aborted
-    if (inDoubt) await onTaken?.()
+    const isOutcomeUnknown = failure instanceof Failure ? failure.isOutcomeUnknown : signal.aborted
+    if (isOutcomeUnknown) await onTaken?.()
     // Where it is sure that nothing was done, there is nothing to find by reading.
-    if (!(failure instanceof Failure) || !(inDoubt || mayHaveDoneSome(failure))) throw failure
+    if (!(failure instanceof Failure) || !(isOutcomeUnknown || mayHaveDoneSome(failure))) throw failure
     return { what: 'PATCH', failure }
   }
   await onTaken?.()
@@ -81,7 +81,7 @@ const patientPauses = [300, 700, 1_500, 2_500]
 
 /** Whether the change may be made after this: the response was lost, or says so (RFC 9110 section 15.3.3). */
 function isOpen({ what, answer, failure }: Outcome): boolean {
-  return failure?.inDoubt ?? (what === 'PATCH' && answer?.status === 202)
+  return failure?.isOutcomeUnknown ?? (what === 'PATCH' && answer?.status === 202)
 }
 
 /**

@@ -11,7 +11,7 @@ describe('how far the work on many rows is', () => {
   const state: BulkState = {
     noun: 'user',
     total: 20_000,
-    tally: { done: 5000, failed: 0, unknown: 0 },
+    counts: { done: 5000, failed: 0, unknown: 0 },
     perSecond: 123.4,
     left: 122_000,
     pause: undefined,
@@ -20,14 +20,14 @@ describe('how far the work on many rows is', () => {
     ['all that is known', {}, '5,000 of 20,000 users done, 123/s, 3m left'],
     [
       'what went wrong',
-      { tally: { done: 5000, failed: 4990, unknown: 10 } },
+      { counts: { done: 5000, failed: 4990, unknown: 10 } },
       '5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
     ],
     ['a moment', { left: 20 }, '5,000 of 20,000 users done, 123/s, 1s left'],
     ['nobody knows how many', { total: undefined, left: undefined }, '5,000 users done, 123/s'],
     [
       'one, and slowly',
-      { total: undefined, left: undefined, perSecond: 0.25, tally: { done: 1, failed: 0, unknown: 0 } },
+      { total: undefined, left: undefined, perSecond: 0.25, counts: { done: 1, failed: 0, unknown: 0 } },
       '1 user done, 0.3/s',
     ],
     [
@@ -42,7 +42,7 @@ describe('how far the work on many rows is', () => {
     ],
     [
       'nothing of many',
-      { tally: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
+      { counts: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
       '0 of 20,000 users done',
     ],
   ]
