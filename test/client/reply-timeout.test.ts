@@ -72,7 +72,7 @@ describe('the timeout of a reply', () => {
     expect(failure).to.include({
       kind: 'truncated',
       isOutcomeUnknown: true,
-      message: 'nothing more came for 400 ms',
+      message: 'No data arrived for 400 ms',
     })
     expect(hintOf(failure))
       .to.match(doubt)

@@ -8,7 +8,7 @@ import { describeSpan, durationFlagFor } from '../../config/duration.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
-import { describeOutline, importView, outlineView } from '../../view/import.ts'
+import { importForecastView, importView, summarizeForecast } from '../../view/import.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
@@ -182,7 +182,7 @@ function outsideOf(context: Context, options: FileOptions) {
       }),
     confirm: async (forecast: Forecast) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
-      const outline = `${name}: ${describeOutline(forecast)}`
+      const outline = `${name}: ${summarizeForecast(forecast)}`
       output.notice(`${outline}.\n${describeForecast(context, forecast, concurrency, sameCommand(options))}`)
       if (!yes) await prompter.confirm(`Send them to ${service}?`)
     },
@@ -215,7 +215,7 @@ async function showPlannedWork({ output }: Context, outline: PlannedWork): Promi
   const { rows, done: already_done, requests } = outline
   const { create: creates, update: updates, assign: assignments } = outline.steps
   const shown = { rows, already_done, creates, updates, assignments, requests }
-  await output.withoutFields().show(outlineView, shown)
+  await output.withoutFields().show(importForecastView, shown)
 }
 
 /** What is known of the quota, and how long it will take with it. */

@@ -26,7 +26,7 @@ describe('an import with failing requests', () => {
     ['server_error', { status: 502, isOutcomeUnknown: true }],
     ['truncated', { isOutcomeUnknown: true }],
   ] as const) {
-    it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with unknown outcome' : ''} in a row`, () => {
+    it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with an unknown outcome' : ''} in a row`, () => {
       const health = new ServiceHealth()
       fail(health, 9, kind, options)
       health.succeeded()
