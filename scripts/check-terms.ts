@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path'
 
 /**
  * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
- * says to avoid. Without paths, it checks the files that cspell.json lists for the spelling.
+ * says to avoid, or if no file matches. Without paths, it checks the files that cspell.json lists for
+ * the spelling.
  */
 
 interface Term {
@@ -22,6 +23,7 @@ export interface Finding {
   use: string
 }
 
+const root = resolve(import.meta.dirname, '..')
 const styleGuide = 'docs/style.md'
 /** White space, with the mark that begins the next line of a comment or a quotation. */
 const gap = String.raw`(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*(?:(?:\*|\/\/|#|>)[^\S\n]+)?)`
@@ -54,6 +56,20 @@ export function findTerms(text: string, terms: readonly Term[]): Finding[] {
     .sort((a, b) => a.line - b.line)
 }
 
+/** Paths of the files that match a glob of `included` and none of `ignored`, relative to the repository. */
+export function listFiles(included: readonly string[], ignored: readonly string[]): string[] {
+  // In one list, an exclusion that is shorter than the directory of the only glob makes git list nothing.
+  const allowed = new Set(matchingFiles(ignored.map((glob) => `:(exclude,glob)${glob}`)))
+  const files = matchingFiles(included.map((glob) => `:(glob)${glob}`)).filter((path) => allowed.has(path))
+  if (files.length === 0) throw new Error(`no file to check matches ${included.join(' ')}`)
+  return files
+}
+
+function matchingFiles(patterns: readonly string[]): string[] {
+  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
+  return [...new Set(execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean))]
+}
+
 function listOf(cell: string): string[] {
   return cell.split(',').flatMap((phrase) => phrase.trim() || [])
 }
@@ -69,18 +85,11 @@ function anyCase(word: string): string {
 }
 
 if (import.meta.main) {
-  const root = resolve(import.meta.dirname, '..')
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
-  const patterns = [
-    ...included.map((path: string) => `:(glob)${path}`),
-    ...[...ignorePaths, styleGuide].map((path: string) => `:(exclude,glob)${path}`),
-  ]
-  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
-  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
   const terms = readTerms(read(styleGuide))
-  const findings = [...new Set(paths)].flatMap((path) =>
+  const findings = listFiles(included, [...ignorePaths, styleGuide]).flatMap((path) =>
     findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
   )
   process.stdout.write(findings.join(''))

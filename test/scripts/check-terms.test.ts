@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findTerms, readTerms } from '../../scripts/check-terms.ts'
+import { findTerms, listFiles, readTerms } from '../../scripts/check-terms.ts'
 import { root } from './package-file.ts'
 
 const table = `# Style
@@ -43,6 +43,19 @@ describe('check-terms', () => {
 
   it('accepts a term in a phrase of the third column', () => {
     expect(find('a drop\n// folder, or a drop folder,\na folder').map(({ line }) => line)).to.deep.equal([3])
+  })
+
+  it('lists the files of a directory even if an ignored file has a shorter path', () => {
+    const files = listFiles(['test/scripts/**'], ['LICENSE', 'test/scripts/check-*'])
+    expect(files)
+      .to.include('test/scripts/release.test.ts')
+      .and.not.include('test/scripts/check-terms.test.ts')
+    expect(listFiles(['LICENSE'], [])).to.deep.equal(['LICENSE'])
+  })
+
+  it('rejects a glob that matches no file, or only ignored files', () => {
+    expect(() => listFiles(['no-such-directory/**'], [])).to.throw('no-such-directory/**')
+    expect(() => listFiles(['LICENSE'], ['LICENSE'])).to.throw('no file to check matches LICENSE')
   })
 
   it('reads every row of docs/style.md, and finds each of its terms', () => {
