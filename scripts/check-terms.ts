@@ -73,9 +73,11 @@ export function listPaths(root: string, included: readonly string[], excluded: r
   const patterns = included.map((path) => `:(glob)${path}`)
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
   // Not with `:(exclude)`: git then lists nothing for a single path that is longer than an excluded one.
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8' })
+  const paths = execFileSync('git', args, { cwd: root, encoding: 'utf8' })
     .split('\0')
     .filter((path) => path !== '' && !excluded.some((pattern) => matchesGlob(path, pattern)))
+  if (paths.length === 0) throw new Error(`No file matches ${included.join(' ')}`)
+  return paths
 }
 
 if (import.meta.main) {

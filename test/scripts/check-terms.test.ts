@@ -63,4 +63,9 @@ describe('check-terms', () => {
       .to.include('test/scripts/check-terms.test.ts')
       .and.not.include('test/scripts/package-file.ts')
   })
+
+  it('fails if no file matches', () => {
+    expect(() => listPaths(root, ['no-such-directory/**'], [])).to.throw('no-such-directory/**')
+    expect(() => listPaths(root, ['LICENSE'], ['LICENSE'])).to.throw('No file matches LICENSE')
+  })
 })

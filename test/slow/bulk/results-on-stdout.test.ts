@@ -21,7 +21,8 @@ describe('users import --results with a link to /dev/stdout', () => {
       const results = join(sandbox.home, 'out.jsonl')
       symlinkSync('/dev/stdout', results)
       const words = ['users', 'import', path, '--yes', '--results', results]
-      expectFailure(await runProgram(sandbox, [...words, '--generate-passwords'], { env }), 2, 'is no file')
+      const generated = await runProgram(sandbox, [...words, '--generate-passwords'], { env })
+      expectFailure(generated, 2, `${results}: not a regular file`)
       // The stdout of a program that a test starts is a socket, which cannot be opened by its path.
       const command = ['-c', '"$@" | cat', 'sh', process.execPath, binary, ...words]
       const { stdout } = await promisify(execFile)('sh', command, {

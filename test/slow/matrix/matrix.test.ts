@@ -157,13 +157,15 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
     ])
   if (/^own_code_/.test(error.code)) {
     const lost = ending.exitCode === 69 && saysUnknown(call) ? 'The outcome of the change is unknown: ' : ''
-    expect(error.message).to.equal(`${lost}In its own words: ${error.status}`)
+    const { method, url } = error.request
+    const request = `${method} ${url.split('?')[0]}`
+    expect(error.message).to.equal(`${lost}In its own words: ${error.status} (${request})`)
   }
   if (keepsWhatCame(call, ending)) readLines(stdout)
   else expect(stdout).to.equal('')
 }
 
-const progress = /^.+; trying again in \S+…$/
+const progress = /^\S.*\. Retrying in \S+…$/
 
 function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
   const said = stderr.split('\n').filter((line) => line !== '' && !progress.test(line))
@@ -180,7 +182,7 @@ function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outco
     return
   }
   expect(said[0]).to.match(/^Error: \S/)
-  for (const line of said.slice(1)) expect(line).to.match(/^(Details|Request|Hint): \S/)
+  for (const line of said.slice(1)) expect(line).to.match(/^(Details: |Request ID: |Hint: {2})\S/)
   // No text has arrived when the response is interrupted.
   if (!keepsWhatCame(call, ending) || ending.code === 'truncated') expect(stdout).to.equal('')
 }
