@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { join, matchesGlob, resolve } from 'node:path'
 
 /**
  * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
@@ -73,14 +72,13 @@ if (import.meta.main) {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
-  const patterns = [
-    ...included.map((path: string) => `:(glob)${path}`),
-    ...[...ignorePaths, styleGuide].map((path: string) => `:(exclude,glob)${path}`),
-  ]
-  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
-  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
+  // Not pathspecs of git: 2.39 lists nothing if all included paths share a directory and a path is excluded.
+  const excluded = (path: string) => [...ignorePaths, styleGuide].some((one) => matchesGlob(path, one))
+  const paths = included
+    .flatMap((pattern: string) => globSync(pattern, { cwd: root }))
+    .filter((path: string) => statSync(join(root, path)).isFile() && !excluded(path))
   const terms = readTerms(read(styleGuide))
-  const findings = [...new Set(paths)].flatMap((path) =>
+  const findings = [...new Set<string>(paths)].flatMap((path) =>
     findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
   )
   process.stdout.write(findings.join(''))
