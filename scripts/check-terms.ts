@@ -73,12 +73,14 @@ if (import.meta.main) {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
-  const patterns = [
-    ...included.map((path: string) => `:(glob)${path}`),
-    ...[...ignorePaths, styleGuide].map((path: string) => `:(exclude,glob)${path}`),
-  ]
-  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
-  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
+  const list = (globs: string[]): string[] => {
+    const patterns = globs.map((glob) => `:(glob)${glob}`)
+    const options = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
+    return execFileSync('git', options, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
+  }
+  // Not as `:(exclude)`: git finds nothing then if all other patterns are in one directory.
+  const ignored = new Set(list([...ignorePaths, styleGuide]))
+  const paths = list(included).filter((path) => !ignored.has(path))
   const terms = readTerms(read(styleGuide))
   const findings = [...new Set(paths)].flatMap((path) =>
     findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
