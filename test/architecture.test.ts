@@ -214,7 +214,7 @@ describe('architecture', () => {
     const edge = ['boot', 'commands', 'cli', 'view']
     const exempt = [
       // A page for people about what answers at an address.
-      'service/http/open/status-page.ts',
+      'service/http/public/status-page.ts',
       // Flags of V8.
       'system/bound-heap.ts',
       // A text of results files, which scripts read.

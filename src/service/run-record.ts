@@ -22,7 +22,7 @@ export interface RunRecord {
 type WrittenRecord = RunRecord & { place: string }
 
 /** A service that runs on another database than the one that was asked about. */
-export interface OtherRun {
+export interface OtherService {
   url: string
   /** Without a password. */
   place: string
@@ -30,7 +30,7 @@ export interface OtherRun {
 
 export interface Announcement {
   /** The data directory of commands that name none, which gets a record too. */
-  defaultFolder?: string | undefined
+  defaultDirectory?: string | undefined
   /** Calls `cleanup` where the process ends before the service does; returns what withdraws it. */
   onExit?(cleanup: () => void): () => void
 }
@@ -46,16 +46,16 @@ const recordName = /^(running|elsewhere)-\d+\.json$/
  * @returns removes the records
  */
 export async function announceRun(
-  folder: string,
-  said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
-  { defaultFolder, onExit }: Announcement,
+  directory: string,
+  details: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
+  { defaultDirectory, onExit }: Announcement,
   clock: Clock,
 ): Promise<() => Promise<void>> {
-  const record: WrittenRecord = { ...said, pid: process.pid, started_at: isoNow(clock) }
-  const files = [await writeRecord(folder, 'running', record)]
+  const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
+  const files = [await writeRecord(directory, 'running', record)]
   try {
-    if (defaultFolder !== undefined && !(await isSameFolder(folder, defaultFolder)))
-      files.push(await writeRecord(defaultFolder, 'elsewhere', record))
+    if (defaultDirectory !== undefined && !(await isSameDirectory(directory, defaultDirectory)))
+      files.push(await writeRecord(defaultDirectory, 'elsewhere', record))
   } catch {
     // The service of a container or of a system user may have no home that it can write to.
   }
@@ -73,26 +73,29 @@ export async function announceRun(
   }
 }
 
-async function isSameFolder(one: string, other: string): Promise<boolean> {
+async function isSameDirectory(one: string, other: string): Promise<boolean> {
   makePrivateDirectory(other)
   return (await realpath(one)) === (await realpath(other))
 }
 
-async function writeRecord(folder: string, kind: string, record: WrittenRecord): Promise<string> {
+async function writeRecord(directory: string, kind: string, record: WrittenRecord): Promise<string> {
   // Nothing else has made it where the database is on another server.
-  makePrivateDirectory(folder)
-  for (const name of await listRecords(folder)) {
-    const known = await readRecord(join(folder, name))
-    if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })
+  makePrivateDirectory(directory)
+  for (const name of await listRecords(directory)) {
+    const known = await readRecord(join(directory, name))
+    if (!known || !isAlive(known.pid)) await rm(join(directory, name), { force: true, recursive: true })
   }
-  const file = join(folder, `${kind}-${process.pid}.json`)
+  const file = join(directory, `${kind}-${process.pid}.json`)
   replaceFile(file, `${JSON.stringify(record)}\n`, { flush: false })
   return file
 }
 
 /** The services that run on a data directory and a database; one that died without withdrawing does not count. */
-export async function findRuns(folder: string, place: string): Promise<RunRecord[]> {
-  const records = await liveRecords(folder, (name, record) => isOwn(name) && isSamePlace(record.place, place))
+export async function findRunningServices(directory: string, location: string): Promise<RunRecord[]> {
+  const records = await liveRecords(
+    directory,
+    (name, record) => isInOwnDirectory(name) && isSameDatabase(record.place, location),
+  )
   return records.map(({ place: _, name: __, ...shown }) => shown)
 }
 
@@ -100,35 +103,39 @@ export async function findRuns(folder: string, place: string): Promise<RunRecord
  * The services of this user that run on another database than `place`, when none runs on `place`.
  * @param named whether the directory was named: then only services on this directory count
  */
-export async function findOtherRuns(folder: string, place: string, named: boolean): Promise<OtherRun[]> {
-  const records = await liveRecords(folder, (name) => isOwn(name) || !named)
+export async function findOtherServices(
+  directory: string,
+  location: string,
+  named: boolean,
+): Promise<OtherService[]> {
+  const records = await liveRecords(directory, (name) => isInOwnDirectory(name) || !named)
   const isOther = ({ name, place: other }: { name: string; place: string }) =>
-    !isOwn(name) || !isSamePlace(other, place)
+    !isInOwnDirectory(name) || !isSameDatabase(other, location)
   return records.every(isOther) ? records.map(({ url, place: other }) => ({ url, place: other })) : []
 }
 
 async function liveRecords(
-  folder: string,
+  directory: string,
   matches: (name: string, record: WrittenRecord) => boolean,
 ): Promise<(WrittenRecord & { name: string })[]> {
   const found: (WrittenRecord & { name: string })[] = []
-  for (const name of await listRecords(folder)) {
-    const record = await readRecord(join(folder, name))
+  for (const name of await listRecords(directory)) {
+    const record = await readRecord(join(directory, name))
     if (!record || !matches(name, record) || !isAlive(record.pid)) continue
-    if (await answers(record.url)) found.push({ ...record, name })
+    if (await isListening(record.url)) found.push({ ...record, name })
   }
   return found
 }
 
-const isOwn = (name: string): boolean => name.startsWith('running-')
+const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 
 /** Of one folder there is one file, whatever the folder is called: links and mounts lead to it, too. */
-const isSamePlace = (one: string, other: string): boolean =>
+const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
 
-async function listRecords(folder: string): Promise<string[]> {
+async function listRecords(directory: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => recordName.test(name)).sort()
+    return (await readdir(directory)).filter((name) => recordName.test(name)).sort()
   } catch {
     return []
   }
@@ -157,7 +164,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** A pid is soon given to another process, in a container at the next start: the port tells. */
-function answers(url: string): Promise<boolean> {
+function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: 1000 })

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from '../system/clock.ts'
+import { ApiError } from './api-error.ts'
 import { generateKey, hashKey } from './domain/access/keys.ts'
+import { type AdminServer, startAdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
-import { type ExposureOptions, issuerOf, noSignIn, readExposure } from './http/listening/exposure.ts'
+import { type ExposureOptions, issuerOf, readExposure, signInIsOff } from './http/listening/exposure.ts'
 import { listenFailure } from './http/listening/listen-failure.ts'
-import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
-import { Readiness } from './http/open/readiness.ts'
+import { Readiness } from './http/public/readiness.ts'
 import { type Metrics, observeUpstream } from './metrics/metrics.ts'
-import { Refusal } from './refusal.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
@@ -67,7 +67,7 @@ export interface RunningService {
 }
 
 /** How long, in ms, an answer that was cut off may take to say so. */
-const farewell = 500
+const abortGrace = 500
 
 /**
  * Starts the embedded service.
@@ -114,11 +114,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     listening = server
     if (metrics) admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
     const adminUrl = admin?.url
-    const { place } = store
-    const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    const withdraw = announce && (await announceRun(dataDir, said, announce, clock))
-    if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
-    logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
+    const { location } = store
+    const details = { url, admin_url: adminUrl ?? null, version: version ?? null, place: location }
+    const withdraw = announce && (await announceRun(dataDir, details, announce, clock))
+    if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
+    logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = (notice = 0) => {
@@ -161,7 +161,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await admin?.close()
     await upstream.close()
     await store.close()
-    throw storageFailure(error, dataDir, store.place)
+    throw storageFailure(error, dataDir, store.location)
   }
 }
 
@@ -199,11 +199,11 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
 
 async function stop(server: FastifyInstance, stopping: AbortController, drain: number): Promise<void> {
   const closed = server.close()
-  const reason = new Refusal('service_stopping', 'The service is stopping')
+  const reason = new ApiError('service_stopping', 'The service is stopping')
   // A connection kept alive after its last answer would hold the close back until it times out.
   const sweep = setInterval(() => server.server.closeIdleConnections(), 20)
   const cut = setTimeout(() => stopping.abort(reason), drain)
-  const drop = setTimeout(() => server.server.closeAllConnections(), drain + farewell)
+  const drop = setTimeout(() => server.server.closeAllConnections(), drain + abortGrace)
   try {
     await closed
   } finally {

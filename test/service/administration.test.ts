@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
-import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
+import { type DataLocation, openStore } from '../../src/service/store/open-store.ts'
 import { type Clock, systemClock } from '../../src/system/clock.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startBuilt, startChatctl } from '../support/run-chatctl.ts'
@@ -15,7 +15,7 @@ import { SteppedClock } from '../support/stepped-clock.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(
-  place: DataPlace,
+  place: DataLocation,
   use: (administration: Administration) => Promise<T>,
   clock: Clock = systemClock,
 ) {
@@ -28,7 +28,7 @@ async function withAdministration<T>(
 }
 
 /** The database in words, the password not among them. */
-function placeOf({ dataDir, database }: DataPlace): string {
+function placeOf({ dataDir, database }: DataLocation): string {
   if (database === undefined) return join(dataDir, 'chatctl.db')
   const { host, pathname } = new URL(database)
   return `postgres://${host}${pathname}`

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
-import { createServer, type ServerParts } from '../../src/service/http/create-server.ts'
+import { createServer, type ServerOptions } from '../../src/service/http/create-server.ts'
 import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { caller, type TemporaryService } from './temporary-service.ts'
@@ -19,7 +19,7 @@ export interface StartedServer {
 }
 
 /** Starts a server on an empty store, which is gone when it is closed; it is offline and has no log by default. */
-export async function startServer(parts: Partial<ServerParts> = {}): Promise<StartedServer> {
+export async function startServer(parts: Partial<ServerOptions> = {}): Promise<StartedServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'chatctl-server-'))
   const store = openSqlite(dataDir)
   const key = generateKey()
@@ -43,7 +43,7 @@ export async function startServer(parts: Partial<ServerParts> = {}): Promise<Sta
 
 /** The same for the time of `use`. */
 export async function withServer<T>(
-  parts: Partial<ServerParts>,
+  parts: Partial<ServerOptions>,
   use: (server: StartedServer) => Promise<T>,
 ): Promise<T> {
   const server = await startServer(parts)

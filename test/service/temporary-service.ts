@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
-import type { DataPlace } from '../../src/service/store/open-store.ts'
+import type { DataLocation } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 
 /** An answer with its body read, as JSON where it is JSON. */
@@ -17,7 +17,7 @@ export interface Answer {
 export interface TemporaryService extends RunningService {
   key: string
   /** Where its data lies, for whoever looks at it beside the service. */
-  place: DataPlace
+  place: DataLocation
   /** A request with the key; `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** The same without reading the body. */
@@ -25,19 +25,19 @@ export interface TemporaryService extends RunningService {
 }
 
 /** An empty folder, gone when `use` is done. */
-export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-service-'))
+export async function withFolder<T>(use: (directory: string) => Promise<T> | T): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-service-'))
   try {
-    return await use(folder)
+    return await use(directory)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
 export type Engine = 'sqlite' | 'postgres'
 
 /** An empty place for data on an engine, gone when `use` is done. */
-export function withPlace<T>(engine: Engine, use: (place: DataPlace) => Promise<T> | T): Promise<T> {
+export function withPlace<T>(engine: Engine, use: (place: DataLocation) => Promise<T> | T): Promise<T> {
   return withFolder(async (dataDir) => {
     if (engine === 'sqlite') return use({ dataDir })
     const postgres = await sharedPostgres()
@@ -85,7 +85,7 @@ export function onEachEngine(
 /** A running service with a key of its own and a way to call it. */
 export function equip(
   service: RunningService,
-  place: DataPlace = { dataDir: service.dataDir },
+  place: DataLocation = { dataDir: service.dataDir },
 ): TemporaryService {
   const key = service.createProcessKey()
   return { ...service, key, place, call: caller(service.url, key), open: opener(service.url, key) }

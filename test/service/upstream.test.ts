@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../src/service/upstream/openai-compatible.ts'
-import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
+import type { ReplyPart, Upstream } from '../../src/service/upstream/upstream.ts'
 import { presets, resolvePreset } from '../../src/service/upstream/upstream-address.ts'
 import { startFaultServer } from '../support/fault-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
@@ -16,16 +16,16 @@ import { withFolder, withService } from './temporary-service.ts'
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
 
-async function pieces(upstream: Upstream): Promise<Piece[]> {
-  const all: Piece[] = []
+async function pieces(upstream: Upstream): Promise<ReplyPart[]> {
+  const all: ReplyPart[] = []
   for await (const piece of upstream.stream({ model: 'm1', messages }, never)) all.push(piece)
   return all
 }
 
 describe('a model server behind the embedded service', () => {
   it('is sent the documented fields, its own key, and nothing of the caller', () =>
-    withFolder(async (folder) => {
-      const keyFile = join(folder, 'key')
+    withFolder(async (directory) => {
+      const keyFile = join(directory, 'key')
       writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
       await withUpstream(
         (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
@@ -286,18 +286,18 @@ describe('a model server behind the embedded service', () => {
   })
 
   it('is refused at the start when its URL or its key cannot be used', () =>
-    withFolder(async (folder) => {
-      const keyFile = join(folder, 'key')
+    withFolder(async (directory) => {
+      const keyFile = join(directory, 'key')
       writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
       for (const [upstream, kind] of [
         [{ url: 'not a url' }, 'config'],
         [{ url: 'ftp://127.0.0.1/v1' }, 'config'],
         [{ url: 'http://user:secret@127.0.0.1/v1' }, 'config'],
-        [{ url: 'http://127.0.0.1/v1', keyFile: join(folder, 'nope') }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile: join(directory, 'nope') }, 'config'],
         [{ url: 'http://127.0.0.1/v1', keyFile }, 'config'],
         [{ url: 'http://models.example.com/v1', key: 'sk-1' }, 'refused'],
       ] as const) {
-        const failure = await startService({ dataDir: folder, upstream }).catch((error) => error)
+        const failure = await startService({ dataDir: directory, upstream }).catch((error) => error)
         expect(failure, upstream.url).to.be.instanceOf(Failure)
         expect(failure.kind).to.equal(kind)
         expect(failure.message).not.to.include('secret')

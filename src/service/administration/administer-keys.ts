@@ -1,11 +1,11 @@
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import {
-  checkCovered,
-  checkEnd,
+  checkExpiry,
+  checkGrantable,
   checkKeyName,
   checkKnownPermissions,
-  limitOf,
+  resolveHourlyLimit,
 } from '../domain/access/check-key.ts'
 import {
   changeKey,
@@ -17,11 +17,11 @@ import {
   revokeKey,
   storeKey,
 } from '../domain/access/keys.ts'
-import { adminId, rightsOfUser } from '../domain/access/permissions.ts'
-import { type Origin, onMachine } from '../domain/audit.ts'
+import { adminId, userPermissions } from '../domain/access/permissions.ts'
+import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import type { Database, Tier } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
-import { findPerson } from './find-person.ts'
+import { requireUser } from './find-user.ts'
 
 /** What is done to API keys on the service's own machine. */
 export interface KeyAdministration {
@@ -47,10 +47,15 @@ export interface KeyAdministration {
   revokeKey(id: string): Promise<KeyRecord>
 }
 
-export function administerKeys({ clock, open, openExisting, guarded }: DataAccess): KeyAdministration {
+export function administerKeys({
+  clock,
+  open,
+  openExisting,
+  reportingFailures,
+}: DataAccess): KeyAdministration {
   /** Where there is no data, there is no key. */
   const withKey = <T>(id: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
-    guarded(async () => {
+    reportingFailures(async () => {
       const store = await openExisting()
       const done = store && (await work(store.db))
       if (done === undefined) throw unknownKey(id)
@@ -58,22 +63,22 @@ export function administerKeys({ clock, open, openExisting, guarded }: DataAcces
     })
 
   return {
-    planKey: (request) => guarded(async () => planKey((await openExisting())?.db, request, clock)),
+    planKey: (request) => reportingFailures(async () => planKey((await openExisting())?.db, request, clock)),
     createKey: (request) =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const planned = await planKey((await openExisting())?.db, request, clock)
-        return createKey((await open()).db, planned, onMachine(clock))
+        return createKey((await open()).db, planned, localAuditContext(clock))
       }),
     planKeyChange: (id, change) =>
       withKey(id, async (db) => (await planKeyChange(db, id, change, clock)).change),
-    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, onMachine(clock))),
+    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, localAuditContext(clock))),
     listKeys: () =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const store = await openExisting()
         return store ? listKeys(store.db) : []
       }),
     findKey: (id) => withKey(id, (db) => findKey(db, id)),
-    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, onMachine(clock))),
+    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, localAuditContext(clock))),
   }
 }
 
@@ -113,12 +118,12 @@ type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { 
 async function planKey(db: Database | undefined, request: KeyRequest, clock: Clock): Promise<NewKey> {
   const { name, tier, user = adminId, permissions, expiresAt } = request
   checkKeyName(name)
-  const limit = limitOf(tier, request.limit)
+  const limit = resolveHourlyLimit(tier, request.limit)
   if (permissions) checkKnownPermissions(permissions)
-  if (expiresAt !== undefined) checkEnd(expiresAt, clock.now())
-  const person = await findPerson(db, user)
+  if (expiresAt !== undefined) checkExpiry(expiresAt, clock.now())
+  const person = await requireUser(db, user)
   if (permissions)
-    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
+    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
   return {
     name,
     tier,
@@ -130,7 +135,7 @@ async function planKey(db: Database | undefined, request: KeyRequest, clock: Clo
 }
 
 /** @param planned as `planKey` makes it */
-async function createKey(db: Database, planned: NewKey, by: Origin): Promise<CreatedKey> {
+async function createKey(db: Database, planned: NewKey, by: AuditContext): Promise<CreatedKey> {
   const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, by)
   return created
 }
@@ -147,7 +152,7 @@ async function planKeyChange(
 ): Promise<{ key: KeyRecord; change: Partial<Omit<NewKey, 'user_id'>> }> {
   if (name !== undefined) checkKeyName(name)
   if (permissions) checkKnownPermissions(permissions)
-  if (typeof expiresAt === 'string') checkEnd(expiresAt, clock.now())
+  if (typeof expiresAt === 'string') checkExpiry(expiresAt, clock.now())
   const key = await findKey(db, id)
   if (!key) throw unknownKey(id)
   if (key.revoked_at !== null) {
@@ -156,14 +161,14 @@ async function planKeyChange(
     })
   }
   if (permissions) {
-    const person = await findPerson(db, key.user_id)
-    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
+    const person = await requireUser(db, key.user_id)
+    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
   }
   const isOtherTier = tier !== undefined && tier !== key.tier
   const change = {
     ...(name !== undefined && { name }),
     ...(isOtherTier && { tier }),
-    ...((isOtherTier || limit !== undefined) && { limit: limitOf(tier ?? key.tier, limit) }),
+    ...((isOtherTier || limit !== undefined) && { limit: resolveHourlyLimit(tier ?? key.tier, limit) }),
     ...(permissions !== undefined && { permissions: permissions && [...new Set(permissions)] }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   }
@@ -171,7 +176,7 @@ async function planKeyChange(
 }
 
 /** @throws as `planKeyChange` */
-function updateKey(db: Database, id: string, wanted: KeyChange, by: Origin): Promise<KeyRecord> {
+function updateKey(db: Database, id: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
     const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)

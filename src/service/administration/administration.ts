@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
-import { type DataPlace, describePlace } from '../store/open-store.ts'
+import { findOtherServices, findRunningServices, type OtherService, type RunRecord } from '../run-record.ts'
+import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
 import type { Store } from '../store/store.ts'
 import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
@@ -46,7 +46,7 @@ export interface Administration
   /** The database: a file, or `postgres://host:port/name`. */
   readonly place: string
   /** Services of this user on other databases, as `findOtherRuns`. */
-  findOthers(isNamed: boolean): Promise<OtherRun[]>
+  findOthers(isNamed: boolean): Promise<OtherService[]>
   /** Where data would lie, if there is none yet. */
   findNothing(): Promise<string | undefined>
   /**
@@ -69,17 +69,17 @@ const statementTimeout = 60_000
 
 /** Making a key or an admin makes data, and so does a restore; looking at a place leaves it as it is. @throws Failure `storage` */
 export async function openAdministration(
-  given: DataPlace,
+  given: DataLocation,
   clock: Clock = systemClock,
 ): Promise<Administration> {
-  const folder = resolve(given.dataDir)
-  const where = { ...given, dataDir: folder, statementTimeout }
-  const place = await describePlace(where)
-  const data = accessData(where, place, clock)
-  const { openExisting, guarded } = data
+  const directory = resolve(given.dataDir)
+  const where = { ...given, dataDir: directory, statementTimeout }
+  const location = await describeDatabase(where)
+  const data = accessData(where, location, clock)
+  const { openExisting, reportingFailures } = data
 
   const demandStopped = async () => {
-    const running = await findRuns(folder, place)
+    const running = await findRunningServices(directory, location)
     if (running.length === 0) return
     const urls = running.map(({ url }) => url).join(' and ')
     throw new Failure('conflict', `A service is running on this data at ${urls}`, {
@@ -93,36 +93,36 @@ export async function openAdministration(
     ...administerSessions(data),
     ...readAuditLog(data),
     status: () =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const store = await openExisting()
-        const counts = store ? await count(store) : nothing
-        const [first, ...others] = await findRuns(folder, place)
+        const counts = store ? await count(store) : noCounts
+        const [first, ...others] = await findRunningServices(directory, location)
         const running = first ? await describeRun(first, clock) : null
         return {
-          data: folder,
-          database: place,
+          data: directory,
+          database: location,
           ...counts,
           running,
           also_running: others.map(({ url }) => url),
         }
       }),
-    place,
-    findOthers: (isNamed) => findOtherRuns(folder, place, isNamed),
-    findNothing: () => guarded(async () => ((await openExisting()) ? undefined : place)),
+    place: location,
+    findOthers: (isNamed) => findOtherServices(directory, location, isNamed),
+    findNothing: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),
     backUp: (file) => {
       requireSqlite(given)
-      return backUp(folder, file)
+      return backUp(directory, file)
     },
     async planRestore(file) {
       requireSqlite(given)
       checkBackup(file)
       await demandStopped()
-      return { restore: resolve(file), replace: place }
+      return { restore: resolve(file), replace: location }
     },
     async restore(file) {
       requireSqlite(given)
       await demandStopped()
-      return restore(folder, file, clock)
+      return restore(directory, file, clock)
     },
     close: () => data.close(),
   }
@@ -134,10 +134,10 @@ async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStat
   const { url, admin_url, started_at } = record
   const began = Date.parse(started_at ?? '')
   const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((clock.now() - began) / 1000))
-  return { ...record, health: await askHealth(admin_url ?? url), uptime_seconds: uptime }
+  return { ...record, health: await fetchHealth(admin_url ?? url), uptime_seconds: uptime }
 }
 
-const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
+const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
 async function count({ db }: Store): Promise<Counts> {
   const { rows } = await sql<Counts>`
@@ -146,10 +146,10 @@ async function count({ db }: Store): Promise<Counts> {
       (select count(*) from contexts) as contexts,
       (select count(*) from messages) as messages,
       (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
-  return { ...nothing, ...rows[0] }
+  return { ...noCounts, ...rows[0] }
 }
 
-function requireSqlite({ database }: DataPlace): void {
+function requireSqlite({ database }: DataLocation): void {
   if (database === undefined) return
   throw new Failure('usage', 'The data is in PostgreSQL: use the backup tools of PostgreSQL', {
     advice: [{ code: 'back_up_postgres' }],
@@ -157,14 +157,14 @@ function requireSqlite({ database }: DataPlace): void {
 }
 
 /** How long, in ms, a service may take to say how it is: it asks its database first. */
-const patience = 3_000
+const healthTimeout = 3_000
 
 /**
  * How a service on this machine says that it is: `ready`, or the `error.code` that it gives for not
  * being so; `unknown` when it says neither.
  * @param origin of the service or of its admin port
  */
-function askHealth(origin: string): Promise<string> {
+function fetchHealth(origin: string): Promise<string> {
   const url = new URL('/readyz', origin)
   // Nothing secret is sent, and the certificate may be for a name that is not this machine's.
   const request =
@@ -176,7 +176,7 @@ function askHealth(origin: string): Promise<string> {
       resolve(health)
       request.destroy()
     }
-    request.setTimeout(patience, () => settle('unknown'))
+    request.setTimeout(healthTimeout, () => settle('unknown'))
     request.on('error', () => settle('unknown'))
     request.on('response', (response) => {
       let text = ''
@@ -186,12 +186,12 @@ function askHealth(origin: string): Promise<string> {
         text += chunk
         if (text.length > 10_000) settle('unknown')
       })
-      response.on('end', () => settle(read(response.statusCode, text)))
+      response.on('end', () => settle(readHealth(response.statusCode, text)))
     })
   })
 }
 
-function read(status: number | undefined, text: string): string {
+function readHealth(status: number | undefined, text: string): string {
   if (status === 200) return 'ready'
   try {
     const { error } = JSON.parse(text)

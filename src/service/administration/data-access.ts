@@ -1,5 +1,5 @@
 import type { Clock } from '../../system/clock.ts'
-import { type DataPlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 
@@ -11,12 +11,12 @@ export interface DataAccess {
   /** Leaves a place without data as it is. */
   openExisting(): Promise<Store | undefined>
   /** @throws Failure `storage` where the work fails because of the data */
-  guarded<T>(work: () => Promise<T>): Promise<T>
+  reportingFailures<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** @param place the database in words, as `Store.place` has it */
-export function accessData(where: DataPlace, place: string, clock: Clock): DataAccess {
+/** @param location the database in words, as `Store.place` has it */
+export function accessData(where: DataLocation, location: string, clock: Clock): DataAccess {
   let opened: Store | undefined
   return {
     clock,
@@ -28,11 +28,11 @@ export function accessData(where: DataPlace, place: string, clock: Clock): DataA
       opened ??= await openExistingStore(where)
       return opened
     },
-    async guarded(work) {
+    async reportingFailures(work) {
       try {
         return await work()
       } catch (error) {
-        throw storageFailure(error, where.dataDir, place)
+        throw storageFailure(error, where.dataDir, location)
       }
     },
     async close() {

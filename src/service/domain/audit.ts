@@ -1,11 +1,11 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Caller } from './access/callers.ts'
-import type { Plain } from './merge.ts'
+import type { Principal } from './access/permissions.ts'
+import type { JsonObject } from './merge.ts'
 
 /** Who made a change, by what, and by which clock it is dated. */
-export interface Origin {
+export interface AuditContext {
   /** A user's id, or `machine`. */
   actor: string
   keyId: string | null
@@ -44,14 +44,18 @@ export interface AuditedChange {
 }
 
 /** What is done with the program on the service's own machine. */
-export const onMachine = (clock: Clock): Origin => ({
+export const localAuditContext = (clock: Clock): AuditContext => ({
   actor: 'machine',
   keyId: null,
   requestId: null,
   clock,
 })
 
-export const originOf = ({ userId, keyId }: Caller, requestId: string, clock: Clock): Origin => ({
+export const auditContextOf = (
+  { userId, keyId }: Principal,
+  requestId: string,
+  clock: Clock,
+): AuditContext => ({
   actor: userId,
   keyId,
   requestId,
@@ -62,7 +66,11 @@ export const originOf = ({ userId, keyId }: Caller, requestId: string, clock: Cl
  * Writes a change into the log; must run inside the transaction that makes it. Of two states only
  * the parts that differ are kept, and where none does there is no entry.
  */
-export async function noteChange(transaction: Database, by: Origin, change: AuditedChange): Promise<void> {
+export async function recordChange(
+  transaction: Database,
+  by: AuditContext,
+  change: AuditedChange,
+): Promise<void> {
   const { action, target } = change
   const parts = changedParts(change.before, change.after)
   if (!parts) return
@@ -106,7 +114,7 @@ export interface AuditFilter {
 }
 
 /** Oldest first. */
-export async function listChanges(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
+export async function listAuditEntries(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
   const { since, until, actor, actions, target, limit } = filter
   let query = db.selectFrom('audit_log').selectAll()
   if (since !== undefined) query = query.where('at', '>=', since)
@@ -139,16 +147,19 @@ export function changedParts(
   after: object | null,
 ): { before: object | null; after: object | null } | undefined {
   if (!before || !after) return { before: before && hideSecrets(before), after: after && hideSecrets(after) }
-  const parts = differing(before as Plain, after as Plain)
+  const parts = differences(before as JsonObject, after as JsonObject)
   return parts && { before: hideSecrets(parts.before), after: hideSecrets(parts.after) }
 }
 
-function differing(before: Plain, after: Plain): { before: Plain; after: Plain } | undefined {
-  const found = { before: {} as Plain, after: {} as Plain }
+function differences(
+  before: JsonObject,
+  after: JsonObject,
+): { before: JsonObject; after: JsonObject } | undefined {
+  const found = { before: {} as JsonObject, after: {} as JsonObject }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [before[key], after[key]]
     if (isRecord(old) && isRecord(now)) {
-      const inner = differing(old, now)
+      const inner = differences(old, now)
       if (!inner) continue
       set(found.before, key, inner.before)
       set(found.after, key, inner.after)
@@ -161,7 +172,7 @@ function differing(before: Plain, after: Plain): { before: Plain; after: Plain }
 }
 
 /** Defined, not assigned: metadata may have a key `__proto__`. */
-function set(target: Plain, key: string, value: unknown): void {
+function set(target: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 

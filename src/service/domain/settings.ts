@@ -4,11 +4,11 @@ import type { SettingsPatch } from '../../contract/settings.ts'
 import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
-import { type AuditAction, noteChange, type Origin } from './audit.ts'
+import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
 import { merge } from './merge.ts'
 
 /** Settings in which everything has a value. */
-export type SettingsInForce = {
+export type EffectiveSettings = {
   app_name: string
   theme: { primary_color: string; mode: string }
   features: { chat: boolean; file_upload: boolean; code_completion: boolean }
@@ -16,21 +16,21 @@ export type SettingsInForce = {
 }
 
 /** An API configuration in which everything has a value. */
-export type ApiConfigurationInForce = {
+export type EffectiveApiConfiguration = {
   version: string
   rate_limiting: { enabled: boolean; requests_per_minute: number }
   cors: { allowed_origins: string[]; allowed_methods: string[] }
 }
 
 /** What a fresh service has; a document in the store holds only what was ever set. */
-const defaultSettings: SettingsInForce = {
+const defaultSettings: EffectiveSettings = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
   features: { chat: true, file_upload: false, code_completion: false },
   limits: { max_tokens: 4096, max_requests_per_min: 60_000 },
 }
 
-const defaultApiConfiguration: ApiConfigurationInForce = {
+const defaultApiConfiguration: EffectiveApiConfiguration = {
   version: '1',
   rate_limiting: { enabled: false, requests_per_minute: 60_000 },
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
@@ -40,7 +40,7 @@ const defaultApiConfiguration: ApiConfigurationInForce = {
  * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
  * and whoever reads back what they wrote may have been answered by that one.
  */
-export async function readSettings(db: Database): Promise<SettingsInForce> {
+export async function readSettings(db: Database): Promise<EffectiveSettings> {
   const [row] = await selectSettings(db, {})
   return merge(defaultSettings, readStored(row?.document ?? '{}'))
 }
@@ -50,15 +50,19 @@ const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 const readStored = (document: string) => parseJson(document) as object
 
 /** Settings as a document in the store makes them, to count by: limits are doubles. */
-export const settingsOf = (document: string): SettingsInForce =>
+export const settingsOf = (document: string): EffectiveSettings =>
   merge(defaultSettings, withDoubles(readStored(document)) as object)
 
 /** API configuration as a document in the store makes it, to count by. */
-export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
+export const apiConfigurationOf = (document: string): EffectiveApiConfiguration =>
   merge(defaultApiConfiguration, withDoubles(readStored(document)) as object)
 
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<SettingsInForce> {
+export function updateSettings(
+  db: Database,
+  patch: SettingsPatch,
+  by: AuditContext,
+): Promise<EffectiveSettings> {
   return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
@@ -66,8 +70,8 @@ export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): 
 export function setApiConfiguration(
   db: Database,
   patch: ApiConfiguration,
-  by: Origin,
-): Promise<ApiConfigurationInForce> {
+  by: AuditContext,
+): Promise<EffectiveApiConfiguration> {
   const change = { patch, defaults: defaultApiConfiguration, action: 'api.update' } as const
   return mergeDocument(db, 'api_configuration', change, by)
 }
@@ -81,7 +85,7 @@ function mergeDocument<T extends object>(
   db: Database,
   table: DocumentTable,
   { patch, defaults, action }: { patch: object; defaults: T; action: AuditAction },
-  by: Origin,
+  by: AuditContext,
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
     const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
@@ -93,7 +97,7 @@ function mergeDocument<T extends object>(
       .where('id', '=', 1)
       .execute()
     const [before, after] = [merge(defaults, stored), merge(defaults, merged)]
-    await noteChange(transaction, by, { action, target: table, before, after })
+    await recordChange(transaction, by, { action, target: table, before, after })
     return after
   })
 }

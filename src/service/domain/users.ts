@@ -2,13 +2,13 @@ import { parseJson } from '../../contract/exact-json.ts'
 import type { Profile } from '../../contract/profile.ts'
 import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
 import { isoNow } from '../../system/clock.ts'
-import { invalidRequest, Refusal } from '../refusal.ts'
+import { ApiError, invalidRequest } from '../api-error.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { hashPassword } from './access/passwords.ts'
 import type { Role } from './access/permissions.ts'
-import { type AuditAction, noteChange, type Origin } from './audit.ts'
+import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
 import { createId } from './identifiers.ts'
 import {
   lockPreferences,
@@ -21,19 +21,19 @@ import {
 } from './preferences.ts'
 
 /** The most that a user's metadata may hold, in bytes of JSON. */
-export const mostMetadata = 65_536
+export const maxMetadataBytes = 65_536
 
 /** A request that has passed validation: the fields that the service requires are there. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
 /**
  * @param as how the user comes to be; a member unless said
- * @throws Refusal `email_taken`, case aside
+ * @throws ApiError `email_taken`, case aside
  */
 export async function createUser(
   db: Database,
   given: NewUser,
-  by: Origin,
+  by: AuditContext,
   as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
 ): Promise<User> {
   const now = isoNow(by.clock)
@@ -55,18 +55,18 @@ export async function createUser(
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
       const { email, name, role } = row
       const after = { email, name, role, ...(given.metadata && { metadata: parseJson(row.metadata) }) }
-      await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
+      await recordChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
-    throw new Refusal('email_taken', `A user with the email ${given.email} already exists`, {
+    throw new ApiError('email_taken', `A user with the email ${given.email} already exists`, {
       details: { email: given.email },
     })
   }
 }
 
-/** @throws Refusal `user_not_found` */
+/** @throws ApiError `user_not_found` */
 export async function readUser(db: Database, id: string): Promise<User> {
   const { document, ...row } = await findUser(db, id)
   return present(row, preferencesOf(document))
@@ -75,9 +75,14 @@ export async function readUser(db: Database, id: string): Promise<User> {
 /**
  * Sets the name, the metadata and the settings that are given, each key by key; a metadata key set
  * to null is removed.
- * @throws Refusal `user_not_found`
+ * @throws ApiError `user_not_found`
  */
-export function updateUser(db: Database, id: string, given: UpdateUserRequest, by: Origin): Promise<User> {
+export function updateUser(
+  db: Database,
+  id: string,
+  given: UpdateUserRequest,
+  by: AuditContext,
+): Promise<User> {
   return db.transaction().execute(async (transaction) => {
     const stored = await lockUser(transaction, id)
     const before = await presentUser(transaction, stored)
@@ -96,7 +101,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
     const after = await presentUser(transaction, row)
-    await noteChange(transaction, by, { action: 'user.update', target: id, before, after })
+    await recordChange(transaction, by, { action: 'user.update', target: id, before, after })
     return after
   })
 }
@@ -106,7 +111,7 @@ export async function storePassword(
   transaction: Database,
   id: string,
   hash: string,
-  { clock }: Origin,
+  { clock }: AuditContext,
 ): Promise<void> {
   await transaction
     .updateTable('users')
@@ -138,7 +143,7 @@ const selectUser = prepareQuery((db, { id }: { id: string }) =>
 
 /**
  * A user, for a transaction that will write it: nobody else does until it ends.
- * @throws Refusal `user_not_found`
+ * @throws ApiError `user_not_found`
  */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
   const [row] = await selectUserToWrite(transaction, { id })
@@ -150,7 +155,7 @@ const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
 )
 
 function known<Row>(row: Row | undefined, id: string): Row {
-  if (!row) throw new Refusal('user_not_found', `No user ${id}`)
+  if (!row) throw new ApiError('user_not_found', `No user ${id}`)
   return row
 }
 
@@ -169,7 +174,7 @@ function mergeMetadata(stored: string, given: object | undefined): string {
   if (!given) return stored
   const entries = Object.entries({ ...readMetadata(stored), ...given })
   const merged = JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== null)))
-  if (Buffer.byteLength(merged) <= mostMetadata) return merged
+  if (Buffer.byteLength(merged) <= maxMetadataBytes) return merged
   throw invalidRequest([
     { path: 'metadata', message: 'must not exceed 64 KiB of JSON together with the stored metadata' },
   ])

@@ -2,11 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 
 /** Takes what is logged in words, where a person reads it: of warnings and errors, what went wrong. */
-type Teller = (severity: 'warning' | 'error', text: string) => void
+type PlainLogger = (severity: 'warning' | 'error', text: string) => void
 
 export interface LogOptions {
   level: string
-  tell?: Teller | undefined
+  tell?: PlainLogger | undefined
   /** Takes the lines in place of descriptor 2. */
   stderr?: { write(line: string): void } | undefined
 }
@@ -17,8 +17,8 @@ export interface LogOptions {
  * people write.
  */
 export function createLogger({ level, tell, stderr }: LogOptions): FastifyBaseLogger {
-  const options = { level, base: null, serializers: { err: describe } }
-  const destination = tell ? { write: (line: string) => putInWords(line, tell) } : (stderr ?? openStderr())
+  const options = { level, base: null, serializers: { err: serializeError } }
+  const destination = tell ? { write: (line: string) => writePlain(line, tell) } : (stderr ?? openStderr())
   return pino(options, destination) as FastifyBaseLogger
 }
 
@@ -30,12 +30,12 @@ function openStderr(): ReturnType<typeof pino.destination> {
 }
 
 /** pino's own serializer copies every property of an error; some libraries put requests there. */
-function describe(error: Error & { code?: unknown }): object {
+function serializeError(error: Error & { code?: unknown }): object {
   const { name, message, code, stack } = error
   return { name, message, code, stack }
 }
 
-function putInWords(line: string, tell: Teller): void {
+function writePlain(line: string, tell: PlainLogger): void {
   const { level, msg, err } = JSON.parse(line) as { level: number; msg?: string; err?: { message: string } }
   const words = [msg, err?.message].filter((text, index, all) => text && all.indexOf(text) === index)
   tell(level >= 50 ? 'error' : 'warning', words.join(': '))

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { paths } from '../oauth/metadata.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
-import { toRefusal } from '../to-refusal.ts'
+import { toApiError } from '../to-api-error.ts'
 
 /** What the sign-in answers by itself: without a key, and with pages rather than JSON. */
 const routes = [
@@ -35,7 +35,7 @@ export function serveOAuth(server: FastifyInstance, open: () => Promise<OAuth>):
       await oauth(request.raw, raw, request.ip)
       reply.hijack()
     } catch (error) {
-      if (raw.headersSent) request.log.error({ err: error }, toRefusal(error).message)
+      if (raw.headersSent) request.log.error({ err: error }, toApiError(error).message)
       throw error
     }
   }
@@ -44,7 +44,7 @@ export function serveOAuth(server: FastifyInstance, open: () => Promise<OAuth>):
     // Bodies are read where they are looked into.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     for (const [method, url] of routes) {
-      scope.route({ method, url, config: { isOpen: true, endpoint: 'oauth' }, handler: answer })
+      scope.route({ method, url, config: { isPublic: true, endpoint: 'oauth' }, handler: answer })
     }
   })
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 
 const MiB = 1024 * 1024
 
@@ -7,9 +7,9 @@ const defaults = { ofUser: 16 * MiB, ofAll: 64 * MiB }
 
 /**
  * Reserves bytes of memory until the end of the request, and waits until work on so many may begin.
- * @throws Refusal `too_much_at_once`, `too_busy`
+ * @throws ApiError `too_much_at_once`, `too_busy`
  */
-export type Hold = (bytes: number) => Promise<void>
+export type ReserveMemory = (bytes: number) => Promise<void>
 
 /**
  * Admits requests by the bytes that they hold from their body, their conversation, or their page of
@@ -27,18 +27,18 @@ export class MemoryBudget {
 
   /**
    * @returns gives the bytes back, once
-   * @throws Refusal `too_much_at_once` for the user, `too_busy` for the process
+   * @throws ApiError `too_much_at_once` for the user, `too_busy` for the process
    */
-  take(userId: string, bytes: number): () => void {
+  reserve(userId: string, bytes: number): () => void {
     const held = this.#ofUser.get(userId) ?? 0
     const { ofUser, ofAll } = this.#bounds
     if (held > 0 && held + bytes > ofUser) {
-      throw new Refusal('too_much_at_once', 'Your concurrent requests contain too much text; try again', {
+      throw new ApiError('too_much_at_once', 'Your concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }
     if (this.#ofAll > 0 && this.#ofAll + bytes > ofAll) {
-      throw new Refusal('too_busy', 'All concurrent requests contain too much text; try again', {
+      throw new ApiError('too_busy', 'All concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }

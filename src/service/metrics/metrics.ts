@@ -1,6 +1,6 @@
 import type { Clock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
-import type { ModelRequest, Piece, Upstream } from '../upstream/upstream.ts'
+import { ApiError } from '../api-error.ts'
+import type { ModelRequest, ReplyPart, Upstream } from '../upstream/upstream.ts'
 
 /**
  * What the service counts about itself. Every label has few values, all of them ours: never a path,
@@ -12,13 +12,13 @@ export interface Metrics {
   /** Bytes that were not a request. */
   countUnparsed(): void
   /** An answer with an error, by its `error.code`. */
-  countRefusal(code: string): void
+  countError(code: string): void
   /** A request was held to the limits of its key: admitted, or refused for the window that was spent. */
-  countLimited(outcome: 'admitted' | 'hour' | 'minute'): void
+  countLimiterDecision(outcome: 'admitted' | 'hour' | 'minute'): void
   /** One conversation with the model server has ended, after so many seconds. */
   observeUpstream(operation: UpstreamOperation, outcome: UpstreamOutcome, seconds: number): void
   /** The first piece of a streamed answer came after so many seconds. */
-  observeFirstPiece(seconds: number): void
+  observeFirstPart(seconds: number): void
   /** As the model server counts them. */
   countTokens(prompt: number, completion: number): void
   /** All of it in Prometheus' text format. */
@@ -43,7 +43,7 @@ type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
 /** The same upstream, with all that it is asked counted. */
 export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clock): Upstream {
   const timed = async <T>(operation: UpstreamOperation, signal: AbortSignal, work: Promise<T>) => {
-    const begun = clock.monotonic()
+    const startedAt = clock.monotonic()
     let outcome: UpstreamOutcome = 'ok'
     try {
       return await work
@@ -51,7 +51,7 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clo
       outcome = outcomeOf(error, signal)
       throw error
     } finally {
-      metrics.observeUpstream(operation, outcome, since(begun, clock))
+      metrics.observeUpstream(operation, outcome, since(startedAt, clock))
     }
   }
   return {
@@ -71,14 +71,14 @@ async function* observeStream(
   { upstream, metrics, clock }: { upstream: Upstream; metrics: Metrics; clock: Clock },
   modelRequest: ModelRequest,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
-  const begun = clock.monotonic()
+): AsyncGenerator<ReplyPart> {
+  const startedAt = clock.monotonic()
   // What is left early, by whoever reads it, never says so here.
   let outcome: UpstreamOutcome = 'cancelled'
   let pieces = 0
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      if (pieces++ === 0) metrics.observeFirstPiece(since(begun, clock))
+      if (pieces++ === 0) metrics.observeFirstPart(since(startedAt, clock))
       if (piece.kind === 'finish') {
         outcome = 'ok'
         if (piece.usage) metrics.countTokens(piece.usage.prompt_tokens, piece.usage.completion_tokens)
@@ -89,13 +89,13 @@ async function* observeStream(
     outcome = outcomeOf(error, signal)
     throw error
   } finally {
-    metrics.observeUpstream('stream', outcome, since(begun, clock))
+    metrics.observeUpstream('stream', outcome, since(startedAt, clock))
   }
 }
 
-const since = (begun: number, clock: Clock) => (clock.monotonic() - begun) / 1000
+const since = (startedAt: number, clock: Clock) => (clock.monotonic() - startedAt) / 1000
 
 function outcomeOf(error: unknown, signal: AbortSignal): UpstreamOutcome {
   if (signal.aborted) return 'cancelled'
-  return error instanceof Refusal && error.code === 'upstream_timeout' ? 'timeout' : 'error'
+  return error instanceof ApiError && error.code === 'upstream_timeout' ? 'timeout' : 'error'
 }

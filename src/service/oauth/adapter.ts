@@ -5,12 +5,12 @@ import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import type { BrowserRequest } from './browser-request.ts'
 import { inSeconds, isTooOld, shiftMoments } from './lifetimes.ts'
-import { digest, digestOf, readPayload, writePayload } from './references.ts'
+import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
+import { createExpiredRemover } from './remove-expired.ts'
 import { endedSession, endGrants } from './sessions.ts'
-import { createSweeper } from './sweep.ts'
 
 /** oidc-provider does not tell its store which request is being answered. */
-export const currentVisit = new AsyncLocalStorage<BrowserRequest>()
+export const currentRequest = new AsyncLocalStorage<BrowserRequest>()
 
 /**
  * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.
@@ -20,18 +20,18 @@ export function createAdapters(
   db: Database,
   clock: Clock,
   browsers?: BrowserInteractions,
-  sweep = createSweeper(db, clock),
+  removeExpired = createExpiredRemover(db, clock),
 ): (model: string) => Adapter {
   return (model) => {
-    const adapter = createAdapter(db, clock, model, sweep)
-    return browsers && model === 'Interaction' ? keepInBrowsers(adapter, browsers) : adapter
+    const adapter = createAdapter(db, clock, model, removeExpired)
+    return browsers && model === 'Interaction' ? keepAnonymousInBrowsers(adapter, browsers) : adapter
   }
 }
 
 /** An interaction becomes a record with the right password. */
-function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
+function keepAnonymousInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
   const visit = () => {
-    const current = currentVisit.getStore()
+    const current = currentRequest.getStore()
     if (!current) throw new Error('an interaction belongs to a request')
     return current
   }
@@ -50,12 +50,12 @@ function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapte
   }
 }
 
-function createAdapter(db: Database, clock: Clock, model: string, sweep: () => void): Adapter {
+function createAdapter(db: Database, clock: Clock, model: string, removeExpired: () => void): Adapter {
   // A grant is never named from outside, only by other records, and those hold references.
-  const key = model === 'Grant' ? digestOf : digest
+  const key = model === 'Grant' ? digestOfReference : digest
   return {
     async upsert(id, payload, expiresIn) {
-      const { address, agent } = currentVisit.getStore() ?? {}
+      const { address, agent } = currentRequest.getStore() ?? {}
       const now = inSeconds(clock)
       const seen = { at: now, address, agent }
       const row = {
@@ -71,10 +71,10 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
         .values({ ...row, ...created, consumed_at: null })
         .onConflict((conflict) => conflict.columns(['model', 'id_hash']).doUpdateSet(row))
         .execute()
-      sweep()
+      removeExpired()
     },
     find: (id) => findRecord(db, clock, { model, column: 'id_hash', hash: key(id), id }),
-    findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOf(uid) }),
+    findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOfReference(uid) }),
     // The device flow is not offered.
     findByUserCode: async () => undefined,
     async consume(id) {
@@ -99,11 +99,12 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
     async destroy(id) {
       await db.deleteFrom('oauth_records').where('model', '=', model).where('id_hash', '=', key(id)).execute()
     },
-    revokeByGrantId: (grantId) => endGrants(db, [digestOf(grantId)]),
+    revokeByGrantId: (grantId) => endGrants(db, [digestOfReference(grantId)]),
   }
 }
 
-const digestOfOptional = (id: unknown): string | null => (typeof id === 'string' ? digestOf(id) : null)
+const digestOfOptional = (id: unknown): string | null =>
+  typeof id === 'string' ? digestOfReference(id) : null
 
 /** Nothing for what is past its end, or belongs to a session that was ended. */
 async function findRecord(

@@ -1,6 +1,6 @@
 import type { Database } from '../store/tables.ts'
-import { digest } from './references.ts'
-import { failureMemory } from './sweep.ts'
+import { digest } from './record-payload.ts'
+import { failureLifetime } from './remove-expired.ts'
 
 /**
  * How failed attempts slow down the next one: `free` failures cause no wait. After them it starts at 5 s
@@ -14,13 +14,13 @@ interface Rule {
 const firstDelay = 5_000
 
 /** Guesses that one party makes at one account. */
-const own: Rule = { free: 5, maximum: 5 * 60_000 }
+const ownRule: Rule = { free: 5, maximum: 5 * 60_000 }
 
 /** Guesses that many parties share. The wait is short, because people with the right password share it too. */
-const shared: Rule = { free: 100, maximum: 30_000 }
+const sharedRule: Rule = { free: 100, maximum: 30_000 }
 
 /** Codes have six digits, and only people who know the password can guess them. */
-const code: Rule = { free: 5, maximum: 15 * 60_000 }
+const codeRule: Rule = { free: 5, maximum: 15 * 60_000 }
 
 /** What failures are counted for. */
 interface Subject {
@@ -31,7 +31,7 @@ interface Subject {
 }
 
 /** An attempt at a password or a code on the page of a sign-in. */
-export interface Guess {
+export interface SignInAttempt {
   email: string
   /** The client's network address. */
   address: string
@@ -49,27 +49,27 @@ const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase(
  *
  * The network comes first: while it has to wait, nothing is stored of the accounts that it tries.
  */
-export function passwordSubjects({ email, address, browser }: Guess): Subject[] {
+export function passwordSubjects({ email, address, browser }: SignInAttempt): Subject[] {
   const account = accountOf(email)
-  if (browser !== undefined) return [{ subject: `${account}:browser:${digest(browser)}`, rule: own }]
+  if (browser !== undefined) return [{ subject: `${account}:browser:${digest(browser)}`, rule: ownRule }]
   const network = digest(`network ${networkOf(address)}`)
   return [
-    { subject: network, rule: shared, isShared: true },
-    { subject: account, rule: shared },
-    { subject: `${account}:${network}`, rule: own },
+    { subject: network, rule: sharedRule, isShared: true },
+    { subject: account, rule: sharedRule },
+    { subject: `${account}:${network}`, rule: ownRule },
   ]
 }
 
 /** Codes are counted apart from passwords: the right password must not clear guesses at the code. */
-export function codeSubjects({ email, browser }: Guess): Subject[] {
+export function codeSubjects({ email, browser }: SignInAttempt): Subject[] {
   const account = accountOf(email)
-  return [{ subject: `${account}:code${browser === undefined ? '' : `:${digest(browser)}`}`, rule: code }]
+  return [{ subject: `${account}:code${browser === undefined ? '' : `:${digest(browser)}`}`, rule: codeRule }]
 }
 
 /** A guess on the account page is counted for the session, so that it locks out no other one. */
 export function sessionSubjects(email: string, sessionUid: string, kind: 'password' | 'code'): Subject[] {
   const subject = `${accountOf(email)}:session:${kind}:${digest(sessionUid)}`
-  return [{ subject, rule: kind === 'code' ? code : own }]
+  return [{ subject, rule: kind === 'code' ? codeRule : ownRule }]
 }
 
 /** Of IPv6 the first 64 bits: a client that has one such address has all of them. */
@@ -88,7 +88,7 @@ function delayAfter(failures: number, { free, maximum }: Rule): number {
 }
 
 /** The throttle refuses an attempt: it is neither checked nor counted. */
-export interface Refused {
+export interface Throttled {
   /** Seconds. */
   wait: number
 }
@@ -156,7 +156,7 @@ export function beginAttempt(
   db: Database,
   subjects: readonly Subject[],
   now: number,
-): Promise<Attempt | Refused> {
+): Promise<Attempt | Throttled> {
   return db.transaction().execute(async (transaction) => {
     const counts: (Count & { failures: number })[] = []
     for (const counted of subjects) {
@@ -169,7 +169,7 @@ export function beginAttempt(
         .onConflict((conflict) => conflict.column('subject').doUpdateSet({ subject }))
         .returningAll()
         .executeTakeFirstOrThrow()
-      const known = now - row.last_failure_at >= failureMemory ? 0 : row.failures
+      const known = now - row.last_failure_at >= failureLifetime ? 0 : row.failures
       // Another process may have begun the wait a moment ahead of us, and clocks differ.
       const left = Math.min((row.locked_until ?? 0) - now, delayAfter(known, rule))
       if (left > 0) return { wait: Math.ceil(left / 1000) }
@@ -194,7 +194,7 @@ export function beginAttempt(
 }
 
 /** Forgets all failures of an account; those of a network stay. Must run inside a transaction. */
-export async function forgiveAccount(db: Database, email: string): Promise<void> {
+export async function clearFailures(db: Database, email: string): Promise<void> {
   const account = accountOf(email)
   await db
     .deleteFrom('sign_in_failures')

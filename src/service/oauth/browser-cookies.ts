@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider'
 import type { BrowserRequest } from './browser-request.ts'
 import { sessionLifetime } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { digest } from './references.ts'
+import { digest } from './record-payload.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>
 
@@ -35,7 +35,7 @@ export async function openSession(
 }
 
 /** Begins the idle time of a session anew. */
-export async function keepSession(
+export async function extendSession(
   provider: Provider,
   visit: BrowserRequest,
   session: BrowserSession,
@@ -52,7 +52,7 @@ export async function renewSession(
   session: BrowserSession,
 ): Promise<void> {
   session.resetIdentifier()
-  await keepSession(provider, visit, session)
+  await extendSession(provider, visit, session)
 }
 
 export async function closeSession(
@@ -68,7 +68,7 @@ export async function closeSession(
 const knownBrowserLife = 180 * 86_400
 
 /** Which account a browser was signed in to, without telling anyone who reads the cookie. */
-const markOf = (email: string) => digest(`browser of ${email.trim().toLowerCase()}`).slice(0, 20)
+const accountMark = (email: string) => digest(`browser of ${email.trim().toLowerCase()}`).slice(0, 20)
 
 /**
  * The name of a browser in which this person has signed in before, from its signed cookie. It opens
@@ -81,12 +81,12 @@ export function findKnownBrowser(
 ): string | undefined {
   const { cookies } = provider.createContext(visit.request, visit.response)
   const [mark, name] = cookies.get(knownBrowserName(provider), { signed: true })?.split('.') ?? []
-  return mark === markOf(email) ? name : undefined
+  return mark === accountMark(email) ? name : undefined
 }
 
 /** Remembers the browser of a person who has signed in. */
 export function rememberBrowser(provider: Provider, visit: BrowserRequest, email: string): void {
-  const value = `${markOf(email)}.${randomBytes(16).toString('hex')}`
+  const value = `${accountMark(email)}.${randomBytes(16).toString('hex')}`
   const name = knownBrowserName(provider)
   setCookie(provider, visit, { name, value, path: paths.signIn, life: knownBrowserLife })
 }

@@ -4,23 +4,23 @@ import type Provider from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
-import type { FactorSeal } from './factor-seal.ts'
-import type { StartLimit } from './start-limit.ts'
+import type { SecondFactorCipher } from './second-factor-cipher.ts'
+import type { SignInRateLimit } from './sign-in-rate-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
 export interface OAuthServer {
   db: Database
   /** Protects the secrets of second factors. */
-  seal: FactorSeal
+  cipher: SecondFactorCipher
   provider: Provider
   /** An origin: what browsers see. */
   issuer: string
   /** Makes the tokens of forms. */
   formKey: string
   /** Limits how fast sign-ins are begun. */
-  starts: StartLimit
+  startLimit: SignInRateLimit
   /** Removes what has expired, now and then. */
-  sweep(): void
+  removeExpired(): void
   clock: Clock
 }
 
@@ -36,7 +36,7 @@ export interface BrowserRequest {
 }
 
 /** A request that is answered with a page that says why not. */
-export class Unwelcome extends Error {
+export class PageError extends Error {
   readonly status: number
   readonly title: string
   constructor(status: number, title: string, sentence: string) {
@@ -47,7 +47,7 @@ export class Unwelcome extends Error {
 }
 
 /** What of a form is taken, in bytes: a password of 1,024 characters, each in three bytes, and the rest. */
-const longestForm = 16_384
+const maxFormBytes = 16_384
 
 /**
  * The fields of a form that one of our pages sent.
@@ -57,14 +57,14 @@ const longestForm = 16_384
 export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
   const { headers } = visit.request
   if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
-    throw new Unwelcome(415, 'Not a form', 'The request does not come from a page of this service.')
+    throw new PageError(415, 'Not a form', 'The request does not come from a page of this service.')
   }
   const site = headers['sec-fetch-site']
   const isForeign =
     headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
   const form = new URLSearchParams(await readBody(visit.request))
   if (isForeign || !isSame(form.get('token') ?? '', formToken(formKey, secret))) {
-    throw new Unwelcome(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
+    throw new PageError(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
   }
   return form
 }
@@ -83,14 +83,14 @@ async function readBody(request: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of request) {
       length += chunk.length
-      if (length > longestForm)
-        throw new Unwelcome(413, 'The form is too large', 'Go back and shorten the text.')
+      if (length > maxFormBytes)
+        throw new PageError(413, 'The form is too large', 'Go back and shorten the text.')
       chunks.push(chunk)
     }
   } catch (error) {
     // Who goes away in the middle is no trouble of the service: there is nothing to log.
-    if (error instanceof Unwelcome || request.complete) throw error
-    throw new Unwelcome(400, 'The form did not arrive completely', 'Go back and send it again.')
+    if (error instanceof PageError || request.complete) throw error
+    throw new PageError(400, 'The form did not arrive completely', 'Go back and send it again.')
   }
   return Buffer.concat(chunks).toString('utf8')
 }

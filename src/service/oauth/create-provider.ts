@@ -29,7 +29,7 @@ export function createProvider({
   db,
   issuer,
   cookieKey,
-  sweep,
+  sweep: removeExpired,
   clock,
   renderError,
 }: ProviderParts): Provider {
@@ -41,7 +41,7 @@ export function createProvider({
   const browsers = new BrowserInteractions(cookieKey, `${prefix}${name}-request`, isSecure, clock)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: '/' } as const
   const provider = new Provider(issuer, {
-    adapter: createAdapters(db, clock, browsers, sweep),
+    adapter: createAdapters(db, clock, browsers, removeExpired),
     clients: [client],
     clientBasedCORS: () => false,
     cookies: {
@@ -84,7 +84,7 @@ export function createProvider({
   })
   // The headers that it reads are set from the issuer before it sees them.
   provider.proxy = true
-  provider.use(leaveCors)
+  provider.use(keepCorsHeaders)
   return provider
 }
 
@@ -92,7 +92,7 @@ export function createProvider({
  * Who may read an answer is the service's to say, which has said so before: oidc-provider shows it to
  * any page where it knows of no client.
  */
-async function leaveCors({ response }: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+async function keepCorsHeaders({ response }: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   const isShared = response.headers['access-control-allow-origin'] !== undefined
   await next()
   if (isShared) return
@@ -119,13 +119,13 @@ function signingKey() {
 /** oidc-provider drops scopes that it does not know; who misspelt one is told (RFC 6749 section 4.1.2.1). */
 function createPolicy() {
   const policy = interactionPolicy.base()
-  const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
+  const requireKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
     // Its own parameters have only those left that it knows.
     const asked = scopeNames(String(ctx.query['scope'] ?? ''))
     const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
     throw new errors.InvalidScope(`unknown scope ${unknown.join(', ')}`, unknown.join(' '))
   })
-  policy.get('login')?.checks.add(demandKnownScopes, 0)
+  policy.get('login')?.checks.add(requireKnownScopes, 0)
   return policy
 }

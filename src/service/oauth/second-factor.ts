@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { noteChange, type Origin } from '../domain/audit.ts'
+import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
-import { type FactorSeal, isPlain } from './factor-seal.ts'
+import { isPlain, type SecondFactorCipher } from './second-factor-cipher.ts'
 
 /** RFC 6238 with what every authenticator program assumes: SHA-1, six digits, 30 s. */
 const period = 30
@@ -21,8 +21,12 @@ export async function hasSecondFactor(db: Database, userId: string): Promise<boo
 }
 
 /** A new secret that asks for nothing until a first code has confirmed it; one that is there already stays. */
-export async function beginSecondFactor(db: Database, seal: FactorSeal, userId: string): Promise<void> {
-  const secret = seal.seal(new Secret({ size: 20 }).base32, userId)
+export async function beginSecondFactor(
+  db: Database,
+  cipher: SecondFactorCipher,
+  userId: string,
+): Promise<void> {
+  const secret = cipher.encrypt(new Secret({ size: 20 }).base32, userId)
   await db
     .insertInto('second_factors')
     .values({ user_id: userId, secret, confirmed_at: null, last_step: null })
@@ -33,7 +37,7 @@ export async function beginSecondFactor(db: Database, seal: FactorSeal, userId: 
 /** A secret that waits for its first code, for the eye and for the camera; else undefined. */
 export async function readUnconfirmed(
   db: Database,
-  seal: FactorSeal,
+  cipher: SecondFactorCipher,
   userId: string,
   email: string,
 ): Promise<{ secret: string; svg: string } | undefined> {
@@ -44,7 +48,7 @@ export async function readUnconfirmed(
     .where('confirmed_at', 'is', null)
     .executeTakeFirst()
   if (!row) return undefined
-  const secret = seal.open(row.secret, userId)
+  const secret = cipher.decrypt(row.secret, userId)
   return { secret, svg: renderSVG(codeOf(secret, email).toString(), { border: 2 }) }
 }
 
@@ -52,9 +56,9 @@ export async function readUnconfirmed(
  * Takes a code, of this step or one beside it. No code counts twice, nor one older than the last
  * (RFC 6238 section 5.2), in whichever process.
  */
-export async function takeCode(
+export async function consumeCode(
   db: Database,
-  seal: FactorSeal,
+  cipher: SecondFactorCipher,
   userId: string,
   code: string,
   clock: Clock,
@@ -67,13 +71,13 @@ export async function takeCode(
   const token = code.replaceAll(' ', '')
   const now = clock.now()
   if (!row) return false
-  const secret = seal.open(row.secret, userId)
+  const secret = cipher.decrypt(row.secret, userId)
   const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / period) + delta
   const taken = await db
     .updateTable('second_factors')
-    .set({ last_step: step, ...(isPlain(row.secret) && { secret: seal.seal(secret, userId) }) })
+    .set({ last_step: step, ...(isPlain(row.secret) && { secret: cipher.encrypt(secret, userId) }) })
     .where('user_id', '=', userId)
     .where((eb) => eb.or([eb('last_step', 'is', null), eb('last_step', '<', step)]))
     .executeTakeFirst()
@@ -81,7 +85,7 @@ export async function takeCode(
 }
 
 /** From now on the person is asked for a code; a first one was right. */
-export async function confirmSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+export async function confirmSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: changed } = await transaction
       .updateTable('second_factors')
@@ -89,7 +93,7 @@ export async function confirmSecondFactor(db: Database, userId: string, by: Orig
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is', null)
       .executeTakeFirst()
-    if (changed > 0n) await noteFactor(transaction, userId, by, true)
+    if (changed > 0n) await recordFactorChange(transaction, userId, by, true)
   })
 }
 
@@ -103,19 +107,19 @@ export async function cancelSecondFactor(db: Database, userId: string): Promise<
 }
 
 /** From now on the password is enough. */
-export async function removeSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+export async function removeSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numDeletedRows: gone } = await transaction
       .deleteFrom('second_factors')
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is not', null)
       .executeTakeFirst()
-    if (gone > 0n) await noteFactor(transaction, userId, by, false)
+    if (gone > 0n) await recordFactorChange(transaction, userId, by, false)
   })
 }
 
-const noteFactor = (transaction: Database, userId: string, by: Origin, isOn: boolean) =>
-  noteChange(transaction, by, {
+const recordFactorChange = (transaction: Database, userId: string, by: AuditContext, isOn: boolean) =>
+  recordChange(transaction, by, {
     action: 'user.second_factor',
     target: userId,
     before: { second_factor: !isOn },

@@ -41,7 +41,7 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
     .where('consumed_at', 'is', null)
     .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
     .execute()
-  const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
+  const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as RecordPayload }))
   const byGrant = Map.groupBy(read, (row) => row.grant_hash)
   const found: StoredSession[] = []
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
@@ -59,7 +59,7 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
 }
 
 /** What of a payload is looked at. Times are Unix seconds. */
-interface Written {
+interface RecordPayload {
   iat?: number
   loginTs?: number
   scope?: string
@@ -68,7 +68,7 @@ interface Written {
 }
 
 interface Row {
-  written: Written
+  written: RecordPayload
   expires_at: number | null
 }
 
@@ -82,7 +82,7 @@ function present(
     email: string
   },
 ): StoredSession {
-  const { hash, kind, begun, last, user_id: userId, email, written } = row
+  const { hash, kind, begun: startedAt, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
   // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
@@ -95,58 +95,58 @@ function present(
     scope: written.openid?.scope ?? '',
     agent: seen.agent ?? '',
     address: seen.address ?? '',
-    created_at: moment(begun ?? seen.at),
-    last_used_at: moment(seen.at),
-    expires_at: moment(Math.min(end, row.expires_at ?? end)),
+    created_at: toIsoTime(startedAt ?? seen.at),
+    last_used_at: toIsoTime(seen.at),
+    expires_at: toIsoTime(Math.min(end, row.expires_at ?? end)),
   }
 }
 
-const moment = (seconds: number): string => new Date(seconds * 1000).toISOString()
+const toIsoTime = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /**
  * Ends sessions: a browser's with all that was signed in through it, a program's with its tokens.
  * @param also what is written in the same transaction
  */
-export async function endAll(
+export async function endSessions(
   db: Database,
   clock: Clock,
   sessions: readonly StoredSession[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await endWithin(transaction, clock, sessions)
+    await endStoredSessions(transaction, clock, sessions)
     await also(transaction)
   })
 }
 
 /** Ends all sessions of a person but `kept`; must run inside a transaction. */
-export async function endOthers(
+export async function endOtherSessions(
   transaction: Database,
   clock: Clock,
   userId: string,
   kept: string,
 ): Promise<void> {
   const all = await listSessions(transaction, clock, userId)
-  await endWithin(
+  await endStoredSessions(
     transaction,
     clock,
     all.filter(({ id }) => id !== kept),
   )
 }
 
-async function endWithin(
+async function endStoredSessions(
   transaction: Database,
   clock: Clock,
   sessions: readonly StoredSession[],
 ): Promise<void> {
   const hashes = (kind: StoredSession['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endSessions(transaction, clock, hashes('browser'))
+  await endBrowserSessions(transaction, clock, hashes('browser'))
   await endGrants(transaction, hashes('program'))
 }
 
 /** The longest that a session can still be written by a request that was under way when it was ended. */
-const memory = 86_400
+const endedLifetime = 86_400
 
 /** Marks a session as ended, by the digest of its uid. */
 const endedModel = 'EndedSession'
@@ -179,7 +179,7 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
  * A request that is under way may still write them; the mark makes nothing of that. Must run inside
  * a transaction.
  */
-async function endSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
+async function endBrowserSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
   if (uidHashes.length === 0) return
   await db
     .insertInto('oauth_records')
@@ -193,7 +193,7 @@ async function endSessions(db: Database, clock: Clock, uidHashes: readonly strin
         grant_hash: null,
         user_id: null,
         consumed_at: null,
-        expires_at: inSeconds(clock) + memory,
+        expires_at: inSeconds(clock) + endedLifetime,
         created_at: isoNow(clock),
       })),
     )
@@ -224,7 +224,7 @@ export async function endSignIns(db: Database, clock: Clock, userId: string): Pr
     .where('model', '=', 'Session')
     .where('user_id', '=', userId)
     .execute()
-  await endSessions(
+  await endBrowserSessions(
     db,
     clock,
     sessions.flatMap(({ uid_hash: hash }) => hash ?? []),

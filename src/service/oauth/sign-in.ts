@@ -1,36 +1,36 @@
 import type { InteractionResults } from 'oidc-provider'
+import { ApiError } from '../api-error.ts'
 import { verifyPassword } from '../domain/access/passwords.ts'
-import { Refusal } from '../refusal.ts'
 import type { Database, UserRow } from '../store/tables.ts'
-import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
+import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
   type BrowserRequest,
   formToken,
   type OAuthServer,
+  PageError,
   readForm,
   redirect,
   sendPage,
-  Unwelcome,
 } from './browser-request.ts'
 import { providerNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { askToWait, type Notice } from './pages/oauth-page.ts'
+import { type Notice, waitNotice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
-import { hasSecondFactor, takeCode } from './second-factor.ts'
+import { consumeCode, hasSecondFactor } from './second-factor.ts'
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
 /** Milliseconds between password and code. */
-const longestPause = 5 * 60_000
+const codeTimeout = 5 * 60_000
 
 /** A sign-in by itself, for `/account`: an interaction that no program has begun. */
 export async function beginSignIn(
-  { provider, issuer, starts }: OAuthServer,
+  { provider, issuer, startLimit }: OAuthServer,
   visit: BrowserRequest,
 ): Promise<void> {
-  starts.take(visit.address)
+  startLimit.take(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
   const path = `${paths.signIn}/${uid}`
@@ -49,7 +49,7 @@ export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Pr
 }
 
 /** What a page of a sign-in sent. */
-export async function takeSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   const form = await readForm(server, visit, interaction.uid)
   const program = programOf(interaction)
@@ -57,11 +57,11 @@ export async function takeSignIn(server: OAuthServer, visit: BrowserRequest): Pr
     return deny(server, visit, interaction, program)
   if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
   const pending = await pendingUser(server, interaction)
-  if (pending) return takeSecondStep(server, visit, interaction, pending, form.get('code') ?? '')
-  await takeFirstStep(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+  if (pending) return submitCode(server, visit, interaction, pending, form.get('code') ?? '')
+  await submitPassword(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
 }
 
-async function takeFirstStep(
+async function submitPassword(
   server: OAuthServer,
   visit: BrowserRequest,
   interaction: Interaction,
@@ -69,9 +69,13 @@ async function takeFirstStep(
   password: string,
 ): Promise<void> {
   const { db, provider } = server
-  server.sweep()
-  const attempt = await beginAttempt(db, passwordSubjects(guessOf(server, visit, email)), server.clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), email)
+  server.removeExpired()
+  const attempt = await beginAttempt(
+    db,
+    passwordSubjects(attemptOf(server, visit, email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
     return showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
@@ -98,17 +102,21 @@ async function checkPassword(db: Database, email: string, password: string): Pro
   return isRight ? user : undefined
 }
 
-async function takeSecondStep(
+async function submitCode(
   server: OAuthServer,
   visit: BrowserRequest,
   interaction: Interaction,
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, seal, clock } = server
-  const attempt = await beginAttempt(db, codeSubjects(guessOf(server, visit, user.email)), server.clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), '')
-  if (await attempt.judge(takeCode(db, seal, user.id, code, clock))) {
+  const { db, cipher, clock } = server
+  const attempt = await beginAttempt(
+    db,
+    codeSubjects(attemptOf(server, visit, user.email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
+  if (await attempt.judge(consumeCode(db, cipher, user.id, code, clock))) {
     await attempt.succeed()
     return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }
@@ -177,7 +185,7 @@ async function deny(
   redirect(response, address.href)
 }
 
-const guessOf = (server: OAuthServer, visit: BrowserRequest, email: string): Guess => ({
+const attemptOf = (server: OAuthServer, visit: BrowserRequest, email: string): SignInAttempt => ({
   email,
   address: visit.address,
   browser: findKnownBrowser(server.provider, visit, email),
@@ -200,7 +208,7 @@ async function findInteraction(
     throw error
   })
   if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
-  throw new Unwelcome(400, 'This sign-in has ended', 'Start again in the program that you came from.')
+  throw new PageError(400, 'This sign-in has ended', 'Start again in the program that you came from.')
 }
 
 /** Who has shown the password and not yet the code. */
@@ -209,7 +217,7 @@ async function pendingUser(
   { result }: Interaction,
 ): Promise<UserRow | undefined> {
   const pending = result?.['pending'] as { user: string; at: number } | undefined
-  if (!pending || clock.now() - pending.at > longestPause) return undefined
+  if (!pending || clock.now() - pending.at > codeTimeout) return undefined
   return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
 }
 
@@ -230,7 +238,7 @@ async function showStep(
   const form: SignInForm = {
     action: `${paths.signIn}/${uid}`,
     token: formToken(server.formKey, uid),
-    leadsTo: programOf(interaction),
+    redirectUri: programOf(interaction),
     ...notice,
   }
   if (prompt.name !== 'consent') {
@@ -242,9 +250,9 @@ async function showStep(
     .select('email')
     .where('id', '=', session?.accountId ?? '')
     .executeTakeFirst()
-  if (!user) throw new Refusal('unauthorized', 'Not signed in')
+  if (!user) throw new ApiError('unauthorized', 'Not signed in')
   const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
-  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.words ?? [])
+  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.description ?? [])
   const about = { email: user.email, rights, other: `${paths.authorize}?${query}` }
   sendPage(visit.response, consentPage(form, about))
 }

@@ -15,28 +15,28 @@ export const checksumOf = ({ statements }: Migration): string =>
 
 /**
  * Compares what a database says has run on it with what this program knows.
- * @param place the database in words
+ * @param location the database in words
  * @returns the number of the newest schema that it has
  * @throws Failure `storage` for a newer program's data, or another migration of the same number
  */
 export function checkAppliedMigrations(
   applied: readonly AppliedMigration[],
   wanted: readonly Migration[],
-  place: string,
+  location: string,
 ): number {
   for (const { number, name, checksum } of applied) {
     const known = wanted[number - 1]
     if (!known) {
       throw new Failure(
         'storage',
-        `${place} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
+        `${location} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
         { hint: 'Install the newer chatctl with: npm install -g chatctl@latest' },
       )
     }
     if (checksumOf(known) !== checksum) {
       throw new Failure(
         'storage',
-        `${place} has a different migration ${number} (${name}) than this chatctl; nothing was changed`,
+        `${location} has a different migration ${number} (${name}) than this chatctl; nothing was changed`,
         { hint: 'Use the version of chatctl that created it, or restore it from a backup' },
       )
     }
@@ -45,5 +45,5 @@ export function checkAppliedMigrations(
 }
 
 /** What lies there is not ours. */
-export const foreignDatabase = (place: string, hint: string): Failure =>
-  new Failure('storage', `${place} belongs to another program; nothing was changed`, { hint })
+export const foreignDatabase = (location: string, hint: string): Failure =>
+  new Failure('storage', `${location} belongs to another program; nothing was changed`, { hint })

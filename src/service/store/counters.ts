@@ -34,7 +34,7 @@ export interface CountRequest {
 }
 
 /** What came of an ask, and what the windows hold now. */
-export interface Taken {
+export interface CountResult {
   granted: number
   /** Where it was counted: the asker's window, or a later one that another clock has reached. */
   hour: number
@@ -46,7 +46,7 @@ export interface Taken {
 /** What all processes on the same data count in together. Never more than a limit is granted. */
 export interface Counters {
   /** Answers are in the order of the asks, which are for a different key each. */
-  take(asks: readonly CountRequest[]): Promise<Taken[]>
+  count(requests: readonly CountRequest[]): Promise<CountResult[]>
   close(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export interface Counters {
 export type Warn = (message: string, error: unknown) => void
 
 /** The columns that `countRequests` takes, in this order. */
-export const countedColumns = [
+export const countColumns = [
   'key_id',
   'hour',
   'hour_count',
@@ -73,25 +73,25 @@ export function firstRow({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit
   return [keyId, hour, granted, minute, granted, hourly, minutely, granted] as const
 }
 
-const inForce = (window: string, ahead: number) =>
+const isCurrent = (window: string, ahead: number) =>
   `request_counts.${window} between excluded.${window} and excluded.${window} + ${ahead}`
 const later = (window: string, ahead: number) =>
-  `case when ${inForce(window, ahead)} then request_counts.${window} else excluded.${window} end`
+  `case when ${isCurrent(window, ahead)} then request_counts.${window} else excluded.${window} end`
 const used = (window: string, ahead: number) =>
-  `case when ${inForce(window, ahead)} then request_counts.${window}_count else 0 end`
+  `case when ${isCurrent(window, ahead)} then request_counts.${window}_count else 0 end`
 
 const [hourUsed, minuteUsed] = [used('hour', hoursAhead), used('minute', minutesAhead)]
 
 /**
  * Counts what is asked in both windows or in none, in one statement, so that no two processes can
  * count on the same remainder. What is refused costs nothing. `rows` is what is inserted.
- * @param least name of the function that takes the smaller of two values, `greatest` of its
+ * @param min name of the function that takes the smaller of two values, `greatest` of its
  * opposite: the one thing in which the engines differ
  */
-export function countRequests(rows: string, least: string, greatest: string): string {
-  const left = `${least}(excluded.hourly_limit - (${hourUsed}), excluded.minute_limit - (${minuteUsed}))`
-  const granted = `${greatest}(0, ${least}(excluded.granted, ${left}))`
-  return `insert into request_counts (${countedColumns.join(', ')}) ${rows}
+export function countRequests(rows: string, min: string, greatest: string): string {
+  const left = `${min}(excluded.hourly_limit - (${hourUsed}), excluded.minute_limit - (${minuteUsed}))`
+  const granted = `${greatest}(0, ${min}(excluded.granted, ${left}))`
+  return `insert into request_counts (${countColumns.join(', ')}) ${rows}
     on conflict (key_id) do update set
       hour = ${later('hour', hoursAhead)},
       hour_count = (${hourUsed}) + ${granted},

@@ -4,7 +4,7 @@ import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
 import type { Store } from './store.ts'
 
 /** Where a service keeps its data. */
-export interface DataPlace {
+export interface DataLocation {
   /** Made when missing; holds the database unless `database` names another. */
   dataDir: string
   /** `postgres://…`; SQLite in the data folder when not given. */
@@ -16,7 +16,7 @@ export interface DataPlace {
 }
 
 /** Opens the data, made or migrated where that is due. @throws Failure which names the place, without a password */
-export async function openStore({ dataDir, database, env, statementTimeout }: DataPlace): Promise<Store> {
+export async function openStore({ dataDir, database, env, statementTimeout }: DataLocation): Promise<Store> {
   if (database === undefined) return openSqlite(dataDir)
   requirePostgres(database)
   const { openPostgres } = await import('./postgres/open-postgres.ts')
@@ -24,16 +24,16 @@ export async function openStore({ dataDir, database, env, statementTimeout }: Da
 }
 
 /** The same where there is data; looking at a place makes nothing in it. @throws as `openStore` */
-export async function openExistingStore(place: DataPlace): Promise<Store | undefined> {
-  const { dataDir, database, env, statementTimeout } = place
-  if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(place) : undefined
+export async function openExistingStore(location: DataLocation): Promise<Store | undefined> {
+  const { dataDir, database, env, statementTimeout } = location
+  if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(location) : undefined
   requirePostgres(database)
   const { openExistingPostgres } = await import('./postgres/open-postgres.ts')
   return openExistingPostgres(database, { env, statementTimeout })
 }
 
 /** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */
-export async function describePlace({ dataDir, database, env }: DataPlace): Promise<string> {
+export async function describeDatabase({ dataDir, database, env }: DataLocation): Promise<string> {
   if (database === undefined) return databaseFile(dataDir)
   requirePostgres(database)
   const { describePostgres } = await import('./postgres/open-postgres.ts')

@@ -21,10 +21,10 @@ export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable
 
 /**
  * An error of the data in words, with the next step; a bug stays what it is.
- * @param folder the data folder
- * @param place the database, as `Store.place` has it
+ * @param directory the data folder
+ * @param location the database, as `Store.place` has it
  */
-export function storageFailure(error: unknown, folder: string, place: string): unknown {
+export function storageFailure(error: unknown, directory: string, location: string): unknown {
   if (error instanceof Failure) return error
-  return postgres.postgresFailure(error, place) ?? sqlite.sqliteFailure(error, folder, place)
+  return postgres.postgresFailure(error, location) ?? sqlite.sqliteFailure(error, directory, location)
 }

@@ -7,7 +7,7 @@ export interface Store {
   /** `db.transaction()` may be tried again or share a commit with others: only queries belong inside. */
   readonly db: Database
   /** The database in words that hold no secret: a file, or host and name. */
-  readonly place: string
+  readonly location: string
   /** This call made the data; another process opening the same empty place gets false. */
   readonly created: boolean
   /**

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { readUsage } from './lenient-answers.ts'
-import type { Piece, TokenCounts } from './upstream.ts'
-import { messageIn, messageOf, unusable } from './upstream-refusal.ts'
+import { parseUsage } from './parse-response.ts'
+import type { ReplyPart, TokenCounts } from './upstream.ts'
+import { invalidResponse, messageInBody, messageInText } from './upstream-error.ts'
 
 /** The most text that one stream may hold, in characters. */
 const maxText = 4 * 1024 * 1024
 
 /** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
-const lastWords = 2_000
+const endTimeout = 2_000
 
 /** One `data:` of a stream, as far as it matters here. */
 interface Chunk {
@@ -23,64 +23,64 @@ interface Chunk {
  * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
  * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
  * nobody is kept waiting for its end. Left early, the body is destroyed.
- * @param hidden as `UpstreamAddress` has it
- * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
+ * @param secrets as `UpstreamAddress` has it
+ * @throws ApiError `upstream_error` when it is not whole, or carries an error; whatever reading throws
  */
-export async function* readPieces(
+export async function* readReply(
   body: Readable,
   asked: string,
-  hidden: readonly string[],
-): AsyncGenerator<Piece> {
-  const answer = new StreamedAnswer(asked, hidden)
+  secrets: readonly string[],
+): AsyncGenerator<ReplyPart> {
+  const reply = new StreamedReply(asked, secrets)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
   // Destroyed while nobody iterates, its error would be an uncaught one.
   body.on('error', () => {})
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
-      const text = answer.take(reader.read(bytes))
-      if (text !== '') yield { kind: 'delta', text, model: answer.model }
-      answer.throwFailure()
-      if (answer.isDone) break
-      if (answer.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), lastWords)
+      const text = reply.take(reader.read(bytes))
+      if (text !== '') yield { kind: 'delta', text, model: reply.model }
+      reply.throwFailure()
+      if (reply.isDone) break
+      if (reply.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), endTimeout)
     }
-    const text = answer.isDone ? '' : answer.take(reader.end())
-    if (text !== '') yield { kind: 'delta', text, model: answer.model }
-    answer.throwFailure()
+    const text = reply.isDone ? '' : reply.take(reader.end())
+    if (text !== '') yield { kind: 'delta', text, model: reply.model }
+    reply.throwFailure()
   } catch (error) {
-    if (answer.reason === undefined) throw error
+    if (reply.reason === undefined) throw error
   } finally {
     clearTimeout(lingering)
-    if (answer.isDone) readOut(body)
+    if (reply.isDone) drain(body)
     else body.destroy()
   }
-  const { reason, model, usage } = answer
-  if (reason === undefined) throw unusable('ended the reply before it was complete')
+  const { reason, model, usage } = reply
+  if (reason === undefined) throw invalidResponse('ended the reply before it was complete')
   yield { kind: 'finish', reason, model, usage }
 }
 
 /** A body that is read to its end leaves its connection to the next request. */
-function readOut(body: Readable): void {
+function drain(body: Readable): void {
   if (body.closed) return
-  const timer = setTimeout(() => body.destroy(), lastWords)
+  const timer = setTimeout(() => body.destroy(), endTimeout)
   body.once('close', () => clearTimeout(timer))
   body.resume()
 }
 
 /** What the chunks so far have said. */
-class StreamedAnswer {
+class StreamedReply {
   model: string
   reason: string | undefined
   usage: TokenCounts | undefined
   /** `[DONE]` came. */
   isDone = false
-  readonly #hidden: readonly string[]
+  readonly #secrets: readonly string[]
   #length = 0
   #failure: unknown
 
-  constructor(asked: string, hidden: readonly string[]) {
+  constructor(asked: string, secrets: readonly string[]) {
     this.model = asked
-    this.#hidden = hidden
+    this.#secrets = secrets
   }
 
   /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
@@ -93,24 +93,24 @@ class StreamedAnswer {
           this.isDone = true
           break
         }
-        text += this.#takeChunk(parseChunk(event, this.#hidden))
+        text += this.#takeChunk(parseChunk(event, this.#secrets))
       }
     } catch (error) {
       this.#failure = error
     }
     this.#length += text.length
-    if (this.#length > maxText) throw unusable('sent more than 4 Mi characters in one reply')
+    if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
     return text
   }
 
-  /** @throws Refusal `upstream_error` for an event that was an error, or could not be read */
+  /** @throws ApiError `upstream_error` for an event that was an error, or could not be read */
   throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
 
   #takeChunk({ model, usage, choices }: Chunk): string {
     if (typeof model === 'string') this.model = model
-    this.usage = readUsage(usage) ?? this.usage
+    this.usage = parseUsage(usage) ?? this.usage
     // One answer is asked for; should others come they are not mixed into it.
     const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
     if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
@@ -119,24 +119,24 @@ class StreamedAnswer {
   }
 }
 
-function parseChunk({ event, data }: EventSourceMessage, hidden: readonly string[]): Chunk {
-  if (event === 'error') throw brokeOff(messageOf(data, hidden))
+function parseChunk({ event, data }: EventSourceMessage, secrets: readonly string[]): Chunk {
+  if (event === 'error') throw interrupted(messageInText(data, secrets))
   const chunk = parseObject(data)
   // vLLM sends `{"object":"error","message"}`.
-  if (chunk.error || chunk.object === 'error') throw brokeOff(messageIn(chunk, hidden))
+  if (chunk.error || chunk.object === 'error') throw interrupted(messageInBody(chunk, secrets))
   return chunk
 }
 
-const brokeOff = (words = 'no reason given') => unusable(`interrupted the response: ${words}`)
+const interrupted = (words = 'no reason given') => invalidResponse(`interrupted the response: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk === 'object' && chunk !== null) return chunk
   } catch (cause) {
-    throw unusable('sent an event that is not JSON', cause)
+    throw invalidResponse('sent an event that is not JSON', cause)
   }
-  throw unusable('sent an event that is not a JSON object')
+  throw invalidResponse('sent an event that is not a JSON object')
 }
 
 /** Makes events of the bytes of a stream, wherever these are cut. */
@@ -161,7 +161,7 @@ class EventReader {
     })
   }
 
-  /** The events that these bytes complete. @throws Refusal `upstream_error` for one that is too long */
+  /** The events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
   read(bytes: Uint8Array): EventSourceMessage[] {
     return this.#feed(this.#decoder.decode(bytes, { stream: true }))
   }
@@ -173,7 +173,7 @@ class EventReader {
 
   #feed(text: string): EventSourceMessage[] {
     this.#parser.feed(text)
-    if (this.#isTooLong) throw unusable('sent an event that is too long')
+    if (this.#isTooLong) throw invalidResponse('sent an event that is too long')
     const arrived = this.#arrived
     if (arrived.length > 0) this.#arrived = []
     return arrived

@@ -3,12 +3,12 @@ import type { Clock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
-  type FailedAnswer,
-  readFailure,
-  refuseStatus,
-  unusable,
-  upstreamRefusal,
-} from './upstream-refusal.ts'
+  type FailedResponse,
+  invalidResponse,
+  readFailedResponse,
+  statusError,
+  upstreamError,
+} from './upstream-error.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {
@@ -37,9 +37,9 @@ interface CompletionBody {
 /** A connection to one model server, over which nothing but JSON and event streams goes. */
 export interface ModelServer {
   /** As `UpstreamAddress` has it. */
-  hidden: readonly string[]
+  secrets: readonly string[]
   clock: Clock
-  /** @throws Refusal, as `Upstream` says; the signal's reason */
+  /** @throws ApiError, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
   post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData>
@@ -52,7 +52,7 @@ export async function connectModelServer(
   timeouts: UpstreamTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  const { base, key, hidden } = findUpstream(options)
+  const { base, key, secrets } = findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = {
     accept: 'application/json, text/event-stream',
@@ -69,22 +69,23 @@ export async function connectModelServer(
     path: string,
     request: Omit<Dispatcher.RequestOptions, 'path'>,
     signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData | FailedAnswer> {
+  ): Promise<Dispatcher.ResponseData | FailedResponse> {
     signal.throwIfAborted()
     try {
       // undici hears of an abort only when it is connected (nodejs/undici#386).
-      const answer = await unlessAborted(
+      const response = await unlessAborted(
         connections.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
-      if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer, clock)
-      const coding = answer.headers['content-encoding'] ?? 'identity'
-      if (coding === 'identity') return answer
+      if (response.statusCode < 200 || response.statusCode > 299)
+        return await readFailedResponse(response, clock)
+      const coding = response.headers['content-encoding'] ?? 'identity'
+      if (coding === 'identity') return response
       // Nobody reads it, so nobody else would take the error.
-      answer.body.on('error', () => {}).destroy()
-      throw unusable(`sent a compressed response (${coding}), which was not requested`)
+      response.body.on('error', () => {}).destroy()
+      throw invalidResponse(`sent a compressed response (${coding}), which was not requested`)
     } catch (error) {
-      throw upstreamRefusal(error, signal)
+      throw upstreamError(error, signal)
     }
   }
 
@@ -99,23 +100,23 @@ export async function connectModelServer(
   }
 
   return {
-    hidden,
+    secrets,
     clock,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
-      const answer = await send(path, request, signal)
-      if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, undefined, hidden)
+      const response = await send(path, request, signal)
+      if ('statusCode' in response) return response
+      throw statusError(response, undefined, secrets)
     },
     async post(path, body, signal) {
       const asksForUsage = body.stream && takesUsageRequest
-      let answer = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
-      if (asksForUsage && refusesUsageRequest(answer)) {
+      let response = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
+      if (asksForUsage && refusesUsageRequest(response)) {
         takesUsageRequest = false
-        answer = await sendCompletion(path, body, signal)
+        response = await sendCompletion(path, body, signal)
       }
-      if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, body.model, hidden)
+      if ('statusCode' in response) return response
+      throw statusError(response, body.model, secrets)
     },
     close: () => connections.close(),
   }
@@ -127,10 +128,10 @@ export async function connectModelServer(
  */
 const usageRequest = { stream_options: { include_usage: true } }
 
-const refusesUsageRequest = (answer: Dispatcher.ResponseData | FailedAnswer) =>
-  'status' in answer &&
-  (answer.status === 400 || answer.status === 422) &&
-  /stream_options|include_usage/.test(answer.text)
+const refusesUsageRequest = (response: Dispatcher.ResponseData | FailedResponse) =>
+  'status' in response &&
+  (response.status === 400 || response.status === 422) &&
+  /stream_options|include_usage/.test(response.text)
 
 /** Connections to one origin, each kept for the next request when an answer is over. */
 interface OriginConnections {
@@ -149,13 +150,13 @@ function openOriginConnections(
   timeouts: { connect: number; idle: number },
 ): OriginConnections {
   /** Failures of connections over which something had come before. */
-  const outlived = new WeakSet<object>()
+  const reusedConnectionErrors = new WeakSet<object>()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect })
   const watched: buildConnector.connector = (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result
       socket?.once('error', (error) => {
-        if (socket.bytesRead > 0) outlived.add(error)
+        if (socket.bytesRead > 0) reusedConnectionErrors.add(error)
       })
       callback(...result)
     })
@@ -169,7 +170,7 @@ function openOriginConnections(
       try {
         return await kept.request(request)
       } catch (error) {
-        if (!outlived.has(Object(error))) throw error
+        if (!reusedConnectionErrors.has(Object(error))) throw error
         unkept ??= new Pool(origin, { ...options, pipelining: 0 })
         return await unkept.request(request)
       }

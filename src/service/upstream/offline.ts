@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
 
 const offlineModel = 'offline'
@@ -46,7 +46,7 @@ function answer(
   notice: string,
 ) {
   if (model !== offlineModel) {
-    throw new Refusal('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
+    throw new ApiError('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const pieces = describe(asked, notice).split(/(?<= )/)

@@ -3,18 +3,18 @@ import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { Refusal } from '../refusal.ts'
-import { readPieces } from './completion-stream.ts'
-import { readCompletion, readModels } from './lenient-answers.ts'
+import { ApiError } from '../api-error.ts'
+import { readReply } from './completion-stream.ts'
 import {
   connectModelServer,
   defaultTimeouts,
   type ModelServer,
   type UpstreamTimeouts,
 } from './model-server.ts'
-import type { ModelRequest, Piece, Upstream } from './upstream.ts'
+import { parseCompletion, parseModels } from './parse-response.ts'
+import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
-import { unusable, upstreamRefusal } from './upstream-refusal.ts'
+import { invalidResponse, upstreamError } from './upstream-error.ts'
 
 /**
  * A model server that speaks the OpenAI chat completions format.
@@ -29,16 +29,16 @@ export async function createOpenAiCompatible(
   const closing = new AbortController()
 
   async function listModels(signal: AbortSignal) {
-    const answer = await server.get('/models', signal)
-    return readModels(await read(answer, signal), server.hidden)
+    const response = await server.get('/models', signal)
+    return parseModels(await readJson(response, signal), server.secrets)
   }
 
   return {
     listModels,
     defaultModel: rememberFirstModel(() => listModels(closing.signal), clock),
     async complete(modelRequest, signal) {
-      const answer = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
-      return readCompletion(await read(answer, signal), modelRequest.model, server)
+      const response = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
+      return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
     close() {
@@ -53,16 +53,16 @@ async function* stream(
   server: ModelServer,
   modelRequest: ModelRequest,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
-  const answer = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
+): AsyncGenerator<ReplyPart> {
+  const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
-    if (String(answer.headers['content-type']).includes('text/event-stream')) {
-      yield* readPieces(answer.body, modelRequest.model, server.hidden)
+    if (String(response.headers['content-type']).includes('text/event-stream')) {
+      yield* readReply(response.body, modelRequest.model, server.secrets)
       return
     }
     // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(
-      await readJsonBody(answer.body),
+    const { choices, model, usage } = parseCompletion(
+      await readJsonBody(response.body),
       modelRequest.model,
       server,
     )
@@ -70,7 +70,7 @@ async function* stream(
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
   } catch (error) {
-    throw upstreamRefusal(error, signal)
+    throw upstreamError(error, signal)
   }
 }
 
@@ -79,24 +79,24 @@ function bodyOf({ model, messages, temperature, max_tokens }: ModelRequest, stre
   return { model, messages, temperature, max_tokens, stream }
 }
 
-async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
+async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
   try {
-    return await readJsonBody(answer.body)
+    return await readJsonBody(response.body)
   } catch (error) {
-    throw upstreamRefusal(error, signal)
+    throw upstreamError(error, signal)
   }
 }
 
 /** The most that one answer may hold, in bytes: a server gone wrong must not fill the memory. */
-const maxAnswer = 4 * 1024 * 1024
+const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws Refusal `upstream_error` for what is too large or not JSON; whatever reading throws */
+/** @throws ApiError `upstream_error` for what is too large or not JSON; whatever reading throws */
 async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw unusable('sent a response that is not JSON', cause)
+    throw invalidResponse('sent a response that is not JSON', cause)
   }
 }
 
@@ -108,24 +108,24 @@ function readAll(body: Readable): Promise<Buffer> {
     body.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > maxAnswer) body.destroy(unusable('sent a response of more than 4 MiB'))
+      if (size > maxResponseBytes) body.destroy(invalidResponse('sent a response of more than 4 MiB'))
     })
     body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)
     body.once('close', () => {
-      if (!body.readableEnded) reject(unusable('interrupted the response'))
+      if (!body.readableEnded) reject(invalidResponse('interrupted the response'))
     })
   })
 }
 
 /** How long, in ms, a list of models is good for when only its first is asked for. */
-const freshFor = 10_000
+const maxAge = 10_000
 
 /**
  * The first model of a server's list. Requests that name no model ask for it each time, so what
  * was found is remembered for some seconds, and those who ask at once share one request, which
  * goes on when one of them goes away. A failure is not remembered.
- * @throws Refusal `model_not_found` when the list is empty; whatever `list` throws; the signal's reason
+ * @throws ApiError `model_not_found` when the list is empty; whatever `list` throws; the signal's reason
  */
 export function rememberFirstModel(
   list: () => Promise<Model[]>,
@@ -138,8 +138,8 @@ export function rememberFirstModel(
     try {
       const [first] = await list()
       if (!first?.id)
-        throw new Refusal('model_not_found', 'The model server lists no models; choose one in the request')
-      known = { id: first.id, until: clock.monotonic() + freshFor }
+        throw new ApiError('model_not_found', 'The model server lists no models; choose one in the request')
+      known = { id: first.id, until: clock.monotonic() + maxAge }
       return first.id
     } finally {
       asking = undefined

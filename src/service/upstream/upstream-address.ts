@@ -16,7 +16,7 @@ export interface UpstreamAddress {
   base: URL
   key: string | undefined
   /** The key and the address, which servers and gateways quote in errors, and which no caller may learn. */
-  hidden: readonly string[]
+  secrets: readonly string[]
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
@@ -29,8 +29,8 @@ export function findUpstream(options: UpstreamOptions): UpstreamAddress {
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
-  const hidden = [key, base.host, base.hostname].filter((text) => text !== undefined)
-  return { base, key, hidden }
+  const secrets = [key, base.host, base.hostname].filter((text) => text !== undefined)
+  return { base, key, secrets }
 }
 
 function parseBase(text: string): URL {

@@ -4,24 +4,24 @@ import type { Model } from '../../contract/model.ts'
 /** What answers: a model server, or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {
   /**
-   * @throws Refusal `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
+   * @throws ApiError `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
    * `upstream_timeout`; the signal's reason
    */
   listModels(signal: AbortSignal): Promise<Model[]>
   /**
    * The model for a request that names none: the first of the list.
-   * @throws Refusal `model_not_found` when there is none; as `listModels`
+   * @throws ApiError `model_not_found` when there is none; as `listModels`
    */
   defaultModel(signal: AbortSignal): Promise<string>
   /**
-   * @throws Refusal `model_not_found`, `context_too_long`; as `listModels`
+   * @throws ApiError `model_not_found`, `context_too_long`; as `listModels`
    */
   complete(modelRequest: ModelRequest, signal: AbortSignal): Promise<CompletionResult>
   /**
    * The same, piece by piece. Ends with a `finish`; an answer that breaks off throws instead, so
    * that no part of one passes for the whole.
    */
-  stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<Piece>
+  stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<ReplyPart>
   close(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export interface CompletionResult {
 /** Counts of tokens. */
 export type TokenCounts = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 
-export type Piece =
+export type ReplyPart =
   | { kind: 'delta'; text: string; model: string }
   /** `usage` is undefined where the server did not tell. */
   | { kind: 'finish'; reason: string; model: string; usage: TokenCounts | undefined }

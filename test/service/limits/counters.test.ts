@@ -11,11 +11,11 @@ describe('counting requests in a file', () => {
       () =>
         new Promise((opened, failed) => {
           withFolder(
-            (folder) =>
+            (directory) =>
               new Promise<void>((remove) => {
                 const counters = [
-                  new SqliteCounters(folder, noWarning),
-                  new SqliteCounters(folder, noWarning),
+                  new SqliteCounters(directory, noWarning),
+                  new SqliteCounters(directory, noWarning),
                 ]
                 const close = async () => {
                   for (const one of counters) await one.close()
@@ -29,17 +29,17 @@ describe('counting requests in a file', () => {
     ))
 
   it('makes the file at the first ask, for its owner alone, and keeps the counts', () =>
-    withFolder(async (folder) => {
-      const first = new SqliteCounters(folder, noWarning)
-      expect(readdirSync(folder)).to.deep.equal([])
-      await first.take([ask({ wanted: 3 })])
-      for (const name of readdirSync(folder)) {
-        expect(statSync(join(folder, name)).mode & 0o777, name).to.equal(0o600)
+    withFolder(async (directory) => {
+      const first = new SqliteCounters(directory, noWarning)
+      expect(readdirSync(directory)).to.deep.equal([])
+      await first.count([ask({ wanted: 3 })])
+      for (const name of readdirSync(directory)) {
+        expect(statSync(join(directory, name)).mode & 0o777, name).to.equal(0o600)
       }
       await first.close()
-      expect(readdirSync(folder)).to.deep.equal(['limits.db'])
-      const second = new SqliteCounters(folder, noWarning)
-      expect(await second.take([ask({ wanted: 3 })])).to.deep.equal([
+      expect(readdirSync(directory)).to.deep.equal(['limits.db'])
+      const second = new SqliteCounters(directory, noWarning)
+      expect(await second.count([ask({ wanted: 3 })])).to.deep.equal([
         { granted: 2, hour: 100, hourCount: 5, minute: 6_000, minuteCount: 5 },
       ])
       await second.close()
@@ -56,41 +56,41 @@ describe('counting requests in a file', () => {
     ],
   ] as const) {
     it(`begins a new file where the old one is ${name}, says so, and leaves the old one`, () =>
-      withFolder(async (folder) => {
-        const before = new SqliteCounters(folder, noWarning)
-        await before.take([ask(), ask({ keyId: 'other' })])
+      withFolder(async (directory) => {
+        const before = new SqliteCounters(directory, noWarning)
+        await before.count([ask(), ask({ keyId: 'other' })])
         await before.close()
-        const file = join(folder, 'limits.db')
+        const file = join(directory, 'limits.db')
         const damaged = damage(readFileSync(file))
         writeFileSync(file, damaged)
         const warnings: string[] = []
         const warn = (message: string) => warnings.push(message)
-        const after = [new SqliteCounters(folder, warn), new SqliteCounters(folder, warn)]
+        const after = [new SqliteCounters(directory, warn), new SqliteCounters(directory, warn)]
         const granted: (number | undefined)[] = []
         for (const index of [0, 1, 0, 1]) {
-          granted.push((await after[index]?.take([ask({ wanted: 2 })]))?.[0]?.granted)
+          granted.push((await after[index]?.count([ask({ wanted: 2 })]))?.[0]?.granted)
         }
         expect(granted).to.deep.equal([2, 2, 1, 0])
         expect(warnings).to.have.length(1)
         expect(warnings[0]).to.include(file).and.include('damaged')
         for (const one of after) await one.close()
-        expect(readdirSync(folder)).to.include.members(['limits.db', 'limits-2.db'])
+        expect(readdirSync(directory)).to.include.members(['limits.db', 'limits-2.db'])
         expect(readFileSync(file).equals(damaged)).to.equal(true)
-        const again = new SqliteCounters(folder, noWarning)
-        expect((await again.take([ask()]))[0]).to.include({ granted: 0, hourCount: 5 })
+        const again = new SqliteCounters(directory, noWarning)
+        expect((await again.count([ask()]))[0]).to.include({ granted: 0, hourCount: 5 })
         await again.close()
       }))
   }
 
   it('tries again where the folder could not be written', function () {
     if (process.getuid?.() === 0) this.skip()
-    return withFolder(async (folder) => {
-      chmodSync(folder, 0o500)
+    return withFolder(async (directory) => {
+      chmodSync(directory, 0o500)
       const warnings: string[] = []
-      const counters = new SqliteCounters(folder, (message) => warnings.push(message))
-      expect((await counters.take([ask({ wanted: 9 })]))[0]).to.include({ granted: 5 })
+      const counters = new SqliteCounters(directory, (message) => warnings.push(message))
+      expect((await counters.count([ask({ wanted: 9 })]))[0]).to.include({ granted: 5 })
       expect(warnings).to.have.length(1)
-      chmodSync(folder, 0o700)
+      chmodSync(directory, 0o700)
       await counters.close()
     })
   })

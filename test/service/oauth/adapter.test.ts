@@ -6,8 +6,8 @@ import { withFolder } from '../temporary-service.ts'
 
 describe('what the OAuth server remembers', () => {
   it('is used up once: of two who found a code at once, in two processes, one gets on, and the grant ends', () =>
-    withFolder(async (folder) => {
-      const stores = [openSqlite(folder), openSqlite(folder)] as const
+    withFolder(async (directory) => {
+      const stores = [openSqlite(directory), openSqlite(directory)] as const
       const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
       const grants = createAdapters(stores[0].db, systemClock)('Grant')
       await grants.upsert('the-grant', { accountId: 'usr_admin' }, 60)
@@ -25,8 +25,8 @@ describe('what the OAuth server remembers', () => {
     }))
 
   it('names others by digests, which find them and cannot be presented as ids', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withFolder(async (directory) => {
+      const store = openSqlite(directory)
       const adapters = createAdapters(store.db, systemClock)
       await adapters('Grant').upsert('the-grant', { accountId: 'usr_admin' }, 60)
       const session = {

@@ -101,8 +101,8 @@ describe('the forms of the sign-in', () => {
     }))
 
   it('that stop in the middle are no trouble of the service', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withFolder(async (directory) => {
+      const store = openSqlite(directory)
       const troubles: unknown[] = []
       const answered: Promise<void>[] = []
       const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ describe('the forms of the sign-in', () => {
       const issuer = `http://127.0.0.1:${port}`
       const oauth = await openOAuth({
         db: store.db,
-        dataDir: folder,
+        dataDir: directory,
         issuer,
         clock: systemClock,
         onError: (error) => troubles.push(error),

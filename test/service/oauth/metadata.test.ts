@@ -115,9 +115,9 @@ describe('the OAuth server of the embedded service', () => {
     }))
 
   it('begins a sign-in in one process and ends it in another', () =>
-    withFolder(async (folder) => {
-      const one = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
-      const other = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
+    withFolder(async (directory) => {
+      const one = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
+      const other = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
       await createPerson(one)
       // Each step goes to the other one, as behind a balancer.
       const services = [one, other]
@@ -141,8 +141,8 @@ describe('the OAuth server of the embedded service', () => {
     }))
 
   it('keeps no token, code, cookie or id where somebody who reads the data could use it', () =>
-    withFolder(async (folder) => {
-      const service = equip(await startService({ dataDir: folder }))
+    withFolder(async (directory) => {
+      const service = equip(await startService({ dataDir: directory }))
       await createPerson(service)
       const browser = new Browser()
       const seen: string[] = []
@@ -173,7 +173,7 @@ describe('the OAuth server of the embedded service', () => {
       )
       const secrets = [...new Set(seen)].filter((secret) => secret.length >= 20)
       expect(secrets.length).to.be.above(10)
-      const data = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'))
+      const data = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'latin1'))
       for (const secret of secrets)
         expect(
           data.some((bytes) => bytes.includes(secret)),

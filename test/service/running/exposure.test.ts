@@ -15,9 +15,9 @@ import { createSandbox } from '../../support/sandbox.ts'
 import { equip, withFolder } from '../temporary-service.ts'
 
 /** A certificate for 127.0.0.1 as files. */
-function writeCertificate(folder: string, name = 'own') {
+function writeCertificate(directory: string, name = 'own') {
   const { cert, key } = makeCertificate('127.0.0.1')
-  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
+  const [certFile, keyFile] = [join(directory, `${name}.crt`), join(directory, `${name}.key`)]
   writeFileSync(certFile, cert)
   writeFileSync(keyFile, key, { mode: 0o600 })
   return { certFile, keyFile, cert, key }
@@ -64,7 +64,7 @@ describe('a service that other machines can reach', () => {
       expect(await status({ behindProxy: true })).to.deep.equal([404, 404])
       expect(await status({ behindProxy: true, publicUrl: 'https://chat.example' })).to.deep.equal([200, 303])
       expect(await status({})).to.deep.equal([200, 303])
-      const alone = { tls: undefined, behindProxy: false, publicUrl: undefined, namesAddresses: true }
+      const alone = { tls: undefined, behindProxy: false, publicUrl: undefined, logsAddresses: true }
       expect(issuerOf(alone, 'https://0.0.0.0:8787')).to.equal(undefined)
       expect(issuerOf(alone, 'https://[::]:8787')).to.equal(undefined)
       expect(issuerOf(alone, 'https://192.0.2.1:8787')).to.equal('https://192.0.2.1:8787')

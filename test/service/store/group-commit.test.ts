@@ -10,11 +10,11 @@ import { withFolder } from '../temporary-service.ts'
 
 const { DatabaseSync } = loadSqlite()
 
-const withStore = <T>(use: (store: SqliteStore, folder: string) => Promise<T>): Promise<T> =>
-  withFolder(async (folder) => {
-    const store = openSqlite(folder)
+const withStore = <T>(use: (store: SqliteStore, directory: string) => Promise<T>): Promise<T> =>
+  withFolder(async (directory) => {
+    const store = openSqlite(directory)
     try {
-      return await use(store, folder)
+      return await use(store, directory)
     } finally {
       await store.close()
     }
@@ -33,7 +33,7 @@ describe('writes to SQLite', () => {
   it('share one commit in one turn of the event loop', () =>
     withStore(async (store) => {
       await add(store.db, 'first')
-      const log = `${store.place}-wal`
+      const log = `${store.location}-wal`
       const before = statSync(log).size
       await Promise.all(Array.from({ length: 50 }, (_, index) => add(store.db, `${index}`)))
       expect(await names(store.db)).to.have.length(51)
@@ -43,7 +43,7 @@ describe('writes to SQLite', () => {
 
   it('are on the disk before anybody hears of them, and read by nobody until then', () =>
     withStore(async (store) => {
-      const outside = new DatabaseSync(store.place, { readOnly: true })
+      const outside = new DatabaseSync(store.location, { readOnly: true })
       const count = outside.prepare('select count(*) as n from service_secrets')
       const written = store.db.transaction().execute(async (transaction) => {
         await add(transaction, 'one')
@@ -174,7 +174,7 @@ describe('writes to SQLite', () => {
            database.exec('begin immediate')
            console.log('held')
            process.stdin.on('data', () => {}).on('end', () => database.exec('commit'))`,
-          store.place,
+          store.location,
         ],
         { stdio: ['pipe', 'pipe', 'inherit'] },
       )
@@ -193,8 +193,8 @@ describe('writes to SQLite', () => {
   })
 
   it('that were begun are finished before the data is closed', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withFolder(async (directory) => {
+      const store = openSqlite(directory)
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
       const writing = store.db.transaction().execute(async (transaction) => {
         await add(transaction, 'one')
@@ -204,7 +204,7 @@ describe('writes to SQLite', () => {
       await begun
       await store.close()
       await writing
-      const again = openSqlite(folder)
+      const again = openSqlite(directory)
       expect(await names(again.db)).to.deep.equal(['one', 'two'])
       await again.close()
     }))

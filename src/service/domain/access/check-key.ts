@@ -2,7 +2,7 @@ import { Failure } from '../../../contract/failure.ts'
 import { nearest } from '../../../contract/nearest-word.ts'
 import type { Tier } from '../../store/tables.ts'
 import { tierLimits } from './keys.ts'
-import { includes, knownPermissions } from './permissions.ts'
+import { covers, knownPermissions } from './permissions.ts'
 
 /** @throws Failure `usage` */
 export function checkKeyName(name: string): void {
@@ -16,7 +16,7 @@ export function checkKeyName(name: string): void {
  * @param limit what was asked for, if anything
  * @throws Failure `usage`: only enterprise has a number of its own
  */
-export function limitOf(tier: Tier, limit: number | undefined): number | null {
+export function resolveHourlyLimit(tier: Tier, limit: number | undefined): number | null {
   if (tier !== 'enterprise') {
     if (limit === undefined) return tierLimits[tier]
     throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
@@ -39,8 +39,12 @@ export function checkKnownPermissions(permissions: readonly string[]): void {
 }
 
 /** @throws Failure `refused`: a key never carries more than its user */
-export function checkCovered(permissions: readonly string[], rights: readonly string[], user: string): void {
-  const missing = permissions.filter((permission) => !includes(rights, permission))
+export function checkGrantable(
+  permissions: readonly string[],
+  rights: readonly string[],
+  user: string,
+): void {
+  const missing = permissions.filter((permission) => !covers(rights, permission))
   if (missing.length === 0) return
   throw new Failure(
     'refused',
@@ -52,7 +56,7 @@ export function checkCovered(permissions: readonly string[], rights: readonly st
 }
 
 /** @throws Failure `usage` for an end that has passed, or that is no time at all */
-export function checkEnd(expiresAt: string, now: number): void {
+export function checkExpiry(expiresAt: string, now: number): void {
   if (Date.parse(expiresAt) > now) return
   throw new Failure('usage', `The expiry time ${expiresAt} is in the past`)
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { isoNow } from '../../../system/clock.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
-import { noteChange, type Origin } from '../audit.ts'
+import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
 
 /** docs/interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
@@ -39,7 +39,7 @@ export const hashKey = (key: string): string => hash('sha256', key)
 export async function storeKey(
   db: Database,
   wanted: NewKey,
-  by: Origin,
+  by: AuditContext,
 ): Promise<KeyRecord & { key: string }> {
   const { name, tier, limit, user_id, permissions, expires_at } = wanted
   const key = generateKey()
@@ -59,7 +59,7 @@ export async function storeKey(
   }
   return db.transaction().execute(async (transaction) => {
     await transaction.insertInto('api_keys').values(row).execute()
-    await noteChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
+    await recordChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
     return { ...(await readKey(transaction, row.id)), key }
   })
 }
@@ -80,7 +80,7 @@ export async function changeKey(
   transaction: Database,
   before: KeyRecord,
   change: Partial<Omit<NewKey, 'user_id'>>,
-  by: Origin,
+  by: AuditContext,
 ): Promise<KeyRecord> {
   const { name, tier, limit, permissions, expires_at } = { ...before, ...change }
   await transaction
@@ -95,12 +95,12 @@ export async function changeKey(
     .where('id', '=', before.id)
     .execute()
   const after = await readKey(transaction, before.id)
-  await noteChange(transaction, by, { action: 'key.update', target: before.id, before, after })
+  await recordChange(transaction, by, { action: 'key.update', target: before.id, before, after })
   return after
 }
 
 /** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
-export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyRecord | undefined> {
+export function revokeKey(db: Database, id: string, by: AuditContext): Promise<KeyRecord | undefined> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
     const before = await findKey(transaction, id)
@@ -111,7 +111,7 @@ export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyReco
       .where('id', '=', id)
       .execute()
     const after = await readKey(transaction, id)
-    await noteChange(transaction, by, { action: 'key.revoke', target: id, before, after })
+    await recordChange(transaction, by, { action: 'key.revoke', target: id, before, after })
     return after
   })
 }

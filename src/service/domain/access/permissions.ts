@@ -22,15 +22,15 @@ export const requiredPermissions = {
   assignPermissions: 'assign:permissions',
 } as const satisfies Record<EndpointName, Permission>
 
-const asked = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
+const required = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
 
 /** Every permission that some endpoint asks for, and every pattern that stands for some of them. */
 export const knownPermissions: readonly string[] = [
   ...new Set(
-    ['*', ...asked.map(([action]) => action)].flatMap((action) =>
-      ['*', ...asked.map(([, resource]) => resource)]
+    ['*', ...required.map(([action]) => action)].flatMap((action) =>
+      ['*', ...required.map(([, resource]) => resource)]
         .filter((resource) =>
-          asked.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
+          required.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
         )
         .map((resource) => `${action}:${resource}`),
     ),
@@ -47,7 +47,7 @@ const rolePermissions = {
 export type Role = keyof typeof rolePermissions
 
 /** The role's permissions and those assigned beyond them. A role that is unknown carries nothing. */
-export function rightsOf(role: string, assigned: readonly string[]): string[] {
+export function effectivePermissions(role: string, assigned: readonly string[]): string[] {
   const ofRole = Object.hasOwn(rolePermissions, role) ? rolePermissions[role as Role] : []
   return [...ofRole, ...assigned]
 }
@@ -56,14 +56,14 @@ export function rightsOf(role: string, assigned: readonly string[]): string[] {
 export const adminId = 'usr_admin'
 
 /** The same of a user. The built-in admin may do everything, whatever is assigned: nobody can lock the machine out. */
-export const rightsOfUser = (id: string, role: string, assigned: readonly string[]): string[] =>
-  id === adminId ? [...rolePermissions.admin] : rightsOf(role, assigned)
+export const userPermissions = (id: string, role: string, assigned: readonly string[]): string[] =>
+  id === adminId ? [...rolePermissions.admin] : effectivePermissions(role, assigned)
 
 /**
  * Whether what was granted includes a permission, or all of what a pattern such as `read:*` stands
  * for.
  */
-export function includes(granted: readonly string[], wanted: string): boolean {
+export function covers(granted: readonly string[], wanted: string): boolean {
   const [action, resource] = wanted.split(':')
   return granted.some((grant) => {
     const [grantedAction, grantedResource] = grant.split(':')
@@ -75,4 +75,19 @@ export function includes(granted: readonly string[], wanted: string): boolean {
 }
 
 /** Whom a credential acts for may always be asked with it, whatever else it is bound to. */
-export const carriedByAll = 'read:profile' satisfies Permission
+export const alwaysGranted = 'read:profile' satisfies Permission
+
+/** The user and the credential that a request acts for, and what they may do. */
+export interface Principal {
+  /** The id that is counted, logged, and audited: of an API key, `oauth:<user id>` for a token, or `process`. */
+  keyId: string
+  userId: string
+  /** Whether the user and the credential both have a permission, or everything that a pattern such as `read:*` covers. */
+  can(permission: string): boolean
+  /** Why `can` is false, as the end of an error message. */
+  denialReason(permission: string): string
+  /** Requests per clock hour; null for no limit. */
+  hourlyLimit: number | null
+  /** False for a key of this process: its requests are not counted. */
+  isRateLimited: boolean
+}

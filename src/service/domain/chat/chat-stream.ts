@@ -1,9 +1,9 @@
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
-import type { Piece, TokenCounts, Upstream } from '../../upstream/upstream.ts'
-import type { SettingsInForce } from '../settings.ts'
-import { type MessageRequest, type PreparedExchange, prepareExchange, type RunningRequest } from './chat.ts'
-import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import type { ReplyPart, TokenCounts, Upstream } from '../../upstream/upstream.ts'
+import type { EffectiveSettings } from '../settings.ts'
+import { type MessageRequest, type PreparedExchange, prepareExchange, type RequestContext } from './chat.ts'
+import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
 /** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
@@ -31,44 +31,44 @@ export type ChatEvent =
 export async function* streamMessage(
   db: Database,
   upstream: Upstream,
-  settings: SettingsInForce,
+  settings: EffectiveSettings,
   userId: string,
   sent: MessageRequest,
-  running: RunningRequest,
+  context: RequestContext,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
-  const { signal, clock } = running
-  let record: AnswerRecord | undefined
+  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
+  const { signal, clock } = context
+  let record: StoredReply | undefined
   let usage: TokenCounts | undefined
   // A client that reads no more holds this generator back: what it was not sent is kept all the same.
   const keep = () => void record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      record ??= new AnswerRecord(db, exchange, clock)
+      record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
-      if (delta !== '') yield { event: 'delta', data: { ...shared(record.exchange), delta } }
+      if (delta !== '') yield { event: 'delta', data: { ...idsOf(record.exchange), delta } }
     }
   } finally {
     signal.removeEventListener('abort', keep)
     await record?.store()
   }
-  if (record) yield finished(record.exchange, usage)
+  if (record) yield doneEvent(record.exchange, usage)
 }
 
-const shared = ({ answerId, contextId, createdAt }: Exchange) => ({
-  id: answerId,
+const idsOf = ({ replyId, contextId, createdAt }: Exchange) => ({
+  id: replyId,
   context_id: contextId,
   created_at: createdAt,
 })
 
-function finished(answer: Exchange, usage: TokenCounts | undefined): ChatEvent {
-  const { answer: response, model, finishReason } = answer
+function doneEvent(exchange: Exchange, usage: TokenCounts | undefined): ChatEvent {
+  const { reply: response, model, finishReason } = exchange
   return {
     event: 'done',
     data: {
-      ...shared(answer),
+      ...idsOf(exchange),
       response,
       model,
       finish_reason: finishReason ?? 'stop',
@@ -78,10 +78,10 @@ function finished(answer: Exchange, usage: TokenCounts | undefined): ChatEvent {
 }
 
 /** How often, in ms, what has arrived is stored while more is coming. */
-const storeEvery = 2_000
+const storeInterval = 2_000
 
 /** An answer that arrives in pieces, and what of it lies in the store. */
-export class AnswerRecord {
+export class StoredReply {
   readonly exchange: Exchange
   readonly #db: Database
   readonly #clock: Clock
@@ -99,7 +99,7 @@ export class AnswerRecord {
     this.#db = db
     this.#clock = clock
     const createdAt = isoNow(clock)
-    this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }
+    this.exchange = { ...exchange, reply: '', incomplete: true, finishReason: null, createdAt }
   }
 
   /**
@@ -108,17 +108,17 @@ export class AnswerRecord {
    * not be stored is tried again.
    * @returns the text that the piece adds to the answer
    */
-  async take(piece: Piece): Promise<string> {
+  async take(piece: ReplyPart): Promise<string> {
     this.exchange.model = piece.model
     const text = piece.kind === 'delta' ? this.#text.take(piece.text) : this.#text.end()
-    this.exchange.answer += text
+    this.exchange.reply += text
     if (piece.kind === 'finish') {
       this.exchange.incomplete = false
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
     if (!this.#isStored) await this.store()
-    else if (this.#clock.monotonic() - this.#storedAt >= storeEvery) this.#storeMeanwhile()
+    else if (this.#clock.monotonic() - this.#storedAt >= storeInterval) this.#storeMeanwhile()
     return text
   }
 
@@ -140,7 +140,7 @@ export class AnswerRecord {
     if (!this.#isDue) return
     this.#isDue = false
     try {
-      if (this.#isStored) await updateAnswer(this.#db, this.exchange)
+      if (this.#isStored) await updateReply(this.#db, this.exchange)
       else await storeExchange(this.#db, this.exchange)
       this.#isStored = true
     } catch (error) {

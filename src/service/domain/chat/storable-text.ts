@@ -12,7 +12,7 @@ export class StorableStream {
   /** What can be said of the text so far. */
   take(piece: string): string {
     const text = this.#held + piece
-    const end = endsInHalf(text) ? text.length - 1 : text.length
+    const end = endsInHighSurrogate(text) ? text.length - 1 : text.length
     this.#held = text.slice(end)
     return storableText(text.slice(0, end))
   }
@@ -23,4 +23,4 @@ export class StorableStream {
   }
 }
 
-const endsInHalf = (text: string) => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
+const endsInHighSurrogate = (text: string) => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800

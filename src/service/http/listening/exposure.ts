@@ -19,7 +19,7 @@ export interface Exposure {
   /** Without a slash at its end. */
   publicUrl: string | undefined
   /** Other machines may be at the other end of a connection or of the proxy: who it was is worth a log line. */
-  namesAddresses: boolean
+  logsAddresses: boolean
 }
 
 /**
@@ -41,7 +41,7 @@ export function readExposure(host: string, options: ExposureOptions): Exposure {
     tls: tls && readCertificate(tls),
     behindProxy,
     publicUrl: publicUrl === undefined ? undefined : readPublicUrl(publicUrl),
-    namesAddresses: behindProxy || !isLoopback(host),
+    logsAddresses: behindProxy || !isLoopback(host),
   }
 }
 
@@ -102,4 +102,4 @@ export function issuerOf(exposure: Exposure | undefined, listening: string): str
 }
 
 /** What is said where there is none. */
-export const noSignIn = 'Browser sign-in is off: the service was started without a public URL'
+export const signInIsOff = 'Browser sign-in is off: the service was started without a public URL'

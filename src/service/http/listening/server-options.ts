@@ -15,7 +15,7 @@ export function serverOptions({
 }): FastifyServerOptions {
   const connections = limitConnections(requestTimeout)
   return {
-    // Its own lines name hosts and ports; those of record-answer.ts say who asked for what and how it went.
+    // Its own lines name hosts and ports; record-response.ts logs each request once, with its outcome.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     rewriteUrl: toOriginForm,
@@ -41,12 +41,12 @@ function noSchemas(): never {
 }
 
 /** What is safe in a header, a line of a log and a database. */
-const form = /^[A-Za-z0-9._-]{1,64}$/
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The caller's own `x-request-id`, so that its logs and ours name one thing alike, or else a new one. */
 function requestIdFor(headers: IncomingHttpHeaders): string {
   const given = headers['x-request-id']
-  return typeof given === 'string' && form.test(given) ? given : createId('req')
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : createId('req')
 }
 
 /**
@@ -66,10 +66,10 @@ function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefi
 export const bodyLimit = 4 * 1024 * 1024
 
 /** The most lines in the head of a request. */
-export const headerLines = 100
+export const maxHeaderLines = 100
 
 /** How long, in ms, the head of a request may take. */
-const headTimeout = 20_000
+const headersTimeout = 20_000
 
 /**
  * Longer than proxies keep an idle connection, which is 60 s as a rule: so that they are the ones
@@ -82,7 +82,7 @@ function limitConnections(requestTimeout: number) {
   return {
     maxHeaderSize: 16 * 1024,
     requestTimeout,
-    headersTimeout: Math.min(requestTimeout, headTimeout),
+    headersTimeout: Math.min(requestTimeout, headersTimeout),
     // Node looks for requests that are overdue this often.
     connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
   }

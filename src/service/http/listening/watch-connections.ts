@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /** How long, in ms, a connection on which nothing was said may go on once the service stops. */
-const silence = 250
+const idleGrace = 250
 
 /**
  * Ends connections that hold something up, and that Node leaves alone. One whose reader takes
@@ -26,7 +26,7 @@ export function watchConnections(server: FastifyInstance, stall: number): void {
     clearInterval(timer)
     setTimeout(() => {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-    }, silence).unref()
+    }, idleGrace).unref()
     done()
   })
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
-import { invalidRequest, Refusal } from '../../refusal.ts'
+import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { RequestMemory } from './request-memory.ts'
 
 /** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
-const bounds = { depth: 101, values: 50_000 }
+const bodyLimits = { depth: 101, values: 50_000 }
 
 const faults = {
   depth: 'must not be nested more than 100 levels deep',
@@ -28,19 +28,19 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
   ) => {
     const coding = request.headers['content-encoding']
     if (coding !== undefined && coding !== 'identity') {
-      return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
+      return done(new ApiError('unsupported_media_type', `The body must not be compressed (${coding})`))
     }
     const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
       return done(
-        new Refusal(
+        new ApiError(
           'unsupported_media_type',
           `The JSON body must be UTF-8, not ${charset} (RFC 8259 section 8.1)`,
         ),
       )
     }
     if (body.length === 0) return done(null, undefined)
-    const exceeded = exceededBound(body, bounds)
+    const exceeded = exceededLimit(body, bodyLimits)
     if (exceeded) return done(invalidRequest([{ path: '', message: faults[exceeded] }]))
     let text: string
     try {
@@ -71,7 +71,7 @@ const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 
 /** Arrays and objects inside each other, and values in all of them. */
-interface BodyBounds {
+interface BodyLimits {
   depth: number
   values: number
 }
@@ -81,7 +81,7 @@ interface BodyBounds {
  * stack where `depth` matters, and blocks the event loop where `values` does. For a text that is not
  * JSON, any result may be returned.
  */
-export function exceededBound(text: Uint8Array, bounds: BodyBounds): keyof BodyBounds | undefined {
+export function exceededLimit(text: Uint8Array, bounds: BodyLimits): keyof BodyLimits | undefined {
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../../domain/access/callers.ts'
+import type { Principal } from '../../domain/access/permissions.ts'
 import { MemoryBudget } from '../../limits/memory-budget.ts'
 import { bodyLimit } from '../listening/server-options.ts'
 
@@ -11,16 +11,16 @@ export class RequestMemory {
   readonly #unmeasured = new WeakMap<FastifyRequest, (bytes: number) => void>()
 
   /** Before a body is read. One without a length may become as long as any. @throws as `hold` */
-  holdBody(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
+  reserveBody(request: FastifyRequest, reply: FastifyReply, principal: Principal): void {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     const bytes = coding === undefined ? Number(length ?? 0) : bodyLimit
     // A larger one is refused, and not read.
     if (bytes === 0 || bytes > bodyLimit) return
-    const release = this.#take(reply, caller, bytes)
+    const release = this.#take(reply, principal, bytes)
     if (coding === undefined) return
     this.#unmeasured.set(request, (measured) => {
       release()
-      this.#take(reply, caller, measured)
+      this.#take(reply, principal, measured)
     })
   }
 
@@ -30,13 +30,13 @@ export class RequestMemory {
   }
 
   /** As `Hold` does it. */
-  async hold(reply: FastifyReply, caller: Caller, bytes: number): Promise<void> {
-    this.#take(reply, caller, bytes)
+  async reserve(reply: FastifyReply, principal: Principal, bytes: number): Promise<void> {
+    this.#take(reply, principal, bytes)
     await this.work.turn(bytes)
   }
 
-  #take({ raw }: FastifyReply, { userId }: Caller, bytes: number): () => void {
-    const release = this.#budget.take(userId, bytes)
+  #take({ raw }: FastifyReply, { userId }: Principal, bytes: number): () => void {
+    const release = this.#budget.reserve(userId, bytes)
     if (raw.closed) release()
     else raw.once('close', release)
     return release
@@ -44,7 +44,7 @@ export class RequestMemory {
 }
 
 /** Bytes from which reading, parsing, and writing a text takes milliseconds. */
-const large = 256 * 1024
+const largeWork = 256 * 1024
 
 /**
  * Lets one large piece of synchronous work begin in each turn of the event loop. Many of them in one
@@ -55,7 +55,7 @@ export class LargeWork {
 
   /** @returns settles when the work may begin; undefined for work that is not large */
   turn(bytes: number): Promise<void> | undefined {
-    if (bytes < large) return undefined
+    if (bytes < largeWork) return undefined
     const turn = (this.#last ?? Promise.resolve()).then(
       () => new Promise<void>((begin) => setImmediate(begin)),
     )

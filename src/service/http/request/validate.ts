@@ -6,8 +6,8 @@ import {
   type RequestOf,
 } from '../../../contract/endpoints.ts'
 import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
-import { invalidRequest } from '../../refusal.ts'
-import { bounds } from './bounds.ts'
+import { invalidRequest } from '../../api-error.ts'
+import { fieldConstraints } from './field-constraints.ts'
 
 export interface Validated<N extends EndpointName> {
   body: RequestOf<N>
@@ -17,7 +17,7 @@ export interface Validated<N extends EndpointName> {
 /**
  * The one place where requests are checked: the contract's types first, then this service's bounds
  * on every field whose type is right, so that one answer names every fault.
- * @throws Refusal `invalid_request`
+ * @throws ApiError `invalid_request`
  */
 export function validate<N extends EndpointName>(name: N, body: unknown, query: object): Validated<N> {
   const endpoint: Endpoint = endpoints[name]
@@ -40,14 +40,14 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
     !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
-  const outOfBounds = (bounds[name] ?? [])
+  const outOfBounds = (fieldConstraints[name] ?? [])
     .filter((bound) => isSound(bound.path))
-    .flatMap((bound) => bound.check(at(value, bound.path)))
+    .flatMap((bound) => bound.check(valueAt(value, bound.path)))
   return [...faults, ...outOfBounds]
 }
 
 /** Entries of an array that are checked at once. */
-const part = 50
+const arrayPart = 50
 
 /**
  * What the contract finds. A long array is checked in parts, up to the first that has faults: to
@@ -59,15 +59,15 @@ function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown
     const parsed = checkShape(schema, value)
     return parsed.success ? [] : faultsOf(parsed.error)
   }
-  for (let from = 0; from < entries.length; from += part) {
-    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + part) })
+  for (let from = 0; from < entries.length; from += arrayPart) {
+    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + arrayPart) })
     if (faults.length > 0) return faults.map((fault) => moveIndex(fault, key, from))
   }
   return []
 }
 
 const isLongArray = (entry: [string, unknown]): entry is [string, unknown[]] =>
-  Array.isArray(entry[1]) && entry[1].length > part
+  Array.isArray(entry[1]) && entry[1].length > arrayPart
 
 /** The fault of a part as a fault of the whole array: `messages.3.role` becomes `messages.53.role`. */
 function moveIndex(fault: Fault, key: string, by: number): Fault {
@@ -92,7 +92,7 @@ function findUnstorable(value: unknown, path: string): Fault[] {
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
-function at(value: unknown, path: string): unknown {
+function valueAt(value: unknown, path: string): unknown {
   let found = value
   for (const key of path === '' ? [] : path.split('.')) found = Reflect.get(Object(found), key)
   return found

@@ -68,9 +68,9 @@ function nameOf({ kind, agent, scope }: SignInSession): string {
   return `${agent.split(/[/ ]/, 1)[0] || 'A program'}: ${scope}`
 }
 
-function describe({ address, created_at: begun, last_used_at: last }: SignInSession): string {
+function describe({ address, created_at: startedAt, last_used_at: last }: SignInSession): string {
   const from = address === '' ? '' : ` from ${address}`
-  return `since ${minuteOf(begun)}, last used ${minuteOf(last)}${from}`
+  return `since ${minuteOf(startedAt)}, last used ${minuteOf(last)}${from}`
 }
 
 /** `2026-03-01 12:30 UTC`: without script nobody here knows the person's own clock. */

@@ -11,7 +11,7 @@ export interface Notice {
 }
 
 /** Asks the person to wait for so many seconds. */
-export function askToWait(seconds: number): Notice {
+export function waitNotice(seconds: number): Notice {
   const [count, unit] = seconds < 60 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute']
   const words = `${count} ${unit}${count === 1 ? '' : 's'}`
   return { alert: `Too many failed attempts. Try again in ${words}.`, retryAfter: seconds }
@@ -34,12 +34,12 @@ interface OAuthPageOptions {
    * Where a form may lead to besides this service: an address of a program on the person's machine.
    * Chromium holds redirects after a form to `form-action` too.
    */
-  leadsTo?: string | undefined
+  redirectUri?: string | undefined
 }
 
 /** A page of the sign-in. */
 export function renderOAuthPage(title: string, content: Html, options: OAuthPageOptions = {}): Page {
-  const { notice: { alert, retryAfter } = {}, isWide = false, leadsTo } = options
+  const { notice: { alert, retryAfter } = {}, isWide = false, redirectUri } = options
   const { status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200 } = options
   return renderPage({
     status,
@@ -48,7 +48,7 @@ export function renderOAuthPage(title: string, content: Html, options: OAuthPage
     className: isWide ? 'wide' : undefined,
     content: html`<h1>${title}</h1>
 ${content}`,
-    formAction: leadsTo === undefined ? "'self'" : `'self' ${sourceOf(leadsTo)}`,
+    formAction: redirectUri === undefined ? "'self'" : `'self' ${sourceOf(redirectUri)}`,
     headers: {
       // Not `no-referrer`: a form would be sent with `Origin: null`, and could not be told from a foreign one.
       'referrer-policy': 'same-origin',

@@ -9,7 +9,7 @@ export interface SignInForm extends Notice {
   /** Against requests that another site has a browser send. */
   token: string
   /** The redirect URI of the program that asked; undefined where a person came by themselves. */
-  leadsTo: string | undefined
+  redirectUri: string | undefined
 }
 
 /** Asks for address and password. */
@@ -42,7 +42,7 @@ export function consentPage(
   form: SignInForm,
   about: { email: string; rights: string[]; other: string },
 ): Page {
-  const program = new URL(form.leadsTo ?? '').host
+  const program = new URL(form.redirectUri ?? '').host
   return renderForm(
     'Allow chatctl to use your account?',
     form,
@@ -54,15 +54,15 @@ export function consentPage(
 }
 
 function renderForm(title: string, form: SignInForm, fields: Html, agree: string): Page {
-  const { action, token, leadsTo } = form
+  const { action, token, redirectUri } = form
   const content = html`${writeNotice(form)}
 <form method="post" action="${action}">
 <input type="hidden" name="token" value="${token}">
 ${fields}
 <div class="buttons">
 <button class="strong" name="decision" value="allow">${agree}</button>
-${leadsTo !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
+${redirectUri !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
 </div>
 </form>`
-  return renderOAuthPage(title, content, { notice: form, leadsTo })
+  return renderOAuthPage(title, content, { notice: form, redirectUri })
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { PostgresClient } from './postgres-client.ts'
 
 /** How long, in ms, to wait before listening is tried again: twice as long each time. */
-const shortestPause = 100
-const longestPause = 1_000
+const minPause = 100
+const maxPause = 1_000
 
 /**
  * Says that something may have changed, whichever process changed it. It listens on a connection of
@@ -34,13 +34,13 @@ export class ChangeFeed {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await this.#client?.leave()
+    await this.#client?.disconnect()
     await this.#listening
   }
 
   async #listen(): Promise<void> {
     const { signal } = this.#closed
-    let pause = shortestPause
+    let pause = minPause
     while (!signal.aborted) {
       const client = this.#connect()
       this.#client = client
@@ -54,14 +54,14 @@ export class ChangeFeed {
         await client.query(`listen ${channel}`)
         // Nobody knows what happened while nobody listened.
         this.bump()
-        pause = shortestPause
+        pause = minPause
         if (!signal.aborted) await ended
       } catch {
         // Tried again below.
       }
-      await client.leave()
+      await client.disconnect()
       await sleep(pause, signal)
-      pause = Math.min(2 * pause, longestPause)
+      pause = Math.min(2 * pause, maxPause)
     }
   }
 }

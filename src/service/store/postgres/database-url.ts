@@ -4,10 +4,10 @@ import { Failure } from '../../../contract/failure.ts'
 import { readPasswordFile } from './password-file.ts'
 
 /** How to connect, and the database in words that hold no secret. */
-export interface Address {
+export interface ParsedDatabaseUrl {
   config: ClientConfig
   /** `postgres://host:port/database`. */
-  place: string
+  location: string
 }
 
 /** How long, in ms, to wait for a connection: for one of the pool's, too. */
@@ -30,7 +30,11 @@ const numbers = {
  * @param statementTimeout how long, in ms, the server works on one statement; the URL may say otherwise
  * @throws Failure `config`, which does not repeat the URL
  */
-export function readDatabaseUrl(url: string, statementTimeout: number, env: NodeJS.ProcessEnv): Address {
+export function readDatabaseUrl(
+  url: string,
+  statementTimeout: number,
+  env: NodeJS.ProcessEnv,
+): ParsedDatabaseUrl {
   const connectionString = /[?&]uselibpqcompat=/.test(url) ? url : url.replace(unchecked, '$1verify-full')
   const bounds: ClientConfig = {
     application_name: 'chatctl',
@@ -45,7 +49,7 @@ export function readDatabaseUrl(url: string, statementTimeout: number, env: Node
     const config = { ...bounds, ...complete(parse(connectionString), env) }
     const { host, port, database } = new Client(config)
     if (!Number.isInteger(port)) throw new Error('the port is not a number')
-    return { config, place: placeOf(host, port, database ?? '') }
+    return { config, location: locationOf(host, port, database ?? '') }
   } catch (error) {
     // Without a cause: an error of the URL parser carries the URL.
     const words = error instanceof Error ? error.message : String(error)
@@ -83,7 +87,7 @@ function sslOf(mode: string | undefined): ClientConfig['ssl'] {
   return ['prefer', 'require', 'verify-ca', 'verify-full'].includes(mode ?? '')
 }
 
-function placeOf(host: string, port: number, database: string): string {
+function locationOf(host: string, port: number, database: string): string {
   const shown = host.includes('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
   return `postgres://${shown}:${port}/${encodeURIComponent(database)}`
 }

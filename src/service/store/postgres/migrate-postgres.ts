@@ -21,17 +21,17 @@ const migrationLock = 0x63_68_61_74
  */
 export async function migratePostgres(
   client: ClientBase,
-  place: string,
+  location: string,
   wanted: readonly Migration[],
 ): Promise<boolean> {
   let created = false
-  if ((await appliedTo(client, place, wanted)) < wanted.length) {
+  if ((await schemaVersion(client, location, wanted)) < wanted.length) {
     for (const migration of wanted) {
       await underLock(client, async () => {
         // Another process may have come first while this one waited for the lock.
-        const done = await appliedTo(client, place, wanted)
+        const done = await schemaVersion(client, location, wanted)
         if (done >= migration.number) return
-        if (done === 0) await client.query(ledger)
+        if (done === 0) await client.query(createMigrationsTable)
         await apply(client, migration)
         created ||= done === 0
       })
@@ -49,9 +49,9 @@ export async function migratePostgres(
  * The number of the newest schema that the database has; 0 for an empty one.
  * @throws Failure `storage`, as `migratePostgres`
  */
-export async function appliedTo(
+export async function schemaVersion(
   client: ClientBase,
-  place: string,
+  location: string,
   wanted: readonly Migration[],
 ): Promise<number> {
   const { rows } = await client.query<{
@@ -59,28 +59,28 @@ export async function appliedTo(
     encoding: string
     tables: number
     columns: number
-  }>(look)
+  }>(inspectSchema)
   const [{ schema, encoding, tables, columns } = { schema: null, encoding: '', tables: 0, columns: 0 }] = rows
   if (schema === null) {
-    throw new Failure('storage', `${place} has no schema in which this user can create tables`, {
+    throw new Failure('storage', `${location} has no schema in which this user can create tables`, {
       hint: 'Create a schema and add it to the search_path of the user',
     })
   }
   if (encoding !== 'UTF8') {
-    throw new Failure('storage', `${place} has the encoding ${encoding}; chatctl requires UTF8`, {
+    throw new Failure('storage', `${location} has the encoding ${encoding}; chatctl requires UTF8`, {
       advice: [{ code: 'create_database', exists: true }],
     })
   }
   if (tables === 0) return 0
-  if (columns !== 4) throw foreignDatabase(place, 'Create a separate database or schema for chatctl')
+  if (columns !== 4) throw foreignDatabase(location, 'Create a separate database or schema for chatctl')
   const applied = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )
-  return checkAppliedMigrations(applied.rows, wanted, place)
+  return checkAppliedMigrations(applied.rows, wanted, location)
 }
 
 /** What extensions put beside our tables is not another program's data. */
-const look = `
+const inspectSchema = `
 with ours as (
   select c.oid, c.relname from pg_class c join pg_namespace s on s.oid = c.relnamespace
   where s.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -93,7 +93,7 @@ select current_schema() as schema, current_setting('server_encoding') as encodin
     where ours.relname = 'migrations' and a.attname in ('number', 'name', 'checksum', 'applied_at')
   ) as columns`
 
-const ledger =
+const createMigrationsTable =
   'create table migrations (number bigint primary key, name text not null, checksum text not null, applied_at text not null)'
 
 async function apply(client: ClientBase, migration: Migration): Promise<void> {

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 
 /** How long, in ms, a server may take to part. */
-const longestFarewell = 1_000
+const disconnectTimeout = 1_000
 
 /** pg's client, with an end to everything. */
 export class PostgresClient extends Client {
@@ -27,8 +27,8 @@ export class PostgresClient extends Client {
   }
 
   /** Ends the connection, even where nobody answers any more; never fails. */
-  async leave(): Promise<void> {
-    const timer = setTimeout(() => this.connection.stream.destroy(), longestFarewell)
+  async disconnect(): Promise<void> {
+    const timer = setTimeout(() => this.connection.stream.destroy(), disconnectTimeout)
     await this.end().catch(() => {})
     clearTimeout(timer)
   }

@@ -2,15 +2,15 @@ import { CompiledQuery } from 'kysely'
 import {
   type Counters,
   type CountRequest,
-  countedColumns,
+  type CountResult,
+  countColumns,
   countRequests,
   firstRow,
-  type Taken,
 } from '../counters.ts'
 import type { Database } from '../tables.ts'
 
 /** Two processes that make the table at once: PostgreSQL lets one of them fail. */
-const madeByAnother = ['23505', '42P07']
+const alreadyExists = ['23505', '42P07']
 
 /** Rows are rewritten at each turn; with room beside them no index is touched. */
 const table = `
@@ -31,9 +31,9 @@ create table if not exists request_counts (
  * of their keys, so that two processes cannot wait for each other.
  */
 const statement = `${countRequests(
-  `select ${countedColumns.map((name) => `asks.${name}`).join(', ')}
-    from unnest($1::text[], ${countedColumns.slice(1).map((_, index) => `$${index + 2}::bigint[]`)})
-      as asks (${countedColumns.join(', ')}),
+  `select ${countColumns.map((name) => `asks.${name}`).join(', ')}
+    from unnest($1::text[], ${countColumns.slice(1).map((_, index) => `$${index + 2}::bigint[]`)})
+      as asks (${countColumns.join(', ')}),
       (select set_config('synchronous_commit', 'off', true)) as relaxed
     order by asks.key_id`,
   'least',
@@ -49,15 +49,15 @@ export class PostgresCounters implements Counters {
     this.#db = db
   }
 
-  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
+  async count(requests: readonly CountRequest[]): Promise<CountResult[]> {
     this.#made ??= this.#makeTable()
     await this.#made
-    const rows = asks.map(firstRow)
-    const columns = countedColumns.map((_, column) => rows.map((row) => row[column]))
+    const rows = requests.map(firstRow)
+    const columns = countColumns.map((_, column) => rows.map((row) => row[column]))
     const query = CompiledQuery.raw(statement, columns)
-    const taken = await this.#db.executeQuery<Taken & { key_id: string }>(query)
+    const taken = await this.#db.executeQuery<CountResult & { key_id: string }>(query)
     const byKey = new Map(taken.rows.map(({ key_id, ...row }) => [key_id, row]))
-    return asks.map(({ keyId }) => {
+    return requests.map(({ keyId }) => {
       const row = byKey.get(keyId)
       if (!row) throw new Error('PostgreSQL did not return every count')
       return row
@@ -71,7 +71,7 @@ export class PostgresCounters implements Counters {
       await this.#db.executeQuery(CompiledQuery.raw(table))
     } catch (error) {
       const { code } = error as { code?: unknown }
-      if (typeof code === 'string' && madeByAnother.includes(code)) return
+      if (typeof code === 'string' && alreadyExists.includes(code)) return
       this.#made = undefined
       throw error
     }

@@ -11,27 +11,27 @@ import {
 } from 'kysely'
 import type { Pool, PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg'
 import { isStaleStatement, isUnavailable, StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
-import type { ReadLane } from './read-lane.ts'
+import type { ReadPipeline } from './read-pipeline.ts'
 
 /**
  * Kysely over pg. Unlike Kysely's own driver it prepares statements, lets all readers share a
  * connection, gives up on a server that does not answer, and never hands a connection back that is
  * of no use any more.
  */
-export function createPostgresDialect(means: ConnectionParts): Dialect {
+export function createPostgresDialect(parts: ConnectionParts): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createIntrospector: (db) => new PostgresIntrospector(db),
-    createDriver: () => createDriver(means),
+    createDriver: () => createDriver(parts),
   }
 }
 
-function createDriver(means: ConnectionParts): Driver {
+function createDriver(parts: ConnectionParts): Driver {
   const own = (connection: DatabaseConnection) => connection as PostgresConnection
   return {
     init: async () => {},
-    acquireConnection: async () => new PostgresConnection(means),
+    acquireConnection: async () => new PostgresConnection(parts),
     releaseConnection: async (connection) => own(connection).release(),
     beginTransaction: (connection) => own(connection).begin(),
     commitTransaction: (connection) => own(connection).commit(),
@@ -45,10 +45,10 @@ interface ConnectionParts {
   /** For what writes, and for transactions. */
   pool: Pool
   /** For what only reads. */
-  lane: ReadLane
+  reads: ReadPipeline
   statements: StatementNames
   /** How long, in ms, an answer may take before the connection counts as lost. */
-  patience: number
+  responseTimeout: number
   /** Told of each committed write that others must see, before whoever wrote is answered. */
   onChange(): void
 }
@@ -63,8 +63,8 @@ class PostgresConnection implements DatabaseConnection {
   #hasChanged = false
   #isLost = false
 
-  constructor(means: ConnectionParts) {
-    this.#means = means
+  constructor(parts: ConnectionParts) {
+    this.#means = parts
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -130,26 +130,26 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async #send(query: QueryConfig, onLane = false): Promise<ServerResult> {
-    const bounded = { ...query, query_timeout: this.#means.patience }
+    const bounded = { ...query, query_timeout: this.#means.responseTimeout }
     try {
-      if (onLane) return await this.#means.lane.query(bounded)
-      this.#client ??= await this.#means.pool.connect().catch(refused)
+      if (onLane) return await this.#means.reads.query(bounded)
+      this.#client ??= await this.#means.pool.connect().catch(connectionRefused)
       return await this.#client.query(bounded)
     } catch (error) {
-      if (isUnavailable(error) || isOfTheSocket(error)) this.#isLost = true
-      if (!isOfTheSocket(error)) throw error
+      if (isUnavailable(error) || isSocketError(error)) this.#isLost = true
+      if (!isSocketError(error)) throw error
       throw new StorageUnavailable((error as Error).message, { cause: error })
     }
   }
 }
 
 /** Whatever the server or the network says at the door: there is no database now. */
-function refused(cause: Error): never {
+function connectionRefused(cause: Error): never {
   throw new StorageUnavailable(cause.message, { cause })
 }
 
 /** The socket's errors and pg's own about it; a wrong argument is a bug and stays one. */
-const isOfTheSocket = (error: unknown): boolean =>
+const isSocketError = (error: unknown): boolean =>
   error instanceof Error &&
   sqlStateOf(error) === undefined &&
   !(error instanceof StorageUnavailable || error instanceof TypeError || error instanceof RangeError)
@@ -168,7 +168,7 @@ interface KnownStatement {
 }
 
 /** Far more than the service has; lists of values make a text for each length. */
-const most = 500
+const maxStatements = 500
 
 /** Using a key notes the time, and that alone is no change. */
 const noted = /^update "api_keys" set "last_used_at" = \$1 where/
@@ -187,7 +187,7 @@ export class StatementNames {
     if (known) return known
     const digest = createHash('sha256').update(sql).digest('base64url').slice(0, 22)
     const statement = {
-      name: this.#known.size < most ? `c${this.#round}_${digest}` : undefined,
+      name: this.#known.size < maxStatements ? `c${this.#round}_${digest}` : undefined,
       changes: changing.test(sql) && !noted.test(sql),
       reads: reading.test(sql),
     }

@@ -61,14 +61,16 @@ export const isStaleStatement = (error: unknown): boolean =>
 /**
  * What a PostgreSQL server or the way to it said, in words, with the next step. Undefined for any
  * other error.
- * @param place the database, without a password
+ * @param location the database, without a password
  */
-export function postgresFailure(error: unknown, place: string): Failure | undefined {
+export function postgresFailure(error: unknown, location: string): Failure | undefined {
   const cause = error instanceof Error && error.name === 'StorageUnavailable' ? error.cause : error
-  return refusedAtTheDoor(cause, place) ?? tlsFailure(cause, place) ?? otherFailure(error, cause, place)
+  return (
+    connectFailure(cause, location) ?? tlsFailure(cause, location) ?? otherFailure(error, cause, location)
+  )
 }
 
-function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
+function connectFailure(cause: unknown, location: string): Failure | undefined {
   const words = cause instanceof Error ? cause.message : ''
   // pg itself, when the server wants a password and none was given.
   const isMissing = /password must be a (non-empty )?string/.test(words)
@@ -77,18 +79,18 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
     case '28000':
       return new Failure(
         'storage',
-        `${place} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
+        `${location} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
         {
           hint: 'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names',
         },
       )
     case '3D000':
-      return new Failure('storage', `No ${place}`, {
+      return new Failure('storage', `No ${location}`, {
         advice: [{ code: 'create_database', exists: false }],
       })
     case '42501':
     case '3F000':
-      return new Failure('storage', `${place} denied access to this user: ${words}`, {
+      return new Failure('storage', `${location} denied access to this user: ${words}`, {
         hint: 'Make the user the owner of the database, or grant it all privileges on its schema',
         cause,
       })
@@ -97,36 +99,36 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
   }
 }
 
-function tlsFailure(cause: unknown, place: string): Failure | undefined {
+function tlsFailure(cause: unknown, location: string): Failure | undefined {
   if (!(cause instanceof Error)) return undefined
   const code = 'code' in cause ? String(cause.code) : ''
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
   if (!isTls) return undefined
-  return new Failure('tls', `No encrypted connection to ${place}: ${cause.message}`, {
+  return new Failure('tls', `No encrypted connection to ${location}: ${cause.message}`, {
     hint: 'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
     cause,
   })
 }
 
-function otherFailure(error: unknown, cause: unknown, place: string): Failure | undefined {
+function otherFailure(error: unknown, cause: unknown, location: string): Failure | undefined {
   const words = cause instanceof Error ? cause.message : String(cause)
   if (isUnavailable(error)) {
-    return new Failure('unreachable', `Cannot reach ${place}: ${reason(cause) ?? words}`, {
+    return new Failure('unreachable', `Cannot reach ${location}: ${reason(cause) ?? words}`, {
       hint: 'Check that PostgreSQL is running there and accepts connections from this machine',
       cause,
     })
   }
   if (isDiskFull(error)) {
-    return new Failure('storage', `No space left on the disk of ${place}`, {
+    return new Failure('storage', `No space left on the disk of ${location}`, {
       hint: 'Free some space on the server and try again',
       cause,
     })
   }
   if (isBusy(error)) {
-    return new Failure('storage', `${place} is busy: ${words}`, { hint: 'Try again', cause })
+    return new Failure('storage', `${location} is busy: ${words}`, { hint: 'Try again', cause })
   }
   if (sqlStateOf(error) === undefined) return undefined
-  return new Failure('storage', `Cannot use ${place}: ${words}`, { cause })
+  return new Failure('storage', `Cannot use ${location}: ${words}`, { cause })
 }
 
 /** Where a name has several addresses, Node's error has no words but the errors of each. */

@@ -28,15 +28,15 @@ const wholeDatabase = 0x7fff_ffff
  * under its name when it is whole, checked and on the disk.
  * @throws Failure `conflict` for a file that exists, `not_found` where there is no data, `storage`
  */
-export async function backUp(folder: string, target: string): Promise<Backup> {
+export async function backUp(directory: string, target: string): Promise<Backup> {
   const file = resolve(target)
   if (existsSync(file)) {
     throw new Failure('conflict', `${file} already exists`, {
       hint: 'Choose another file name; a backup never replaces a file',
     })
   }
-  const data = databaseFile(folder)
-  demandReadable(data, new Failure('not_found', `No data in ${folder} yet`))
+  const data = databaseFile(directory)
+  requireReadable(data, new Failure('not_found', `No data in ${directory} yet`))
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -57,7 +57,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
 }
 
 /** One file is all that a backup consists of, and reading it makes no others. */
-function leaveWriteAheadLog(file: string): void {
+function disableWriteAheadLog(file: string): void {
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file)
   database.exec('pragma journal_mode = delete')
@@ -77,9 +77,9 @@ export interface Restored {
  * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
  * @throws as `checkBackup`; nothing is changed then
  */
-export async function restore(folder: string, backup: string, clock: Clock): Promise<Restored> {
+export async function restore(directory: string, backup: string, clock: Clock): Promise<Restored> {
   const file = resolve(backup)
-  const data = databaseFile(folder)
+  const data = databaseFile(directory)
   const partial = `${data}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -91,13 +91,13 @@ export async function restore(folder: string, backup: string, clock: Clock): Pro
     if (kept) moveDatabase(data, kept)
     moveIntoPlace(partial, data)
     // A backup of an older program is brought up to date here, not at the next start.
-    const store = openSqlite(folder)
+    const store = openSqlite(directory)
     const version = schemaVersion(store.connection, data)
     await store.close()
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
     removePartial(partial)
-    throw sqliteFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(directory), file)
   } finally {
     source?.close()
   }
@@ -119,7 +119,7 @@ function moveDatabase(from: string, to: string): void {
 
 /** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
 function openBackup(file: string): DatabaseSync {
-  demandReadable(file, new Failure('refused', `No backup ${file}`))
+  requireReadable(file, new Failure('refused', `No backup ${file}`))
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while in use; it may be incomplete`, {
       advice: [{ code: 'back_up_again' }],
@@ -132,7 +132,7 @@ function openBackup(file: string): DatabaseSync {
 }
 
 /** @throws `absent` for a file that does not exist; Failure `storage` for one that cannot be read */
-function demandReadable(file: string, absent: Failure): void {
+function requireReadable(file: string, absent: Failure): void {
   try {
     accessSync(file, constants.R_OK)
   } catch (cause) {
@@ -147,7 +147,7 @@ async function copyInto(target: string, source: DatabaseSync): Promise<void> {
   makePrivateFile(target)
   const { backup } = process.getBuiltinModule('node:sqlite')
   await backup(source, target, { rate: wholeDatabase })
-  leaveWriteAheadLog(target)
+  disableWriteAheadLog(target)
 }
 
 /**

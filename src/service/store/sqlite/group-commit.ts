@@ -5,7 +5,7 @@ import { isBusy } from './sqlite-errors.ts'
 /** How long, in ms, a writer waits for writers in other processes. */
 const busyTimeout = 10_000
 /** How long, in ms, it sleeps between two attempts, at most. */
-const longestPause = 20
+const maxPause = 20
 
 /** The operations that one COMMIT makes durable. */
 interface Group {
@@ -23,7 +23,7 @@ interface Group {
  */
 export class GroupCommit {
   readonly #connection: DatabaseSync
-  readonly #turns = createTurns()
+  readonly #turns = createMutex()
   #group: Group | undefined
 
   /** @param connection with a `busy_timeout` of 0 */
@@ -36,12 +36,12 @@ export class GroupCommit {
    * nobody else writes, so that only queries belong there.
    */
   async begin(): Promise<void> {
-    await this.#turns.take()
+    await this.#turns.acquire()
     try {
       if (!this.#group) await this.#open()
       this.#connection.exec('savepoint operation')
     } catch (error) {
-      this.#turns.pass()
+      this.#turns.release()
       throw error
     }
   }
@@ -66,7 +66,7 @@ export class GroupCommit {
       await this.rollback()
       throw error
     }
-    this.#turns.pass()
+    this.#turns.release()
     await group?.done
   }
 
@@ -76,14 +76,14 @@ export class GroupCommit {
         this.run(() => this.#connection.exec('rollback to operation; release operation'))
       }
     } finally {
-      this.#turns.pass()
+      this.#turns.release()
     }
   }
 
   /** Settles when nothing that was begun is left open. */
   async settled(): Promise<void> {
-    await this.#turns.take()
-    this.#turns.pass()
+    await this.#turns.acquire()
+    this.#turns.release()
     await this.#group?.done.catch(() => {})
   }
 
@@ -99,7 +99,7 @@ export class GroupCommit {
 
   async #lockFile(): Promise<void> {
     const deadline = performance.now() + busyTimeout
-    for (let pause = 1; ; pause = Math.min(pause * 2, longestPause)) {
+    for (let pause = 1; ; pause = Math.min(pause * 2, maxPause)) {
       try {
         this.#connection.exec('begin immediate')
         return
@@ -112,7 +112,7 @@ export class GroupCommit {
 
   async #finish(group: Group): Promise<void> {
     // Whoever already waits for a turn still joins.
-    await this.#turns.take()
+    await this.#turns.acquire()
     try {
       if (this.#group !== group) return
       this.#connection.exec('commit')
@@ -121,7 +121,7 @@ export class GroupCommit {
       this.#end(error)
       if (this.#connection.isTransaction) this.#connection.exec('rollback')
     } finally {
-      this.#turns.pass()
+      this.#turns.release()
     }
   }
 
@@ -135,24 +135,24 @@ export class GroupCommit {
 const ignored = (): void => {}
 
 /** Lets one after the other in, first come, first served. */
-interface Turns {
+interface Mutex {
   /** Settles when it is the caller's turn; `pass` must follow. */
-  take(): Promise<void>
-  pass(): void
+  acquire(): Promise<void>
+  release(): void
 }
 
-function createTurns(): Turns {
+function createMutex(): Mutex {
   const waiting: (() => void)[] = []
   let taken = false
   return {
-    async take() {
+    async acquire() {
       if (!taken) {
         taken = true
         return
       }
       await new Promise<void>((resolve) => waiting.push(resolve))
     },
-    pass() {
+    release() {
       const next = waiting.shift()
       if (next) next()
       else taken = false

@@ -30,7 +30,7 @@ export function migrateSqlite(
       // Another process may have come first while this one waited for the lock.
       const done = schemaVersion(database, file, wanted)
       if (done < migration.number) {
-        if (done === 0) createLedger(database)
+        if (done === 0) createMigrationsTable(database)
         apply(database, migration)
         created ||= done === 0
       }
@@ -64,7 +64,7 @@ export function schemaVersion(
   return checkAppliedMigrations(applied, wanted, file)
 }
 
-function createLedger(database: DatabaseSync): void {
+function createMigrationsTable(database: DatabaseSync): void {
   database.exec(`pragma application_id = ${applicationId}`)
   database.exec(
     'create table migrations (number integer primary key, name text not null, checksum text not null, applied_at text not null) strict',

@@ -20,20 +20,20 @@ export interface SqliteStore extends Store {
 /** How long, in ms, opening waits for other processes. */
 const busyTimeout = 10_000
 
-export const databaseFile = (folder: string): string => join(resolve(folder), 'chatctl.db')
+export const databaseFile = (directory: string): string => join(resolve(directory), 'chatctl.db')
 
 /**
  * Opens the database in a data folder, making both when missing: the folder 0700, the file 0600.
  * @throws Failure `storage`, with the folder or the file named
  */
-export function openSqlite(folder: string, wanted: readonly Migration[] = migrations): SqliteStore {
-  const file = databaseFile(folder)
+export function openSqlite(directory: string, wanted: readonly Migration[] = migrations): SqliteStore {
+  const file = databaseFile(directory)
   let writer: DatabaseSync | undefined
   let reader: DatabaseSync | undefined
   try {
-    makePrivateDirectory(resolve(folder))
+    makePrivateDirectory(resolve(directory))
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
-    demandFile(file)
+    requireWritableFile(file)
     const { DatabaseSync } = loadSqlite()
     writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     const created = prepare(writer, file, wanted)
@@ -42,12 +42,12 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   } catch (error) {
     reader?.close()
     writer?.close()
-    throw sqliteFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(directory), file)
   }
 }
 
 /** Makes the file when it is missing; says of one that is there whether it may be written. */
-function demandFile(file: string): void {
+function requireWritableFile(file: string): void {
   try {
     makePrivateFile(file)
   } catch (error) {
@@ -66,7 +66,7 @@ function createStore(connections: SqliteConnections, file: string, created: bool
     engine: 'sqlite',
     db,
     connection: writer,
-    place: file,
+    location: file,
     created,
     // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
     generation() {

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Counters,
   type CountRequest,
+  type CountResult,
   hoursAhead,
   minutesAhead,
-  type Taken,
   type Warn,
 } from '../counters.ts'
 import { isBusy, isDamaged } from '../storage-failure.ts'
 import {
   isSuperseded,
-  isUnknownForm,
+  isUnknownFormat,
   type LimitsFile,
   limitsPath,
   newestNumber,
@@ -18,9 +18,9 @@ import {
 } from './limits-file.ts'
 
 /** How long, in ms, to try for a file that others hold. */
-const patience = 5_000
+const lockTimeout = 5_000
 /** How long, in ms, a file that could not be used is left alone. */
-const rest = 1_000
+const retryInterval = 1_000
 /** How often, in ms, to look whether another process has gone on to the next file. */
 const lookInterval = 1_000
 
@@ -39,15 +39,16 @@ export class SqliteCounters implements Counters {
   /** Until when the file is left alone. */
   #restsUntil: number | undefined
 
-  constructor(folder: string, warn: Warn) {
-    this.#folder = folder
+  constructor(directory: string, warn: Warn) {
+    this.#folder = directory
     this.#warn = warn
   }
 
-  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
-    if (this.#restsUntil !== undefined && performance.now() < this.#restsUntil) return this.#memory.take(asks)
+  async count(requests: readonly CountRequest[]): Promise<CountResult[]> {
+    if (this.#restsUntil !== undefined && performance.now() < this.#restsUntil)
+      return this.#memory.take(requests)
     try {
-      const taken = await this.#takeWaiting(asks)
+      const taken = await this.#takeWaiting(requests)
       if (this.#restsUntil !== undefined) {
         this.#restsUntil = undefined
         this.#memory.clear()
@@ -60,8 +61,8 @@ export class SqliteCounters implements Counters {
           error,
         )
       }
-      this.#restsUntil = performance.now() + rest
-      return this.#memory.take(asks)
+      this.#restsUntil = performance.now() + retryInterval
+      return this.#memory.take(requests)
     }
   }
 
@@ -70,11 +71,11 @@ export class SqliteCounters implements Counters {
   }
 
   /** SQLite itself would wait by blocking the thread. */
-  async #takeWaiting(asks: readonly CountRequest[]): Promise<Taken[]> {
-    const deadline = performance.now() + patience
+  async #takeWaiting(requests: readonly CountRequest[]): Promise<CountResult[]> {
+    const deadline = performance.now() + lockTimeout
     for (;;) {
       try {
-        return this.#takeOrGoOn(asks)
+        return this.#takeOrGoOn(requests)
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
       }
@@ -82,16 +83,16 @@ export class SqliteCounters implements Counters {
     }
   }
 
-  #takeOrGoOn(asks: readonly CountRequest[]): Taken[] {
+  #takeOrGoOn(requests: readonly CountRequest[]): CountResult[] {
     try {
-      return this.#open().take(asks)
+      return this.#open().count(requests)
     } catch (error) {
-      if (!isDamaged(error) && !isUnknownForm(error)) throw error
+      if (!isDamaged(error) && !isUnknownFormat(error)) throw error
       const damaged = limitsPath(this.#folder, this.#number)
       this.#closeFile()
       this.#number += 1
       this.#warn(`${damaged} is damaged: the request counts start again at zero in a new file`, error)
-      return this.#open().take(asks)
+      return this.#open().count(requests)
     }
   }
 
@@ -115,10 +116,10 @@ export class SqliteCounters implements Counters {
 
 /** Counts of this process alone, for as long as those of all processes cannot be written. */
 class MemoryCounters {
-  readonly #rows = new Map<string, Taken>()
+  readonly #rows = new Map<string, CountResult>()
 
-  take(asks: readonly CountRequest[]): Taken[] {
-    return asks.map((ask) => this.#takeOne(ask))
+  take(requests: readonly CountRequest[]): CountResult[] {
+    return requests.map((request) => this.#takeOne(request))
   }
 
   /** Forgets all counts. */
@@ -126,7 +127,7 @@ class MemoryCounters {
     this.#rows.clear()
   }
 
-  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
+  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): CountResult {
     const row = this.#rows.get(keyId)
     const keepsHour = row !== undefined && row.hour >= hour && row.hour <= hour + hoursAhead
     const keepsMinute = row !== undefined && row.minute >= minute && row.minute <= minute + minutesAhead

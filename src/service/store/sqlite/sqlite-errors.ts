@@ -45,30 +45,30 @@ export const isUniqueViolation = (error: unknown): boolean =>
   isSqliteError(error) && error.errcode === uniqueViolated
 
 /** An error met while opening the data, in words, with the next step; a bug stays what it is. */
-export function sqliteFailure(error: unknown, folder: string, file: string): unknown {
+export function sqliteFailure(error: unknown, directory: string, file: string): unknown {
   if (error instanceof Failure) return error
   if (isDiskFull(error)) {
-    return new Failure('storage', `No space left on the disk of ${folder}`, {
+    return new Failure('storage', `No space left on the disk of ${directory}`, {
       hint: 'Free some space and try again, or use another data directory',
       cause: error,
     })
   }
   const system = systemCode(error)
   if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
-    const { path = folder } = error as NodeJS.ErrnoException
+    const { path = directory } = error as NodeJS.ErrnoException
     return new Failure('storage', `Cannot write ${path} (${system})`, {
       hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
   }
   if (system === 'ENOTDIR' || system === 'EEXIST') {
-    return new Failure('storage', `${folder} is not a directory`, {
+    return new Failure('storage', `${directory} is not a directory`, {
       hint: 'Choose a directory as the data directory',
       cause: error,
     })
   }
   if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
-    return new Failure('storage', `Cannot use the data directory ${folder} (${system})`, {
+    return new Failure('storage', `Cannot use the data directory ${directory} (${system})`, {
       hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
@@ -88,7 +88,7 @@ export function sqliteFailure(error: unknown, folder: string, file: string): unk
     case readOnly:
     case cannotOpen:
       return new Failure('storage', `Cannot open ${file} for writing`, {
-        hint: `Make ${folder} and the files in it writable for this user, or use another data directory`,
+        hint: `Make ${directory} and the files in it writable for this user, or use another data directory`,
         cause: error,
       })
     case undefined:

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
+import { errorBodyOf } from '../../api-error.ts'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
-import { errorBodyOf } from '../../refusal.ts'
-import { toRefusal } from '../../to-refusal.ts'
+import { toApiError } from '../../to-api-error.ts'
 
 /** An answer that arrives in pieces. */
 export class EventStream {
@@ -82,7 +82,7 @@ class EventBody extends Readable {
     } catch (error) {
       if (this.destroyed) return
       this.#onError(error)
-      this.push(frame('error', errorBodyOf(toRefusal(error))))
+      this.push(frame('error', errorBodyOf(toApiError(error))))
     } finally {
       this.#isWaiting = false
     }

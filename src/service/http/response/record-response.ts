@@ -3,41 +3,41 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../system/clock.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 
-export interface Records {
+export interface RecordOptions {
   metrics: Metrics | undefined
   /** Whether the log names the client's address. */
-  namesAddresses: boolean
+  logsAddresses: boolean
   /** The key that a request came with, once that is known. */
   keyOf(request: FastifyRequest): string | undefined
   clock: Clock
 }
 
 /** Has the end of a request logged and counted, however it ends; to be called at its beginning. */
-export function recordAnswer(
+export function recordResponse(
   request: FastifyRequest,
   reply: FastifyReply,
-  { metrics, namesAddresses, keyOf, clock }: Records,
+  { metrics, logsAddresses, keyOf, clock }: RecordOptions,
 ): void {
-  const begun = clock.monotonic()
+  const startedAt = clock.monotonic()
   metrics?.beginRequest()
   // Not Fastify's `onResponse`, which no answer reaches that its client did not wait for.
   reply.raw.once('close', () => {
-    const ms = clock.monotonic() - begun
+    const ms = clock.monotonic() - startedAt
     const { method } = request
     // 0 stands for a client that went away before the end of its answer.
     const status = reply.raw.writableFinished ? reply.statusCode : 0
-    logAnswer(request, status, Math.round(ms), {
+    logResponse(request, status, Math.round(ms), {
       key: keyOf(request),
-      ...(namesAddresses && { address: addressOf(request) }),
+      ...(logsAddresses && { address: addressOf(request) }),
     })
     metrics?.endRequest({ endpoint: endpointOf(request), method, status, seconds: ms / 1000 })
   })
 }
 
-function logAnswer(request: FastifyRequest, status: number, ms: number, who: object): void {
+function logResponse(request: FastifyRequest, status: number, ms: number, who: object): void {
   const { method, url, routeOptions } = request
   // The address of a sign-in names it: what is logged is its route.
-  const path = routeOptions.config?.isOpen ? routeOptions.url : url.split('?', 1)[0]
+  const path = routeOptions.config?.isPublic ? routeOptions.url : url.split('?', 1)[0]
   const level = isProbe(path) && status === 200 ? 'debug' : 'info'
   const words = status === 0 ? 'client disconnected' : 'response sent'
   request.log[level]({ method, path, status, ms, ...who }, words)

@@ -7,7 +7,7 @@ import { isUnavailable } from './postgres-errors.ts'
  * those before, and what is asked in one turn of the event loop leaves in one packet. Each fails or
  * succeeds by itself. Nothing goes here that writes, locks or belongs to a transaction.
  */
-export class ReadLane {
+export class ReadPipeline {
   readonly #connect: () => PostgresClient
   #client: Promise<PostgresClient> | undefined
 
@@ -38,7 +38,7 @@ export class ReadLane {
     const opened = this.#client
     this.#client = undefined
     await opened?.then(
-      (client) => client.leave(),
+      (client) => client.disconnect(),
       () => {},
     )
   }

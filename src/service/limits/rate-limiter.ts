@@ -2,6 +2,7 @@ import type { Clock } from '../../system/clock.ts'
 import {
   type Counters,
   type CountRequest,
+  type CountResult,
   hourLength,
   hourOf,
   hoursAhead,
@@ -9,7 +10,6 @@ import {
   minuteOf,
   minutesAhead,
   secondsLeft,
-  type Taken,
 } from '../store/counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
@@ -43,16 +43,16 @@ interface Queue extends RequestLimits {
 }
 
 /** Keys whose spent windows are remembered; a refused key beyond that asks the counters again. */
-const mostSpent = 10_000
+const maxSpent = 10_000
 
 /**
  * Lets requests in as the counters allow. All that arrive in one turn of the event loop, or while
  * the turn before is being counted, are counted together: one ask a key.
  */
-export class Limiter {
+export class RateLimiter {
   readonly #counters: Counters
   readonly #clock: Clock
-  readonly #spent = new Map<string, Taken>()
+  readonly #spent = new Map<string, CountResult>()
   #queues = new Map<string, Queue>()
   #running: Promise<void> | undefined
 
@@ -105,37 +105,37 @@ export class Limiter {
   async #count(queues: Map<string, Queue>): Promise<void> {
     const asked = this.#clock.now()
     const [hour, minute] = [hourOf(asked), minuteOf(asked)]
-    const asks: CountRequest[] = []
+    const requests: CountRequest[] = []
     for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
-      asks.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
+      requests.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
     }
-    const taken = await this.#counters.take(asks)
+    const taken = await this.#counters.count(requests)
     const now = this.#clock.now()
     let index = 0
     for (const [keyId, queue] of queues) {
       const state = taken[index++]
       if (!state) throw new Error('the counters did not return every count')
       this.#remember(keyId, state, queue.waiting.length)
-      queue.waiting.forEach(({ settle }, place) => {
-        const isAdmitted = place < state.granted
+      queue.waiting.forEach(({ settle }, location) => {
+        const isAdmitted = location < state.granted
         // Those behind it in the same turn have not been let in yet, as far as this one sees.
-        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - place : 0))
+        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - location : 0))
       })
     }
   }
 
   /** Counts of a window only grow: once it is spent, refusing needs no look at them. */
-  #remember(keyId: string, state: Taken, wanted: number): void {
+  #remember(keyId: string, state: CountResult, wanted: number): void {
     this.#spent.delete(keyId)
     if (state.granted === wanted) return
-    if (this.#spent.size >= mostSpent) this.#spent.clear()
+    if (this.#spent.size >= maxSpent) this.#spent.clear()
     this.#spent.set(keyId, state)
   }
 }
 
 /** Whether a window that is still in force has nothing left. */
 function isSpent(
-  { hour, hourCount, minute, minuteCount }: Taken,
+  { hour, hourCount, minute, minuteCount }: CountResult,
   limits: RequestLimits,
   now: number,
 ): boolean {
@@ -153,7 +153,7 @@ function isSpent(
 
 /** @param behind how many requests were counted that came after this one */
 function admissionOf(
-  { hour, hourCount, minute, minuteCount }: Taken,
+  { hour, hourCount, minute, minuteCount }: CountResult,
   limits: RequestLimits,
   now: number,
   isAdmitted: boolean,

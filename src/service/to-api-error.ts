@@ -1,32 +1,32 @@
-import { Refusal } from './refusal.ts'
+import { ApiError } from './api-error.ts'
 import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
 
 /** Anything thrown while a request is answered, as what the caller is told. A bug tells nothing. */
-export function toRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
   // What Fastify reports of a stream whose client leaves before the first byte of it.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
     return clientLeft()
   if (isDiskFull(error)) {
-    return new Refusal('storage_full', 'The service has no disk space left; nothing was stored', {
+    return new ApiError('storage_full', 'The service has no disk space left; nothing was stored', {
       cause: error,
     })
   }
   if (isUnavailable(error)) {
-    return new Refusal('storage_unavailable', 'The database of the service does not respond; try again', {
+    return new ApiError('storage_unavailable', 'The database of the service does not respond; try again', {
       retryAfter: 1,
       cause: error,
     })
   }
   if (isBusy(error)) {
-    return new Refusal(
+    return new ApiError(
       'storage_busy',
       'The database of the service is locked by another program; try again',
       { cause: error },
     )
   }
   if (isDamaged(error)) {
-    return new Refusal(
+    return new ApiError(
       'storage_damaged',
       'The database of the service is damaged; restore it from a backup',
       {
@@ -35,26 +35,26 @@ export function toRefusal(error: unknown): Refusal {
     )
   }
   return (
-    fromFramework(error) ?? new Refusal('internal_error', 'Internal error of the service', { cause: error })
+    fromFramework(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
   )
 }
 
 /** The reason of the signal of an abandoned request. No client receives it. */
-export const clientLeft = (): Refusal => new Refusal('request_timeout', 'The client disconnected')
+export const clientLeft = (): ApiError => new ApiError('request_timeout', 'The client disconnected')
 
 /** Fastify's own errors about a request that never reached a handler. */
-function fromFramework(error: unknown): Refusal | undefined {
+function fromFramework(error: unknown): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
   switch (error.statusCode) {
     case 413:
-      return new Refusal('payload_too_large', 'The request body is larger than 4 MiB')
+      return new ApiError('payload_too_large', 'The request body is larger than 4 MiB')
     case 415:
-      return new Refusal(
+      return new ApiError(
         'unsupported_media_type',
         'The request body must be JSON, with Content-Type: application/json',
       )
     case 400:
-      return new Refusal('invalid_request', error.message)
+      return new ApiError('invalid_request', error.message)
     default:
       return undefined
   }

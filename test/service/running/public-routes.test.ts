@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createServer } from '../../../src/service/http/create-server.ts'
-import { Readiness } from '../../../src/service/http/open/readiness.ts'
+import { Readiness } from '../../../src/service/http/public/readiness.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { systemClock } from '../../../src/system/clock.ts'
@@ -42,12 +42,12 @@ describe('what needs no key', () => {
     ))
 
   it('says why the service is not ready', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withFolder(async (directory) => {
+      const store = openSqlite(directory)
       const readiness = new Readiness(store.db, systemClock)
       const parts = {
         store,
-        dataDir: folder,
+        dataDir: directory,
         upstream: createOffline(),
         processKeys: new Set<string>(),
         stopping: new AbortController().signal,

@@ -1,19 +1,19 @@
 import type { FastifyReply } from 'fastify'
-import type { Caller } from '../../domain/access/callers.ts'
-import type { Configured } from '../../domain/live-settings.ts'
-import type { Limiter, WindowState } from '../../limits/limiter.ts'
+import { ApiError } from '../../api-error.ts'
+import type { Principal } from '../../domain/access/permissions.ts'
+import type { CurrentSettings } from '../../domain/settings-cache.ts'
+import type { RateLimiter, WindowState } from '../../limits/rate-limiter.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { Refusal } from '../../refusal.ts'
 
 /**
  * Counts a request and puts the state of both windows into its answer's headers, whatever the
  * answer will be (draft-ietf-httpapi-ratelimit-headers).
- * @throws Refusal `rate_limited`
+ * @throws ApiError `rate_limited`
  */
-export async function holdToLimits(
-  limiter: Limiter,
-  { keyId, hourlyLimit }: Caller,
-  configured: Configured,
+export async function enforceRateLimits(
+  limiter: RateLimiter,
+  { keyId, hourlyLimit }: Principal,
+  configured: CurrentSettings,
   reply: FastifyReply,
   metrics: Metrics | undefined,
 ): Promise<void> {
@@ -28,24 +28,24 @@ export async function holdToLimits(
   if (hour) show('hour', 3600, hour)
   if (minute) show('minute', 60, minute)
   reply.header('ratelimit-policy', policies.join(', ')).header('ratelimit', states.join(', '))
-  if (isAdmitted) return metrics?.countLimited('admitted')
+  if (isAdmitted) return metrics?.countLimiterDecision('admitted')
   // Where both are spent, the longer wait is the one that helps.
   const window = hour?.remaining === 0 ? 'hour' : 'minute'
   const spent = window === 'hour' ? hour : minute
-  metrics?.countLimited(window)
+  metrics?.countLimiterDecision(window)
   if (spent) refuse(window, spent, reply)
 }
 
 /** The stricter of what the settings and the API configuration say. */
-function minuteLimit({ settings, api }: Configured): number {
-  const { max_requests_per_min: most } = settings.limits
+function minuteLimit({ settings, api }: CurrentSettings): number {
+  const { max_requests_per_min: max } = settings.limits
   const { enabled, requests_per_minute } = api.rate_limiting
-  return enabled ? Math.min(most, requests_per_minute) : most
+  return enabled ? Math.min(max, requests_per_minute) : max
 }
 
 function refuse(window: 'hour' | 'minute', { limit, reset }: WindowState, reply: FastifyReply): never {
   reply.header('retry-after', reset)
-  throw new Refusal('rate_limited', `Rate limit of the API key exceeded: ${limit} requests per ${window}`, {
+  throw new ApiError('rate_limited', `Rate limit of the API key exceeded: ${limit} requests per ${window}`, {
     details: { window, limit, retry_after: reset },
   })
 }

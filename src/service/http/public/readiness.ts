@@ -1,20 +1,20 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../../system/clock.ts'
-import { Refusal } from '../../refusal.ts'
+import { ApiError } from '../../api-error.ts'
 import type { Database } from '../../store/tables.ts'
-import { toRefusal } from '../../to-refusal.ts'
+import { toApiError } from '../../to-api-error.ts'
 
 /** How long, in ms, the database may take to say that it is there. */
-const patience = 2_000
+const databaseTimeout = 2_000
 /** How long, in ms, an answer is good for: whoever asks without a key makes no work. */
-const freshness = 500
+const maxAge = 500
 
 /** Whether requests should be sent here. */
 export class Readiness {
   readonly #db: Database
   readonly #clock: Clock
   #stopping = false
-  #checked: { at: number; outcome: Promise<Refusal | undefined> } | undefined
+  #checked: { at: number; outcome: Promise<ApiError | undefined> } | undefined
 
   constructor(db: Database, clock: Clock) {
     this.#db = db
@@ -31,25 +31,25 @@ export class Readiness {
   }
 
   /** Why no requests should come, or undefined when they may. Never rejects. */
-  check(): Promise<Refusal | undefined> {
+  check(): Promise<ApiError | undefined> {
     if (this.#stopping) {
-      return Promise.resolve(new Refusal('service_stopping', 'The service is stopping'))
+      return Promise.resolve(new ApiError('service_stopping', 'The service is stopping'))
     }
     const now = this.#clock.monotonic()
-    if (!this.#checked || now - this.#checked.at > freshness) {
-      this.#checked = { at: now, outcome: askDatabase(this.#db) }
+    if (!this.#checked || now - this.#checked.at > maxAge) {
+      this.#checked = { at: now, outcome: checkDatabase(this.#db) }
     }
     return this.#checked.outcome
   }
 }
 
-async function askDatabase(db: Database): Promise<Refusal | undefined> {
+async function checkDatabase(db: Database): Promise<ApiError | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Refusal>((resolve) => {
-    const refusal = new Refusal('storage_busy', 'The database does not respond')
-    timer = setTimeout(resolve, patience, refusal)
+  const late = new Promise<ApiError>((resolve) => {
+    const apiError = new ApiError('storage_busy', 'The database does not respond')
+    timer = setTimeout(resolve, databaseTimeout, apiError)
   })
-  const asked = sql`select number from migrations limit 1`.execute(db).then(() => undefined, toRefusal)
+  const asked = sql`select number from migrations limit 1`.execute(db).then(() => undefined, toApiError)
   try {
     return await Promise.race([asked, late])
   } finally {

@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import type { Metrics } from '../../metrics/metrics.ts'
-import { errorBodyOf, Refusal } from '../../refusal.ts'
-import { listenFailure } from '../listening/listen-failure.ts'
-import type { Readiness } from './readiness.ts'
+import { ApiError, errorBodyOf } from '../api-error.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { listenFailure } from './listening/listen-failure.ts'
+import type { Readiness } from './public/readiness.ts'
 
 /** Only programs on this machine are told how the service is doing. */
 const host = '127.0.0.1'
@@ -57,10 +57,10 @@ function isForMachine(host: string | undefined): boolean {
 
 /** RFC 9110 section 15.5.20. */
 function refuse(response: ServerResponse): void {
-  const refusal = new Refusal('invalid_request', 'The Host header must be an IP address or localhost')
+  const apiError = new ApiError('invalid_request', 'The Host header must be an IP address or localhost')
   response
     .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-    .end(JSON.stringify(errorBodyOf(refusal)))
+    .end(JSON.stringify(errorBodyOf(apiError)))
 }
 
 async function answer(
@@ -76,16 +76,16 @@ async function answer(
       .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .end(method === 'HEAD' ? undefined : JSON.stringify(body))
   if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz') {
-    const refusal = new Refusal('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
-    send(404, errorBodyOf(refusal))
+    const apiError = new ApiError('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
+    send(404, errorBodyOf(apiError))
   } else if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD')
-    send(405, errorBodyOf(new Refusal('method_not_allowed', `${path} supports GET and HEAD`)))
+    send(405, errorBodyOf(new ApiError('method_not_allowed', `${path} supports GET and HEAD`)))
   } else if (path === '/healthz') {
     send(200, { status: 'ok' })
   } else if (path === '/readyz') {
-    const refusal = await readiness.check()
-    if (refusal) send(503, errorBodyOf(refusal))
+    const apiError = await readiness.check()
+    if (apiError) send(503, errorBodyOf(apiError))
     else send(200, { status: 'ready' })
   } else {
     const { contentType, text } = await metrics.write()

@@ -1,21 +1,21 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../system/clock.ts'
+import { type ApiError, type ApiErrorCode, errorBodyOf, statusOf } from '../../api-error.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { errorBodyOf, type Refusal, type RefusalCode, statusOf } from '../../refusal.ts'
-import { toRefusal } from '../../to-refusal.ts'
+import { toApiError } from '../../to-api-error.ts'
 
 /** Answers whatever was thrown while a request was answered. */
 export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = toRefusal(error)
-    failures.write(request.log, refusal)
-    metrics?.countRefusal(refusal.code)
+    const apiError = toApiError(error)
+    failures.write(request.log, apiError)
+    metrics?.countError(apiError.code)
     // Closed now, with a body on the way, the connection would be reset and the answer lost to some: a
     // proxy says 502 then. Node reads on and forgets, for as long as a request may take.
-    if (refusal.code === 'payload_too_large') reply.removeHeader('connection')
-    if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
-    if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
-    void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
+    if (apiError.code === 'payload_too_large') reply.removeHeader('connection')
+    if (apiError.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+    if (apiError.retryAfter !== undefined) reply.header('retry-after', apiError.retryAfter)
+    void reply.code(statusOf(apiError)).send(errorBodyOf(apiError))
   }
 }
 
@@ -31,10 +31,10 @@ export class FailureLog {
     this.#clock = clock
   }
 
-  write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, refusal: Refusal): void {
+  write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, apiError: ApiError): void {
     // The status in the line of a request shows a mistake of its caller.
-    if (statusOf(refusal) < 500) return
-    const { code, message } = refusal
+    if (statusOf(apiError) < 500) return
+    const { code, message } = apiError
     if (code === 'service_stopping') {
       log.info({ code }, message)
       return
@@ -46,10 +46,10 @@ export class FailureLog {
     }
     this.#lines.set(code, { at: this.#clock.monotonic(), omitted: 0 })
     const omitted = line?.omitted ? { omitted: line.omitted } : {}
-    log.error({ code, ...omitted, err: refusal.cause ?? refusal }, message)
+    log.error({ code, ...omitted, err: apiError.cause ?? apiError }, message)
   }
 }
 
 /** Failures of what all requests share: the database, the model server, and this process. A bug is always logged. */
-const isShared = (code: RefusalCode) =>
+const isShared = (code: ApiErrorCode) =>
   code.startsWith('storage_') || code === 'upstream_unreachable' || code === 'too_busy'

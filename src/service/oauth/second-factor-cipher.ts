@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 
 /** In the data directory, apart from the database: a backup or a dump does not contain it. */
 const keyFile = 'second-factor.key'
@@ -11,17 +11,17 @@ const nonceLength = 12
 const tagLength = 16
 
 /** Encrypts the secrets of second factors, so that the database alone does not give codes away. */
-export class FactorSeal {
+export class SecondFactorCipher {
   readonly #file: string
   #known: { key: Buffer; id: string } | undefined
 
-  /** @param folder the data directory, where the key is made when it is first needed */
-  constructor(folder: string) {
-    this.#file = join(folder, keyFile)
+  /** @param directory the data directory, where the key is made when it is first needed */
+  constructor(directory: string) {
+    this.#file = join(directory, keyFile)
   }
 
   /** @param userId bound to the secret, so that it is of no use in another row */
-  seal(secret: string, userId: string): string {
+  encrypt(secret: string, userId: string): string {
     this.#known ??= readKey(this.#file, true)
     const { key, id } = this.#known
     const nonce = randomBytes(nonceLength)
@@ -32,9 +32,9 @@ export class FactorSeal {
 
   /**
    * @param stored what `seal` returned, or a plain secret that an earlier version stored
-   * @throws Refusal `internal_error` where the key that sealed it is missing
+   * @throws ApiError `internal_error` where the key that sealed it is missing
    */
-  open(stored: string, userId: string): string {
+  decrypt(stored: string, userId: string): string {
     if (isPlain(stored)) return stored
     const [sealedBy = '', text = ''] = stored.split('.')
     try {
@@ -49,7 +49,7 @@ export class FactorSeal {
         decipher.update(bytes.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8')
       )
     } catch (cause) {
-      throw new Refusal(
+      throw new ApiError(
         'internal_error',
         'The second factor cannot be checked because its encryption key is missing. Ask an administrator to reset it',
         { cause },

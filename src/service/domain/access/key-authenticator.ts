@@ -2,32 +2,32 @@ import type { Clock } from '../../../system/clock.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Store } from '../../store/store.ts'
 import type { Database } from '../../store/tables.ts'
-import { carriedByAll, includes, rightsOfUser } from './permissions.ts'
+import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
 
 /** The callers of keys in the database, as they are at this moment. */
-export interface Callers {
+export interface KeyAuthenticator {
   /**
    * @param digest of the key, as `hashKey` makes it
    * @returns undefined for a key that is unknown, revoked or past its end
    */
-  find(digest: string): Promise<Caller | undefined>
+  find(digest: string): Promise<Principal | undefined>
   /** Waits for what is still being written of the use of keys. */
   close(): Promise<void>
 }
 
-interface Known {
-  caller: Caller
+interface CachedKey {
+  principal: Principal
   /** When the key ends, in Unix ms; Infinity for never. */
   expiresAt: number
   /** When its use was last noted in the database, in Unix ms. */
-  notedAt: number
+  usedAt: number
 }
 
 /** Keys that are remembered: unknown ones are not among them, so that nobody can fill this up. */
-const mostKnown = 1_000
+const maxCachedKeys = 1_000
 
 /** `last_used_at` is kept to the minute: a write for every request would cost more than it tells. */
-const noteEvery = 60_000
+const usageInterval = 60_000
 
 const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
   db
@@ -51,10 +51,10 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
  * Remembers whom a key acts as for as long as nothing has changed in the database that could make
  * it another answer.
  */
-export function createCallers(store: Store, clock: Clock): Callers {
-  const known = new Map<string, Known>()
+export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthenticator {
+  const cached = new Map<string, CachedKey>()
   /** When this process last noted the use of a key, by its id: the note itself makes `known` outdated. */
-  const noted = new Map<string, number>()
+  const usageRecorded = new Map<string, number>()
   const writing = new Set<Promise<void>>()
   let generation = Number.NaN
 
@@ -62,29 +62,29 @@ export function createCallers(store: Store, clock: Clock): Callers {
     async find(digest) {
       const current = store.generation()
       if (current !== generation) {
-        known.clear()
+        cached.clear()
         generation = current
       }
-      let found = known.get(digest)
+      let found = cached.get(digest)
       if (!found) {
         found = await readKey(store.db, digest)
         if (!found) return undefined
         // What was read may be older than a change that came meanwhile.
         if (store.generation() === current && generation === current) {
-          if (known.size >= mostKnown) known.clear()
-          known.set(digest, found)
+          if (cached.size >= maxCachedKeys) cached.clear()
+          cached.set(digest, found)
         }
       }
       const time = clock.now()
       if (found.expiresAt <= time) return undefined
-      const { keyId } = found.caller
-      if (time - Math.max(found.notedAt, noted.get(keyId) ?? 0) >= noteEvery) {
-        if (noted.size >= mostKnown) noted.clear()
-        noted.set(keyId, time)
-        const written = noteUse(store.db, keyId, time).finally(() => writing.delete(written))
+      const { keyId } = found.principal
+      if (time - Math.max(found.usedAt, usageRecorded.get(keyId) ?? 0) >= usageInterval) {
+        if (usageRecorded.size >= maxCachedKeys) usageRecorded.clear()
+        usageRecorded.set(keyId, time)
+        const written = recordUsage(store.db, keyId, time).finally(() => writing.delete(written))
         writing.add(written)
       }
-      return found.caller
+      return found.principal
     },
     async close() {
       await Promise.all(writing)
@@ -92,30 +92,30 @@ export function createCallers(store: Store, clock: Clock): Callers {
   }
 }
 
-async function readKey(db: Database, digest: string): Promise<Known | undefined> {
+async function readKey(db: Database, digest: string): Promise<CachedKey | undefined> {
   const [row] = await selectKey(db, { hash: digest })
   if (!row) return undefined
-  const ofUser = rightsOfUser(row.user_id, row.role, JSON.parse(row.user_permissions))
+  const ofUser = userPermissions(row.user_id, row.role, JSON.parse(row.user_permissions))
   const ofKey: string[] =
-    row.key_permissions === null ? ['*:*'] : [carriedByAll, ...JSON.parse(row.key_permissions)]
+    row.key_permissions === null ? ['*:*'] : [alwaysGranted, ...JSON.parse(row.key_permissions)]
   return {
-    caller: {
+    principal: {
       keyId: row.id,
       userId: row.user_id,
-      may: (permission) => includes(ofUser, permission) && includes(ofKey, permission),
-      lacks: (permission) =>
-        includes(ofUser, permission)
+      can: (permission) => covers(ofUser, permission) && covers(ofKey, permission),
+      denialReason: (permission) =>
+        covers(ofUser, permission)
           ? 'the API key does not have it'
           : 'the user of the API key does not have it',
       hourlyLimit: row.hourly_limit,
-      isCounted: true,
+      isRateLimited: true,
     },
     expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    notedAt: row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at),
+    usedAt: row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at),
   }
 }
 
-async function noteUse(db: Database, id: string, time: number): Promise<void> {
+async function recordUsage(db: Database, id: string, time: number): Promise<void> {
   try {
     await db
       .updateTable('api_keys')
@@ -125,19 +125,4 @@ async function noteUse(db: Database, id: string, time: number): Promise<void> {
   } catch {
     // A full disk must not keep anybody from reading.
   }
-}
-
-/** Whom a request acts as, and within which bounds. */
-export interface Caller {
-  /** What is counted, logged and audited: a key's id, `oauth:<user id>` for a token, or `process`. */
-  keyId: string
-  userId: string
-  /** Whether the user and the credential both carry it, or all of it where it is a pattern (`read:*`). */
-  may(permission: string): boolean
-  /** Why it may not, to go on from "which": `the user of this key lacks`. */
-  lacks(permission: string): string
-  /** Requests per clock hour; null for no limit. */
-  hourlyLimit: number | null
-  /** A key that lives only in this process is held back by no limit, and nothing counts its requests. */
-  isCounted: boolean
 }

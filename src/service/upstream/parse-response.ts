@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
 import type { ModelServer } from './model-server.ts'
 import type { CompletionResult, TokenCounts } from './upstream.ts'
-import { messageIn, unusable } from './upstream-refusal.ts'
+import { invalidResponse, messageInBody } from './upstream-error.ts'
 
 /**
  * What this service needs of a model server's answer; anything else that is odd or missing is left
@@ -39,11 +39,11 @@ const completion = z.looseObject({
 })
 
 /**
- * @param hidden as `UpstreamAddress` has it
- * @throws Refusal `upstream_error` for what is no list of models
+ * @param secrets as `UpstreamAddress` has it
+ * @throws ApiError `upstream_error` for what is no list of models
  */
-export function readModels(body: unknown, hidden: readonly string[]): Model[] {
-  return parse(modelList, body, hidden).data.map(({ id, created, owned_by }) => ({
+export function parseModels(body: unknown, secrets: readonly string[]): Model[] {
+  return parse(modelList, body, secrets).data.map(({ id, created, owned_by }) => ({
     id,
     created: created ?? 0,
     object: 'model',
@@ -53,19 +53,19 @@ export function readModels(body: unknown, hidden: readonly string[]): Model[] {
 
 /**
  * @param asked the model, for a server that does not say which one answered
- * @throws Refusal `upstream_error` for what is no completion
+ * @throws ApiError `upstream_error` for what is no completion
  */
-export function readCompletion(
+export function parseCompletion(
   body: unknown,
   asked: string,
-  { hidden, clock }: Pick<ModelServer, 'hidden' | 'clock'>,
+  { secrets, clock }: Pick<ModelServer, 'secrets' | 'clock'>,
 ): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body, hidden)
-  if (choices.length === 0) throw unusable('sent a response without choices')
+  const { choices, created, model, usage } = parse(completion, body, secrets)
+  if (choices.length === 0) throw invalidResponse('sent a response without choices')
   return {
     created: created ?? Math.floor(clock.now() / 1000),
     model: model ?? asked,
-    usage: readUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    usage: parseUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     choices: choices.map(({ message, finish_reason, index }, position) => ({
       index: index ?? position,
       message: { role: message.role ?? 'assistant', content: message.content ?? '' },
@@ -75,7 +75,7 @@ export function readCompletion(
 }
 
 /** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
-export function readUsage(given: unknown): TokenCounts | undefined {
+export function parseUsage(given: unknown): TokenCounts | undefined {
   // Nearly every piece of a stream has none.
   if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data
@@ -85,12 +85,12 @@ export function readUsage(given: unknown): TokenCounts | undefined {
   return { prompt_tokens, completion_tokens, total_tokens }
 }
 
-function parse<S extends z.ZodMiniType>(schema: S, body: unknown, hidden: readonly string[]): z.infer<S> {
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown, secrets: readonly string[]): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
   // Some gateways report what failed behind them with a status of 200.
-  const words = Object(body).error ? messageIn(body, hidden) : undefined
+  const words = Object(body).error ? messageInBody(body, secrets) : undefined
   throw words === undefined
-    ? unusable('sent a response that is not in the OpenAI format', result.error)
-    : unusable(`failed: ${words}`)
+    ? invalidResponse('sent a response that is not in the OpenAI format', result.error)
+    : invalidResponse(`failed: ${words}`)
 }

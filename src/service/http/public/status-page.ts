@@ -2,7 +2,7 @@ import { html } from '../../../pages/html.ts'
 import { type Page, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
 
-interface StatusFacts {
+interface StatusPageContent {
   version: string | undefined
   /** The service's origin, as whoever looks at the page would type it. */
   url: string
@@ -30,7 +30,7 @@ code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
 /** A page of static HTML that says what answers here and how to connect. It loads nothing and knows no secret. */
-export function renderStatusPage({ version, url, isReady }: StatusFacts): Page {
+export function renderStatusPage({ version, url, isReady }: StatusPageContent): Page {
   const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
   const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service is running at <strong>${url}</strong>. Use it from the terminal, or from a program with an API key.</p>

@@ -10,13 +10,13 @@ export const digest = (id: string): string => createHash('sha256').update(id).di
 const referTo = (id: string): string => (id.startsWith('#') ? id : `#${digest(id)}`)
 
 /** The digest of what is an id or a reference; only for what never comes from outside. */
-export const digestOf = (idOrReference: string): string => referTo(idOrReference).slice(1)
+export const digestOfReference = (idOrReference: string): string => referTo(idOrReference).slice(1)
 
 /** Where a payload names another record. */
-const references = new Set(['grantId', 'sessionUid', 'uid'])
+const referenceFields = new Set(['grantId', 'sessionUid', 'uid'])
 
 /** The record's own id and end have columns; `cookie` would be the id of a session in an interaction. */
-const omitted = new Set(['jti', 'exp', 'consumed', 'cookie'])
+const omittedFields = new Set(['jti', 'exp', 'consumed', 'cookie'])
 
 /** Stands for the record's own id in the address that an interaction returns to. */
 const ownId = '{id}'
@@ -24,9 +24,9 @@ const ownId = '{id}'
 /** A payload of oidc-provider as it is stored: JSON in which no id of anything can be found. */
 export function writePayload(id: string, payload: object): string {
   return JSON.stringify(payload, (key, value) => {
-    if (omitted.has(key)) return undefined
+    if (omittedFields.has(key)) return undefined
     if (typeof value !== 'string') return value
-    if (references.has(key)) return referTo(value)
+    if (referenceFields.has(key)) return referTo(value)
     return key === 'returnTo' ? value.replace(id, ownId) : value
   })
 }

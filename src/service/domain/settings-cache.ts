@@ -1,30 +1,30 @@
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import {
-  type ApiConfigurationInForce,
   apiConfigurationOf,
-  type SettingsInForce,
+  type EffectiveApiConfiguration,
+  type EffectiveSettings,
   settingsOf,
 } from './settings.ts'
 
 /** What is configured at this moment. */
-export interface Configured {
-  readonly settings: SettingsInForce
-  readonly api: ApiConfigurationInForce
+export interface CurrentSettings {
+  readonly settings: EffectiveSettings
+  readonly api: EffectiveApiConfiguration
 }
 
 /** Settings and API configuration for every request, read anew when they may have changed. */
-export class LiveSettings {
+export class SettingsCache {
   readonly #store: Store
-  #cached: (Configured & { generation: number; documents: string }) | undefined
-  #reading: { generation: number; done: Promise<Configured> } | undefined
+  #cached: (CurrentSettings & { generation: number; documents: string }) | undefined
+  #reading: { generation: number; done: Promise<CurrentSettings> } | undefined
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /** In force at once after a change in this process, and within a second after one in another. */
-  read(): Configured | Promise<Configured> {
+  read(): CurrentSettings | Promise<CurrentSettings> {
     const generation = this.#store.generation()
     if (this.#cached?.generation === generation) return this.#cached
     if (this.#reading?.generation !== generation) {
@@ -39,7 +39,7 @@ export class LiveSettings {
   }
 
   /** @param generation asked for before reading: what changes meanwhile is read again */
-  async #read(generation: number): Promise<Configured> {
+  async #read(generation: number): Promise<CurrentSettings> {
     const [row] = await selectBoth(this.#store.db, {})
     const { settings, api } = row ?? { settings: '{}', api: '{}' }
     const documents = `${settings}\n${api}`

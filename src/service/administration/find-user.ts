@@ -3,7 +3,7 @@ import { adminId } from '../domain/access/permissions.ts'
 import type { Database } from '../store/tables.ts'
 
 /** A user, as what is done on the machine has to know them. */
-export interface Person {
+export interface UserSummary {
   id: string
   email: string
   role: string
@@ -11,11 +11,16 @@ export interface Person {
 }
 
 /** As the first migration makes it. */
-const builtIn: Person = { id: adminId, email: 'admin@localhost', role: 'admin', permissions: ['*:*'] }
+const builtInAdmin: UserSummary = {
+  id: adminId,
+  email: 'admin@localhost',
+  role: 'admin',
+  permissions: ['*:*'],
+}
 
 /** @throws Failure `not_found`; otherwise as `lookUpPerson` */
-export async function findPerson(db: Database | undefined, name: string): Promise<Person> {
-  const person = await lookUpPerson(db, name)
+export async function requireUser(db: Database | undefined, name: string): Promise<UserSummary> {
+  const person = await findUser(db, name)
   if (person) return person
   throw new Failure('not_found', `No user ${name}`)
 }
@@ -25,9 +30,9 @@ export async function findPerson(db: Database | undefined, name: string): Promis
  *
  * @param db undefined where there is no data yet, and so the built-in admin alone
  */
-export async function lookUpPerson(db: Database | undefined, name: string): Promise<Person | undefined> {
+export async function findUser(db: Database | undefined, name: string): Promise<UserSummary | undefined> {
   const key = name.toLowerCase()
-  if (!db) return name === builtIn.id || key === builtIn.email ? builtIn : undefined
+  if (!db) return name === builtInAdmin.id || key === builtInAdmin.email ? builtInAdmin : undefined
   const row = await db
     .selectFrom('users')
     .select(['id', 'email', 'role', 'permissions'])

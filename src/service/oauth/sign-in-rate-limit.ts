@@ -1,5 +1,5 @@
 import type { Clock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 import { networkOf } from './attempt-throttle.ts'
 
 /** How many sign-ins a network may begin at once, and how many per second after that. */
@@ -7,7 +7,7 @@ const burst = 200
 const perSecond = 20
 
 /** Networks that are remembered. The one that was idle for longest is forgotten first. */
-const mostNetworks = 10_000
+const maxNetworks = 10_000
 
 /** What a network has left at a moment of the monotonic clock. */
 interface Allowance {
@@ -19,7 +19,7 @@ interface Allowance {
  * Limits how fast one network begins sign-ins, which needs no credential. In the memory of one
  * process: nothing that an anonymous request does is written to the database.
  */
-export class StartLimit {
+export class SignInRateLimit {
   readonly #clock: Clock
   readonly #networks = new Map<string, Allowance>()
 
@@ -27,7 +27,7 @@ export class StartLimit {
     this.#clock = clock
   }
 
-  /** @throws Refusal `rate_limited` */
+  /** @throws ApiError `rate_limited` */
   take(address: string): void {
     const network = networkOf(address)
     const at = this.#clock.monotonic()
@@ -36,11 +36,11 @@ export class StartLimit {
     this.#networks.delete(network)
     this.#networks.set(network, { left: Math.max(0, left - 1), at })
     for (const oldest of this.#networks.keys()) {
-      if (this.#networks.size <= mostNetworks) break
+      if (this.#networks.size <= maxNetworks) break
       this.#networks.delete(oldest)
     }
     if (left >= 1) return
-    throw new Refusal('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
+    throw new ApiError('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
       retryAfter: 1,
     })
   }
