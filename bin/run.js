@@ -12,7 +12,7 @@ if (isOlder(process.versions.node, wanted)) {
       ' or newer; this is ' +
       process.versions.node +
       '.\n' +
-      'Hint: install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
+      'Hint:  install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
   )
   process.exit(1)
 }
@@ -43,8 +43,8 @@ function print(text) {
 }
 
 /**
- * Prints the help that the build has written down (scripts/write-help.ts), where the program itself
- * would print the same: 80 columns, no colour.
+ * Prints the help that the build has written (scripts/write-help.ts) if the program itself would
+ * print the same: 80 columns, no color.
  *
  * @returns whether there was such help
  */
@@ -59,8 +59,7 @@ function printHelp(words) {
   } catch (_error) {
     return false
   }
-  var arch = process.arch === 'ia32' ? 'x86' : process.arch
-  print(text.replace('{platform}', process.platform + '-' + arch + ' node-' + process.version))
+  print(text)
   return true
 }
 
@@ -88,7 +87,7 @@ function start() {
     require('../dist/start.cjs')
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND') throw error
-    process.stderr.write('Error: chatctl is not built.\nHint: npm run build\n')
+    process.stderr.write('Error: chatctl is not built.\nHint:  npm run build\n')
     process.exit(1)
   }
 }

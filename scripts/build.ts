@@ -51,12 +51,10 @@ async function writeManifest(): Promise<void> {
   rmSync(table)
 }
 
-/** In a process of its own: oclif asks for width and colour when it is loaded. */
+/** In a process of its own, which reads the manifest that was just written. */
 function writeHelp(): void {
-  const { FORCE_COLOR: _, ...env } = process.env
   execFileSync(process.execPath, [join(root, 'scripts/write-help.ts')], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...env, OCLIF_COLUMNS: '80', NO_COLOR: '1', CHATCTL_DISABLE_THEME: '1' },
   })
 }
 

@@ -71,6 +71,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/client/proxied-pool.ts'`,
     asked: /\/proxied-pool\.ts$/,
   },
+  help: {
+    entry: `export * from './src/cli/help/show-help.ts'
+            export * from './src/cli/help/environment-variables.ts'`,
+    asked: /\/help\/(show-help|environment-variables)\.ts$/,
+  },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
   'bulk-send': {
@@ -104,6 +109,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   yaml: { entry: `module.exports = require('yaml')`, asked: /^yaml$/ },
   csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
+  'wrap-lines': {
+    entry: `export * from './src/cli/output/wrap-lines.ts'`,
+    asked: /\/output\/wrap-lines\.ts$/,
+  },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
     entry: `export * from './src/terminal/markdown/markdown-writer.ts'`,

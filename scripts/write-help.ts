@@ -1,47 +1,53 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { Config } from '@oclif/core/config'
-import { Help } from '@oclif/core/help'
-import type { Plugin } from '@oclif/core/interfaces'
-import { createStaticPlugin } from '../src/cli/static-plugin.ts'
+import type { Declarations } from '../src/cli/help/declared-command.ts'
+import { findPage } from '../src/cli/help/find-page.ts'
+import { helpTopics } from '../src/cli/help/help-topics.ts'
+import { renderPage } from '../src/cli/help/render-page.ts'
+import { writeManPage } from './man-page.ts'
 
 /**
- * Writes what `--help` says of every command and topic into dist/help, for bin/run.js to print. The
- * build runs it with `OCLIF_COLUMNS=80 NO_COLOR=1`, which oclif reads when it is loaded.
+ * Writes every page of help twice: into dist/help as it is without a terminal, for bin/run.js to print,
+ * and into man/ for man(1).
  */
 
 const root = resolve(import.meta.dirname, '..')
-const folder = join(root, 'dist/help')
-const plugin = createStaticPlugin(pathToFileURL(`${root}/`), () => {
-  throw new Error('help is made from the manifest alone')
-})
-
-class WrittenHelp extends Help {
-  text = ''
-  protected override log(...lines: string[]): void {
-    this.text += `${lines.join(' ')}\n`
-  }
+const directory = join(root, 'dist/help')
+const manual = join(root, 'man')
+const read = (name: string) => readFileSync(join(root, name), 'utf8')
+const readJson = (name: string) => JSON.parse(read(name))
+const { version, oclif } = readJson('package.json')
+const declarations: Declarations = {
+  commands: Object.values(readJson('oclif.manifest.json').commands),
+  topics: Object.entries<object>(oclif.topics).map(([name, topic]) => ({
+    name,
+    ...topic,
+  })),
 }
 
-async function render(words: readonly string[]): Promise<string> {
-  // oclif changes the names of the commands and topics that it has shown.
-  const own: Plugin = {
-    ...plugin,
-    commands: plugin.commands.map((command) => ({ ...command })),
-    topics: plugin.topics.map((topic) => ({ ...topic })),
-  }
-  const config = await Config.load({ root, plugins: new Map([[plugin.name, own]]) })
-  const help = new WrittenHelp(config, config.pjson.oclif.helpOptions)
-  await help.showHelp([...words, '--help'])
-  return help.text.replace(`${config.platform}-${config.arch} node-${process.version}`, '{platform}')
-}
+/** Of the last release, or of a build that is not one. */
+const date =
+  /^## .* - (\d{4}-\d\d-\d\d)$/m.exec(read('CHANGELOG.md'))?.[1] ?? new Date().toISOString().slice(0, 10)
+const topicNames = helpTopics.map((topic) => topic.name)
+const seeAlso = topicNames.map((name) => `chatctl-${name}(7)`)
 
-mkdirSync(folder, { recursive: true })
-const topics = plugin.commandIDs.flatMap((id) =>
+const hidden = new Set(declarations.commands.filter((command) => command.hidden).map(({ id }) => id))
+mkdirSync(directory, { recursive: true })
+rmSync(manual, { recursive: true, force: true })
+mkdirSync(manual)
+const groups = declarations.commands.flatMap(({ id }) =>
   id.split(':').map((_, end, parts) => parts.slice(0, end + 1).join('.')),
 )
-for (const name of ['', ...new Set(topics)]) {
+for (const name of ['', ...new Set(groups), ...topicNames]) {
   const words = name.split('.').filter(Boolean)
-  writeFileSync(join(folder, `${['chatctl', ...words].join('.')}.txt`), await render(words))
+  const page = findPage(words, declarations)
+  if (!page) throw new Error(`there is no help for ${name}`)
+  const text = renderPage(page, { width: 80, bold: (title) => title })
+  writeFileSync(join(directory, `${['chatctl', ...words].join('.')}.txt`), text)
+  if (hidden.has(words.join(':'))) continue
+  const title = ['chatctl', ...words].join('-')
+  const section = topicNames.some((topic) => topic === name) ? 7 : 1
+  const others = words.length === 0 ? seeAlso : ['chatctl(1)', ...seeAlso]
+  const manPage = writeManPage(page, { name: title, section, version, date, seeAlso: others })
+  writeFileSync(join(manual, `${title}.${section}`), manPage)
 }

@@ -35,7 +35,7 @@ export async function findAuthorizationServer(
   tokenUrl: string | undefined,
   transport: Transport,
 ): Promise<AuthorizationServer> {
-  const base = readBaseUrl(authUrl, 'auth URL')
+  const base = readBaseUrl(authUrl, 'authorization URL')
   const documented = `${base.href.replace(/\/+$/, '')}/oauth/authorize`
   if (tokenUrl !== undefined) {
     const tokenEndpoint = readEndpoint(tokenUrl, 'token URL')
@@ -51,7 +51,7 @@ export async function findAuthorizationServer(
   const metadata =
     (await readMetadata(base, 'oauth2', transport)) ?? (await readMetadata(base, 'oidc', transport))
   if (!metadata?.token_endpoint) {
-    throw new Failure('usage', `Nothing says where ${base.origin} exchanges a sign-in for a token`, {
+    throw new Failure('usage', `The token endpoint of ${base.origin} is unknown`, {
       advice: [{ code: 'name_token_endpoint' }],
     })
   }
@@ -60,7 +60,7 @@ export async function findAuthorizationServer(
     sendsIssuer: metadata.authorization_response_iss_parameter_supported === true,
     authorizationEndpoint: readEndpoint(
       metadata.authorization_endpoint ?? documented,
-      'authorization endpoint of the metadata',
+      'authorization endpoint in the metadata',
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
@@ -119,7 +119,7 @@ async function readMetadata(
     [allowInsecureRequests]: true,
   })
   const { status } = response
-  if (status >= 500) throw new Failure('server_error', `${base.origin} answered ${status}`, { status })
+  if (status >= 500) throw new Failure('server_error', `${base.origin} responded ${status}`, { status })
   if (status !== 200) return undefined
   const document = (await response
     .clone()
@@ -132,7 +132,7 @@ async function readMetadata(
   } catch (cause) {
     throw new Failure(
       'refused',
-      `The metadata of ${base.origin} cannot be used: ${wordsOf(cause, document?.issuer)}`,
+      `The metadata of ${base.origin} is invalid: ${wordsOf(cause, document?.issuer)}`,
       {
         advice: [{ code: 'name_issuer' }],
         cause,
@@ -155,6 +155,6 @@ function wordsOf(cause: unknown, issuer: unknown): string {
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
     return `it names another issuer, ${String(issuer).slice(0, 200)}`
   }
-  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'it is not announced as JSON'
+  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'its Content-Type is not JSON'
   return message.replace('"response" body ', '')
 }

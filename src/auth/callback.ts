@@ -65,15 +65,16 @@ const longestDescription = 500
  */
 export function judgeCallback(request: CallbackRequest, expectation: CallbackExpectation): CallbackVerdict {
   // A page under a foreign name that resolves to loopback (DNS rebinding) is told by its Host.
-  if (request.host !== expectation.host) return ignored(400, 'it was for another host')
-  if (request.method !== 'GET') return ignored(405, 'it was not a GET')
+  if (request.host !== expectation.host) return ignored(400, 'a request for another host was ignored')
+  if (request.method !== 'GET') return ignored(405, 'a request that is not a GET was ignored')
   const { path, query } = splitTarget(request.target)
-  if (path !== expectation.path) return ignored(404, 'it was for another path')
-  if (query.length > longestQuery) return ignored(400, 'it was too long')
+  if (path !== expectation.path) return ignored(404, 'a request for another path was ignored')
+  if (query.length > longestQuery) return ignored(400, 'a URL that is too long was ignored')
   const parameters = new URLSearchParams(query)
-  if (!isOurs(parameters, expectation.state)) return ignored(400, 'its state is not that of this sign-in')
+  if (!isOurs(parameters, expectation.state))
+    return ignored(400, 'a response with the state of another sign-in was ignored')
   if (expectation.cookie !== undefined && !carriesCookie(request.cookies, expectation.cookie)) {
-    return ignored(400, 'it came from another browser than the one that opened the sign-in')
+    return ignored(400, 'a response from another browser was ignored')
   }
   return judgeIssuer(parameters, expectation) ?? judgeAnswer(parameters)
 }
@@ -87,10 +88,10 @@ export function judgePastedUrl(
   { cookie: _, ...expectation }: CallbackExpectation,
 ): CallbackVerdict {
   const trimmed = text.trim()
-  if (trimmed.length > 2 * longestQuery) return ignored(400, 'it was too long')
-  if (!URL.canParse(trimmed)) return ignored(400, 'it is not a full URL')
+  if (trimmed.length > 2 * longestQuery) return ignored(400, 'a URL that is too long was ignored')
+  if (!URL.canParse(trimmed)) return ignored(400, 'the pasted text is not a complete URL')
   const url = new URL(trimmed)
-  if (url.protocol !== 'http:') return ignored(400, 'it was for another host')
+  if (url.protocol !== 'http:') return ignored(400, 'a request for another host was ignored')
   return judgeCallback({ method: 'GET', host: url.host, target: url.pathname + url.search }, expectation)
 }
 
@@ -132,7 +133,7 @@ function judgeIssuer(
   expectation: CallbackExpectation,
 ): CallbackVerdict | undefined {
   const [named, ...more] = parameters.getAll('iss')
-  if (more.length > 0) return ignored(400, 'it names more than one issuer')
+  if (more.length > 0) return ignored(400, 'a response with more than one issuer was ignored')
   const { issuer, requiresIssuer } = expectation
   if (named === undefined || issuer === undefined) {
     return requiresIssuer && !named ? { kind: 'foreign' } : undefined
@@ -149,16 +150,16 @@ function judgeAnswer(parameters: URLSearchParams): CallbackVerdict {
   const [error, ...moreErrors] = parameters.getAll('error')
   if (error !== undefined) {
     const shown = showable(error, longestError)
-    if (moreErrors.length > 0) return ignored(400, 'it holds more than one error')
-    if (shown === '') return ignored(400, 'its error is empty')
+    if (moreErrors.length > 0) return ignored(400, 'a response with more than one error was ignored')
+    if (shown === '') return ignored(400, 'a response with an empty error was ignored')
     const description = showable(parameters.get('error_description') ?? '', longestDescription)
     return { kind: 'denied', error: shown, description: description || undefined }
   }
   const [code, ...moreCodes] = parameters.getAll('code')
-  if (!code) return ignored(400, 'it holds no code')
-  if (moreCodes.length > 0) return ignored(400, 'it holds more than one code')
-  if (code.length > longestCode) return ignored(400, 'its code is too long')
-  if (/\p{Cc}/u.test(code)) return ignored(400, 'its code holds control characters')
+  if (!code) return ignored(400, 'a response without a code was ignored')
+  if (moreCodes.length > 0) return ignored(400, 'a response with more than one code was ignored')
+  if (code.length > longestCode) return ignored(400, 'a response with a code that is too long was ignored')
+  if (/\p{Cc}/u.test(code)) return ignored(400, 'a response with control characters in its code was ignored')
   return { kind: 'granted', parameters }
 }
 

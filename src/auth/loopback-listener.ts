@@ -70,7 +70,7 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
 
   const decide = (verdict: CallbackVerdict): CallbackVerdict => {
     if (verdict.kind === 'ignored') return verdict
-    if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
+    if (over) return { kind: 'ignored', status: 400, reason: 'a second response was ignored' }
     over = true
     settle(verdict)
     return verdict
@@ -88,7 +88,7 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
     })
     if (welcomed.kind === 'redirected') return renderRedirect(authorizationUrl, welcomed.cookie)
     if (welcomed.kind === 'other-user') {
-      onIgnored?.('another user of this machine, or a program that has ended, asked for the sign-in page')
+      onIgnored?.('a request from another user, or from a program that has ended, was ignored')
       return renderCallbackPage('not-expected')
     }
     over = true

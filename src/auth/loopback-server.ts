@@ -17,7 +17,7 @@ interface LoopbackServer {
   close(): Promise<void>
 }
 
-/** Somebody else's connections may be slow, idle or many: each is cut after 5 s, and none is in the way. */
+/** Connections of other programs may be slow, idle, or many: each is closed after 5 s. */
 const serverOptions: ServerOptions = {
   headersTimeout: 5000,
   requestTimeout: 5000,
@@ -80,7 +80,7 @@ async function listen(server: Server, { host, ports }: LoopbackAddress): Promise
       tried.push(describeRefusal(cause, host, port))
     }
   }
-  throw new Failure('refused', `cannot listen on ${host} for the browser: ${tried.join(', ')}`, {
+  throw new Failure('refused', `Cannot listen on ${host} for the browser: ${tried.join(', ')}`, {
     advice: [{ code: 'other_redirect_port' }],
   })
 }
@@ -99,12 +99,12 @@ function describeRefusal(cause: unknown, host: string, port: number): string {
     case 'EADDRINUSE':
       return `port ${port} is in use`
     case 'EACCES':
-      return `port ${port} may not be used by this user`
+      return `no permission for port ${port}`
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
     case 'EINVAL': {
       const other = host === '::1' ? '127.0.0.1' : '::1'
-      throw new Failure('refused', `this machine has no address ${host}`, {
+      throw new Failure('refused', `This machine has no address ${host}`, {
         advice: [{ code: 'other_redirect_host', host: other }],
         cause,
       })

@@ -49,7 +49,7 @@ export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
 async function read({ owner, store, transport }: Renewal): Promise<StoredCredential> {
   const stored = await store.read(owner, transport.signal)
   if (stored) return stored
-  throw signedOut(owner, 'was ended by another chatctl')
+  throw signedOut(owner, 'was ended by another chatctl process')
 }
 
 function newer(stored: StoredCredential, held: StoredCredential): StoredCredential {
@@ -77,7 +77,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     const works = stored.access_token !== rejected && isAlive(stored, clock.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
-    if (error.kind !== 'unusable_answer') throw error
+    if (error.kind !== 'invalid_response') throw error
     // The address of the token endpoint is part of the sign-in.
     const { hint, advice } = helpOf(error)
     const again: Advice = { code: 'find_token_endpoint_again', profile: owner.profile }
@@ -99,7 +99,7 @@ async function recover(
   }
   // Its last minute, in which the command may well be done.
   if (works) return used
-  throw signedOut(renewal.owner, `is over. ${refusal.message}`, refusal)
+  throw signedOut(renewal.owner, `has ended. ${refusal.message}`, refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
@@ -119,7 +119,7 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
 
 function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failure {
   const { origin, profile } = owner
-  return new Failure('unauthorized', `The sign-in of profile "${profile}" on ${origin} ${why}`, {
+  return new Failure('unauthorized', `The sign-in of profile "${profile}" to ${origin} ${why}`, {
     code: 'signed_out',
     advice: [{ code: 'sign_in_again', profile }],
     cause,

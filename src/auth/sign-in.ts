@@ -153,27 +153,31 @@ function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
     case 'denied': {
       const { error, description } = outcome
       const words = description ? `${error}: ${description}` : error
-      throw new Failure('unauthorized', `The sign-in was denied: ${words}`, {
+      throw new Failure('unauthorized', `The authorization server denied the sign-in: ${words}`, {
         code: error,
         advice: error === 'invalid_scope' ? [{ code: 'known_scope' }] : [],
       })
     }
     case 'contested':
-      throw new Failure('unauthorized', 'Two browsers opened the sign-in page, so none was signed in', {
-        code: 'contested_sign_in',
-        advice: [{ code: 'contested_sign_in' }],
+      throw new Failure('unauthorized', 'Two browsers opened the sign-in page, so the sign-in was canceled', {
+        code: 'sign_in_conflict',
+        advice: [{ code: 'sign_in_conflict' }],
       })
     case 'foreign':
-      throw new Failure('unauthorized', `The sign-in was answered by another server than ${issuer}`, {
-        code: 'foreign_issuer',
-        advice: [{ code: 'foreign_issuer' }],
+      throw new Failure('unauthorized', `The sign-in response does not come from ${issuer}`, {
+        code: 'issuer_mismatch',
+        advice: [{ code: 'issuer_mismatch' }],
       })
   }
 }
 
 function nobodyCame({ wait }: SignIn, redirectUri: string): Failure {
-  return new Failure('unauthorized', `Nobody came back from the browser within ${wait / 1_000} s`, {
-    code: 'sign_in_timeout',
-    advice: [{ code: 'nobody_came', redirectUri }],
-  })
+  return new Failure(
+    'unauthorized',
+    `The sign-in in the browser was not completed within ${wait / 1_000} s`,
+    {
+      code: 'sign_in_timeout',
+      advice: [{ code: 'nobody_came', redirectUri }],
+    },
+  )
 }

@@ -18,26 +18,27 @@ export function tokenFailure(
     const { error: code, error_description: description, status } = error
     // RFC 6749 section 5.2: what the server has to say to a developer.
     const words = redact(description ? `${code}: ${description}` : code)
-    return new Failure('unauthorized', `${what} was refused by ${origin}: ${words}`, {
+    return new Failure('unauthorized', `${what} failed: ${origin} responded ${status}, ${words}`, {
       code: redact(code),
       status,
     })
   }
   if (error instanceof WWWAuthenticateChallengeError) {
-    return new Failure('unauthorized', `${what} was refused by ${origin}: it does not know this client`, {
+    return new Failure('unauthorized', `${what} failed: ${origin} does not know this client`, {
       status: error.status,
-      hint: 'See that the client id is right, and that of a client without a secret.',
+      hint: 'Check the client ID. It must belong to a public client, which has no secret.',
     })
   }
   const { status } = error as { status?: unknown }
   if (error instanceof Failure) {
     // Of the client: the network; of a token that no header can hold: the answer.
     if (error.kind !== 'refused') return error
-    return unusable(what, endpoint, 'a token that no request can carry')
+    return unusable(what, endpoint, 'a token with invalid characters')
   }
-  if (status === 429) return new Failure('rate_limited', `${what} failed: ${origin} answered 429`, { status })
+  if (status === 429)
+    return new Failure('rate_limited', `${what} failed: ${origin} responded 429`, { status })
   if (typeof status === 'number') {
-    return new Failure('server_error', `${what} failed: ${origin} answered ${status}`, { status })
+    return new Failure('server_error', `${what} failed: ${origin} responded ${status}`, { status })
   }
   if (error instanceof TypeError && /^a token of type/.test(error.message)) {
     return unusable(what, endpoint, redact(error.message))
@@ -45,26 +46,26 @@ export function tokenFailure(
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code !== 'string' || !code.startsWith('OAUTH_')) return error
   if (cause instanceof Response && refusals.has(cause.status)) {
-    return new Failure('unauthorized', `${what} was refused by ${origin}: it answered ${cause.status}`, {
+    return new Failure('unauthorized', `${what} failed: ${origin} responded ${cause.status}`, {
       status: cause.status,
     })
   }
   return unusable(what, endpoint, describe(code))
 }
 
-/** RFC 6749 section 5.2. Many a server gives no reason with them, or a page instead. */
+/** RFC 6749 section 5.2. Many servers send no reason with them, or a web page. */
 const refusals: ReadonlySet<number> = new Set([400, 401])
 
 function unusable(what: string, endpoint: string, answer: string): Failure {
   const { origin, pathname } = new URL(endpoint)
-  return new Failure('unusable_answer', `${what} failed: ${origin} answered with ${answer}`, {
-    hint: `Check that ${origin}${pathname} is the right address.`,
+  return new Failure('invalid_response', `${what} failed: ${origin} sent ${answer}`, {
+    hint: `Check that ${origin}${pathname} is the token endpoint of the service.`,
   })
 }
 
 function describe(code: string): string {
   if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR')
-    return 'something that is not JSON'
-  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return 'a status that no token endpoint has'
-  return 'something that is not a token'
+    return 'a response that is not JSON'
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return 'an unexpected status'
+  return 'a response that is not a token'
 }

@@ -36,7 +36,9 @@ export function createTransport(options: TransportOptions): Transport {
       const answer = await client.send({ method, path: pathname + search, headers, ...sent })
       const { status, bytes } = answer
       if (status < 200 || status > 599) {
-        throw new Failure('unusable_answer', `${origin} answered with the status ${status}`, { status })
+        throw new Failure('invalid_response', `${origin} responded with the invalid status ${status}`, {
+          status,
+        })
       }
       // Fetch standard: a "null body status" takes no body, not even an empty one.
       const content = [204, 205, 304].includes(status) ? null : new TextDecoder().decode(bytes)

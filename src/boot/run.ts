@@ -21,7 +21,7 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-export const lookAround = ['complete', 'doctor']
+export const lookAround = ['complete']
 
 /**
  * Runs one command line, as often as one likes in one process.
@@ -64,9 +64,9 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
     }
     const isHelp = asksForHelp(words, config)
     if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag))) throw unknown(words, program)
-    const { showHelp } = await import('../cli/show-help.ts')
-    await showHelp(isHelp ? [...words] : [named], config, streams)
-    await streams.demandWholeStdout()
+    const { showHelp } = await import('../cli/help/show-help.ts')
+    const path = isHelp ? leadingWords(words) : named.split(':')
+    if (!(await showHelp(path, config, streams, argv.includes('--no-color')))) throw unknown(words, program)
     return 0
   } catch (error) {
     const failure = isUnknownCommand(error) ? unknown(words, program) : error
@@ -74,7 +74,7 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
       streams,
       json: wantsJson(argv, env),
       debug: argv.includes('--debug'),
-      noColour: argv.includes('--no-color'),
+      noColor: argv.includes('--no-color'),
     })
   }
 }
@@ -87,6 +87,12 @@ function unknown(words: readonly string[], { root }: Program): Error {
 function normalise(argv: readonly string[], ids: readonly string[]): readonly string[] {
   const words = putFlagsBehindCommand(argv, ids)
   return words[0] === 'help' ? [...words.slice(1), '--help'] : words
+}
+
+/** The words before the first flag. */
+function leadingWords(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => word.startsWith('-'))
+  return end === -1 ? words : words.slice(0, end)
 }
 
 function asksForHelp(words: readonly string[], config: Config): boolean {

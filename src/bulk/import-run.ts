@@ -31,7 +31,7 @@ function isKeyAccepted(error: unknown): boolean {
     'not_found',
     'rejected',
     'conflict',
-    'unusable_answer',
+    'invalid_response',
   ]
   return error instanceof Failure && answers.includes(error.kind)
 }

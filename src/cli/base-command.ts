@@ -107,7 +107,7 @@ export abstract class BaseCommand extends HostedCommand {
       quiet: flags['quiet'] === true,
       debug: flags['debug'] === true,
       noInput: flags['no-input'] === true,
-      noColour: flags['no-color'] === true,
+      noColor: flags['no-color'] === true,
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
@@ -163,8 +163,8 @@ export abstract class BaseCommand extends HostedCommand {
       streams: this.streams,
       json: this.#context?.output.isJson ?? wantsJson(this.argv, env),
       debug: flags['debug'] === true,
-      noColour: flags['no-color'] === true,
-      refusalHint: this.#context?.refusalHint(),
+      noColor: flags['no-color'] === true,
+      connection: this.#context?.connection(),
     }
     try {
       if (error instanceof HeldRequest && this.#context) {

@@ -1,6 +1,6 @@
 import type { Options } from '../config/resolve-options.ts'
 
-/** A command line to be pasted into a shell, for the same service where this one has named it. */
+/** A command line to be pasted into a shell, with the profile and the base URL that this one was given. */
 export function commandFor({ options }: { options: Options }, ...words: readonly string[]): string {
   const { profile, base_url: baseUrl } = options
   const named = [
@@ -10,9 +10,10 @@ export function commandFor({ options }: { options: Options }, ...words: readonly
   return ['chatctl', ...words, ...named].map(quoteWord).join(' ')
 }
 
-/** A word as a POSIX shell takes it for one. */
+/** A word as a POSIX shell reads it, and also PowerShell and cmd.exe if double quotes are enough. */
 export function quoteWord(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  if (/^[\w./:@%+=,-]+$/.test(word)) return word
+  return /["$`\\!%\n]/.test(word) || word === '' ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`
 }
 
 /** What is known of a command that runs. */

@@ -19,7 +19,7 @@ export function readConfigurationKey(
   use: { command: 'get' | 'set' | 'unset'; value?: string | undefined },
 ): string {
   if (configurationKeys.includes(key)) return key
-  const message = `There is no configuration key "${key}"`
+  const message = `Unknown configuration key "${key}"`
   if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
     const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'
     throw new Failure('usage', message, { hint })

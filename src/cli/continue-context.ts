@@ -7,8 +7,8 @@ import type { Context } from './create-context.ts'
 export function continueContext(context: Context): string {
   const contextId = readLastContext(context.directories, context.contextOwner())
   if (contextId !== undefined) return contextId
-  throw new Failure('usage', 'There is no conversation of this profile to go on with', {
-    hint: 'Start one without --continue, or name it with --context ID.',
+  throw new Failure('usage', 'This profile has no conversation to continue', {
+    hint: 'Omit --continue to start one, or name a conversation with --context ID.',
   })
 }
 
@@ -19,7 +19,7 @@ export async function rememberContext(context: Context, contextId: string | null
     await rememberLastContext(context.directories, context.contextOwner(), contextId)
   } catch (error) {
     await context.output.warn(
-      `--continue will not know this conversation: ${describeSystemError(error)}; it is --context ${contextId}`,
+      `Cannot remember this conversation for --continue: ${describeSystemError(error)}. Continue it with: --context ${contextId}`,
     )
   }
 }

@@ -14,6 +14,7 @@ import type { RunningService, ServiceOptions } from '../service/start-service.ts
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import type { View } from '../view/view.ts'
+import type { Connection } from './connection.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
 import { offlineNotice } from './hints.ts'
@@ -32,7 +33,7 @@ import { type OneTimeSecret, Output } from './output/output.ts'
 import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { SentChanges } from './sent-changes.ts'
-import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
+import { adviseOnRefusal, connectionTo, credentialOf, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
 import {
@@ -53,7 +54,7 @@ export interface Invocation {
   quiet: boolean
   debug: boolean
   noInput: boolean
-  noColour: boolean
+  noColor: boolean
   /** Hold back what changes something, or everything. */
   dryRun: 'changes' | 'all' | undefined
   mayNameNewProfile: boolean
@@ -96,10 +97,10 @@ export interface Context {
    * @throws Failure `unauthorized` where there is no credential
    */
   connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
-  /** What helps when the service refuses the credential that `connect` sends. */
-  refusalHint(): string | undefined
-  /** Another service, or this one as somebody else. */
-  connectTo(baseUrl: string, credential: string): Promise<Client>
+  /** The service that `connect` or `connectTo` has connected to, as errors name it. */
+  connection(): Connection | undefined
+  /** The service that a profile is being signed in to, with a credential that is not stored yet. */
+  connectTo(profile: string, baseUrl: string, credential: string): Promise<Client>
   /** What requests to an authorization server have in common with all others. */
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
@@ -126,11 +127,11 @@ export function createContext(invocation: Invocation): Context {
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
   const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
-  const { fields, jq, quiet, noColour, debug } = invocation
+  const { fields, jq, quiet, noColor, debug } = invocation
   const { value: asked, source } = options.output
   // A document is not the business of `Output`, but whether its errors are JSON is.
   const form = outputFormats.find((known) => known === asked)
-  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, streams })
+  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColor, streams })
   const prompter = new Prompter(streams, invocation)
   const closers: (() => Promise<void>)[] = []
 
@@ -199,20 +200,17 @@ export function createContext(invocation: Invocation): Context {
       openAdministration,
       directories,
       {},
-      ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
+      ({ url }) => `Change it with: chatctl auth login --base-url ${url}`,
     ),
   )
 
-  let refusalHint: string | undefined
+  let connection: Connection | undefined
   const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
-    refusalHint = describeRefusal(to)
+    connection = connectionTo(to, options)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
-    if (!invocation.dryRun)
-      signedIn()
-        ?.stored()
-        .catch(() => {})
+    if (!invocation.dryRun) void adviseOnRefusal(connection, to, signedIn())
     return open({
       ...other,
       observe: other.observe ?? sentChanges.follow(transport.observe),
@@ -261,9 +259,10 @@ export function createContext(invocation: Invocation): Context {
       connected ??= connectOnce(other)
       return connected
     },
-    refusalHint: () => refusalHint,
-    connectTo: (baseUrl, credential) => {
-      refusalHint = 'Nothing was kept.'
+    connection: () => connection,
+    connectTo: (profile, baseUrl, credential) => {
+      const refusalHint = 'The credential was not stored. Check it, and sign in again.'
+      connection = { baseUrl, baseUrlFrom: 'login', profile, refusalHint }
       return open({ baseUrl, credential })
     },
     transport,
@@ -294,6 +293,6 @@ async function startLocalService({ host, directories, output }: Context, closers
   const { env, clock } = host
   const service = await startService({ dataDir: directories.data, env, clock, offlineNotice })
   closers.push(() => service.close())
-  if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
+  if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }
 }

@@ -3,7 +3,7 @@ import type { FailureKind } from '../contract/failure.ts'
 /** docs/exit-codes.md is the public form of this table. */
 const exitCodes: Record<FailureKind, number> = {
   rejected: 1,
-  unusable_answer: 1,
+  invalid_response: 1,
   storage: 1,
   usage: 2,
   refused: 2,

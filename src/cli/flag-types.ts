@@ -26,7 +26,7 @@ export const portFlag = Flags.custom<number | 'off'>({
   parse: async (input) => {
     if (input === 'off') return 'off'
     if (/^\d{1,5}$/.test(input) && Number(input) <= 65_535) return Number(input)
-    throw new Error(`"${input}" is neither a port from 0 to 65535 nor off`)
+    throw new Error(`"${input}" is not a port from 0 to 65535, and not off`)
   },
 })
 
@@ -34,7 +34,8 @@ export const portFlag = Flags.custom<number | 'off'>({
 export const placeFlag = Flags.custom<{ line: number; column?: number }>({
   parse: async (input) => {
     const [, line, column] = /^0*([1-9]\d{0,14})(?::0*([1-9]\d{0,14}))?$/.exec(input) ?? []
-    if (line === undefined) throw new Error(`"${input}" is no line, such as 12, or 1:58 with its column`)
+    if (line === undefined)
+      throw new Error(`"${input}" is not a line number such as 12, or 1:58 with a column`)
     return { line: Number(line), ...(column === undefined ? {} : { column: Number(column) }) }
   },
 })
@@ -62,15 +63,15 @@ export const durationFlag = Flags.custom<number>({
 
 /** No more than so many requests in a window: `100/h`, or the name of a tier. */
 export const quotaFlag = Flags.custom<Quota>({
-  helpValue: '<quota>',
+  helpValue: 'QUOTA',
   parse: async (input) => parseQuota(input),
 })
 
 /** What a streamed answer is made of, for a service of which that is not found out. */
 export const streamFormatFlag = Flags.option({
-  helpValue: '<format>',
+  helpValue: 'FORMAT',
   options: streamFormats,
-  summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread.',
+  summary: 'Format of the reply stream: auto, sse, ndjson, json, json-seq, or text (default: auto)',
 })
 
 /** `on` or `off`; `true` and `false` say the same. */

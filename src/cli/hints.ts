@@ -3,52 +3,58 @@ import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
 import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
+import { quoteWord } from './command-line.ts'
+import { type Connection, commandOf } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
-type Hints = { readonly [Code in keyof AdviceData]: string | ((data: AdviceData[Code]) => string) }
+type Hints = {
+  readonly [Code in keyof AdviceData]:
+    | string
+    | ((data: AdviceData[Code], connection: Connection | undefined) => string)
+}
 
 /** What to do after a failure, in words: each piece of advice that an inner layer can give. */
 const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
     const seconds = Math.ceil((2 * ms) / 1000)
-    return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
+    return `Allow more time with: --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}`
   },
   longer_wait: ({ ms, until }) => {
     const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
-    return `${describeRetryTime(ms, until)}, or let it wait with ${wait}.`
+    return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
   },
-  web_page: ({ method, url }) =>
-    `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`,
+  web_page: ({ method, url }, connection) =>
+    `The response to ${method} ${url} is a web page. ${checkAddress(connection)}`,
+  check_address: (_, connection) => checkAddress(connection),
   other_scheme: ({ url }) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
   },
 
   // Signing in
-  sign_in_again: ({ profile }) => `chatctl auth login --profile ${profile}`,
-  find_token_endpoint_again: ({ profile }) =>
-    `To ask the server for its address again: chatctl auth login --profile ${profile}`,
-  replace_credential: ({ profile }) => `Replace it: chatctl auth login --profile ${profile}`,
-  create_profile: ({ profile }) =>
-    `Make it with: chatctl auth login --profile ${profile} --base-url https://…`,
+  sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
+  find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
+  replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
+  create_profile: ({ profile }) => `Create it with: ${login(profile)} --base-url https://…`,
   create_keyring:
-    'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring with its password program.',
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
-    'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which keeps the credential in a file.',
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
   other_redirect_port:
-    'Name another port with --redirect-port, one that the service takes in a redirect URL.',
-  other_redirect_host: ({ host }) => `Use the other one with --redirect-host ${host}.`,
-  known_scope: 'Name a scope that the server knows, with --scope.',
-  contested_sign_in:
-    'Another user of this machine may have tried to sign you in to their account. Sign in again; to use a browser that chatctl does not open, add --no-browser.',
-  foreign_issuer: 'Somebody may have come between. If the server has another name, use that as --auth-url.',
+    'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
+  other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,
+  known_scope: 'Request a scope that the authorization server supports, with --scope.',
+  sign_in_conflict:
+    'Another user of this machine may have tried to sign you in to their account. Sign in again. To open the address yourself, add --no-browser.',
+  issuer_mismatch:
+    'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
   nobody_came: ({ redirectUri }) =>
-    `If the browser shows an error instead of a sign-in, the server probably does not know this client id, or does not allow its redirect URI ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
-  name_token_endpoint: 'Name its token endpoint with --token-url, or use an API key: add --with-api-key.',
+    `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
+  name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
-    'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
+    'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
 
   // The embedded service
   other_port: ({ listener }) =>
@@ -94,7 +100,7 @@ const hints: Hints = {
     const again = describeRetryTime(ms, until)
     return total === null
       ? `${again}.`
-      : `${again}, or let it wait with --max-wait ${durationFlagFor(total)}.`
+      : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
   },
   no_unknown_row: 'Run the same command without --on-unknown.',
   name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
@@ -112,20 +118,43 @@ const hints: Hints = {
 export const offlineNotice =
   'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
 
+function login(profile: string): string {
+  return `chatctl auth login --profile ${quoteWord(profile)}`
+}
+
+/** The command that shows the base URL, or examines it if it is not a profile's. */
+function checkAddress(connection: Connection | undefined): string {
+  if (connection?.baseUrl === undefined) return 'Check the base URL.'
+  const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
+  return isProfiles
+    ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandOf(connection, 'doctor')}`
+}
+
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
 
 function describeRetryTime(ms: number, until: string): string {
   return `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
 }
 
-/** What to do after a failure, for a person; undefined where nothing is known to help. */
-export function hintOf({ hint, advice }: Failure): string | undefined {
-  const words = [hint, ...advice.map(describeAdvice)].filter((part) => part !== undefined)
-  return words.length === 0 ? undefined : words.join(' ')
+/**
+ * What to do after a failure, for a person; undefined where nothing is known to help.
+ *
+ * @param connection whose profile or base URL the commands name
+ */
+export function hintOf({ hint, advice }: Failure, connection?: Connection): string | undefined {
+  const words = [hint, ...advice.map((one) => describeAdvice(one, connection))].filter(
+    (part) => part !== undefined,
+  )
+  return words.length === 0 ? undefined : sentences(words)
 }
 
-function describeAdvice<Code extends keyof AdviceData>(advice: { code: Code } & AdviceData[Code]): string
-function describeAdvice(advice: Advice): string {
-  const words = hints[advice.code] as string | ((data: Advice) => string)
-  return typeof words === 'string' ? words : words(advice)
+/** Separates hints: a command ends without a period, so that it can be pasted. */
+export function sentences(hints: readonly string[]): string {
+  return hints.reduce((before, next) => `${before}${/[.?…]$/.test(before) ? '' : '.'} ${next}`)
+}
+
+function describeAdvice(advice: Advice, connection: Connection | undefined): string {
+  const words = hints[advice.code] as string | ((data: Advice, connection: Connection | undefined) => string)
+  return typeof words === 'string' ? words : words(advice, connection)
 }

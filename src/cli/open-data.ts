@@ -41,12 +41,12 @@ export async function openToChange<D extends Data>(
   open: OpenData<D>,
   directories: Directories,
   { data, database }: DatabaseFlags,
-  describeAlternative = (other: RunningService) => `To use its database, add: ${flagFor(other)}`,
+  describeAlternative = (other: RunningService) => `Use its database with: ${flagFor(other)}`,
 ): Promise<D> {
   const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
   if (!other) return opened
-  const message = `The service at ${other.url} uses ${other.place}, and this command would use ${opened.place}`
+  const message = `The service at ${other.url} uses ${other.place}, but this command would use ${opened.place}`
   throw new Failure('usage', message, { hint: describeAlternative(other) })
 }
 
@@ -61,13 +61,15 @@ export async function openToRead<D extends Data>(
   { data, database }: DatabaseFlags,
   output: Output,
   tell: TellOfOther = (other) =>
-    output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`),
+    output.warn(
+      `The service at ${other.url} uses ${other.place}. Read that database with: ${flagFor(other)}`,
+    ),
 ): Promise<D> {
   const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
   if (other) await tell(other)
   const nothing = await opened.findNothing()
-  if (nothing) output.notice(`There is no data in ${nothing} yet`)
+  if (nothing) output.notice(`No data in ${nothing} yet`)
   return opened
 }
 

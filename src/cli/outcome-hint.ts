@@ -8,12 +8,12 @@ const checks: readonly [request: RegExp, hint: (command: ToCommand, id?: string)
   [/^PATCH .*\/v1\/settings$/, (command) => `Check the current settings with: ${command('settings', 'get')}`],
   [
     /^POST .*\/v1\/settings\/api$/,
-    () => 'The API configuration cannot be read back. Run the same command again to send it once more.',
+    () => 'The API configuration cannot be read back. To send it again, run the same command again.',
   ],
   [
     /^POST .*\/v1\/users$/,
     () =>
-      'The user may exist, and cannot be searched for. A service that accepts each email once answers a second attempt with 409 (exit code 7).',
+      'The user may exist, but the interface cannot search for users. If emails are unique, a second attempt exits with code 7 (409).',
   ],
   [
     /^PATCH .*\/v1\/users\/([^/]+)$/,
@@ -21,7 +21,7 @@ const checks: readonly [request: RegExp, hint: (command: ToCommand, id?: string)
   ],
   [
     /^POST .*\/v1\/users\/[^/]+\/permissions$/,
-    () => 'Permissions cannot be read back. Run the same command again to assign them once more.',
+    () => 'Permissions cannot be read back. To assign them again, run the same command again.',
   ],
   [
     /^PUT .*\/api\/user\/settings$/,
@@ -36,7 +36,7 @@ export function outcomeHint(request: FailedRequest | undefined, command: ToComma
     const match = pattern.exec(asked ?? '')
     if (match) return hint(command, match[1])
   }
-  return 'Check its effect before you send it again.'
+  return 'Check the effect before you send the request again.'
 }
 
 /** A path that was given to \`chatctl api\` may not be encoded well. */

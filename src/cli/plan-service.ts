@@ -14,8 +14,7 @@ export function lockingFor({ directories, output, signal }: Context): Locking {
   return {
     directories,
     signal,
-    onWait: () =>
-      output.progress('Waiting for another chatctl that is changing the settings of this service'),
+    onWait: () => output.progress('Waiting for another chatctl process that is changing these settings…'),
     warn: (words) => output.warn(words),
   }
 }

@@ -2,10 +2,11 @@ import type { FailedRequest } from '../contract/failure.ts'
 import { Failure } from '../contract/failure.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
+import type { Connection } from './connection.ts'
+import { describeFailure } from './describe-failure.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
-import { hintOf } from './hints.ts'
 import { Interruption } from './interruption.ts'
-import { loadColours, wantsColour } from './output/colours.ts'
+import { loadColors, wantsColor } from './output/colors.ts'
 import type { Streams } from './output/streams.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 
@@ -13,9 +14,9 @@ export interface ErrorStyle {
   streams: Streams
   json: boolean
   debug: boolean
-  noColour: boolean
-  /** What helps against a 401 that does not say so itself. */
-  refusalHint?: string | undefined
+  noColor: boolean
+  /** The service that the run has sent requests to. */
+  connection?: Connection | undefined
 }
 
 interface Rendered {
@@ -35,7 +36,7 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.refusalHint)
+  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style.connection)
   await sayRendered(rendered, style)
   if (style.debug) style.streams.say(stackOf(error))
   return exitCode
@@ -60,13 +61,13 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
   else await sayInWords(rendered, style)
 }
 
-function render(error: unknown, refusalHint: string | undefined): Rendered {
+function render(error: unknown, connection: Connection | undefined): Rendered {
   if (error instanceof Failure) {
-    const hint = hintOf(error) ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
+    const { message, hint } = describeFailure(error, connection)
     return {
       exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
       code: error.code,
-      message: error.message,
+      message,
       ...(error.status === undefined ? {} : { status: error.status }),
       ...(error.details === undefined || error.details === null ? {} : { details: error.details }),
       ...(hint === undefined ? {} : { hint }),
@@ -75,22 +76,14 @@ function render(error: unknown, refusalHint: string | undefined): Rendered {
   }
   return {
     exitCode: bugExitCode,
-    code: 'bug',
+    code: 'internal_error',
     message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
-    hint: 'Run it again with --debug and report what it shows.',
+    hint: 'Run the command again with --debug, and report the output.',
   }
 }
 
-/** Elsewhere people are found by their email. */
-function hintOfAddress({ status, request }: Failure): string | undefined {
-  const isEmail = status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)
-  return isEmail
-    ? 'Users are known by their id, which users create prints, and not by their email.'
-    : undefined
-}
-
-/** Whatever needs the current directory, to make a path of a name, fails so when it was deleted. */
-function lostFolder(error: unknown): Failure | undefined {
+/** `process.cwd()` throws this after the working directory was deleted. */
+function lostDirectory(error: unknown): Failure | undefined {
   if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
   return new Failure('storage', 'The working directory no longer exists', {
     hint: 'Change to an existing directory and run the command again.',
@@ -100,15 +93,23 @@ function lostFolder(error: unknown): Failure | undefined {
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
   const { stderr, env } = style.streams.host
-  const colours = await loadColours(wantsColour(stderr, env, style.noColour))
+  const colors = await loadColors(wantsColor(stderr, env, style.noColor))
   const { message, hint, request } = rendered
   const clean = stripControls
-  const lines = [`${colours.red('Error:')} ${clean(message)}`]
+  const lines = [`${colors.red('Error:')} ${clean(message)}`]
   const details = describeDetails(rendered)
   if (details !== undefined) lines.push(clean(details))
-  if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
-  if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
-  style.streams.sayStyled(lines.join('\n'))
+  if (request?.id) lines.push(clean(`Request ID: ${request.id}`))
+  if (hint !== undefined) lines.push(`${colors.cyan('Hint:')}  ${clean(hint)}`)
+  style.streams.sayStyled(await fitted(lines.join('\n'), stderr))
+}
+
+/** Wraps between words on a terminal, which would break them. */
+async function fitted(text: string, { isTTY, columns }: NodeJS.WriteStream): Promise<string> {
+  const isNarrow = isTTY === true && columns > 0 && text.split('\n').some((line) => line.length > columns)
+  if (!isNarrow) return text
+  const { wrapLines } = await import('./output/wrap-lines.ts')
+  return wrapLines(text, columns)
 }
 
 function stackOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts'
 
-/** What a command asks of the service, for the reference pages. */
+/** The requests of a command to the service, for the reference pages. */
 export interface Requests {
   /** In the order in which they are made. */
   calls: readonly EndpointName[]
@@ -12,9 +12,9 @@ export function calls(...endpoints: readonly EndpointName[]): Requests {
   return { calls: endpoints }
 }
 
-export const localWork: Requests = { calls: [], note: 'none; it works on this machine.' }
+export const localWork: Requests = { calls: [], note: 'none.' }
 
 export const serviceData: Requests = {
   calls: [],
-  note: "none; it goes to the service's data, on the machine of the service.",
+  note: "none; the command opens the service's data directly, on the machine of the service.",
 }

@@ -7,34 +7,34 @@ import type { HostedCommand } from './hosted-command.ts'
 
 /** Where the embedded service keeps its data; every `service` command takes it. */
 export const dataFlag = textFlag({
-  helpValue: '<dir>',
-  summary: 'Data folder of the service; $XDG_DATA_HOME/chatctl unless said.',
+  helpValue: 'DIRECTORY',
+  summary: 'Data directory (default: $XDG_DATA_HOME/chatctl)',
 })
 
 /** Where the data lies instead; every `service` command that opens it takes this. */
 export const databaseFlag = textFlag({
-  helpValue: '<url>',
+  helpValue: 'URL',
   env: 'CHATCTL_DATABASE',
-  summary: 'PostgreSQL for the data, postgres://user@host:5432/name.',
+  summary: 'PostgreSQL URL: postgres://user@host:5432/name',
 })
 
 /** What is said of a key when it is made and when it is changed. */
 export const keyFlags = {
-  limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),
+  limit: integerFlag({ helpValue: 'N', summary: 'Requests per hour (enterprise tier only)' }),
   permission: textFlag({
-    helpValue: '<a:r>',
+    helpValue: 'PERMISSION',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'All that the key may do, such as read:chat or *:users; repeatable. all: what its user may.',
+    summary: 'Permission of the key, such as read:chat or *:users; all for every permission of its user',
   }),
   expires: Flags.custom<{ at: string | null }>({
-    helpValue: '<when>',
-    summary: 'When the key ends: in 30d or 12h, at 2027-01-31 (UTC), or never.',
+    helpValue: 'TIME',
+    summary: 'Expiry time: 30d, 12h, 2027-01-31 (UTC), or never',
     parse: async (input, command) => {
       if (input.trim() === 'never') return { at: null }
       const end = parseEnd(input, nowOf(command))
       if (end === undefined)
-        throw new Error(`"${input}" is neither a date, such as 2027-01-31, nor 30d or never`)
+        throw new Error(`"${input}" is not a date such as 2027-01-31, a duration such as 30d, or never`)
       return { at: new Date(end).toISOString() }
     },
   })(),
@@ -52,16 +52,16 @@ export const tiers = ['free', 'pro', 'enterprise'] as const
 export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
   if (!given?.includes('all')) return given
   if (given.length === 1) return null
-  throw new Failure('usage', '--permission all stands alone: it leaves nothing to add')
+  throw new Failure('usage', '--permission all cannot be combined with other permissions')
 }
 
 /** A moment of the past, as ISO 8601. */
 export const pastFlag = Flags.custom<string>({
-  helpValue: '<when>',
+  helpValue: 'TIME',
   parse: async (input, command) => {
     const moment = parseMoment(input, nowOf(command))
     if (moment === undefined)
-      throw new Error(`"${input}" is neither a date, such as 2026-01-31, nor a time ago, such as 7d`)
+      throw new Error(`"${input}" is not a date such as 2026-01-31, or a duration such as 7d`)
     return new Date(moment).toISOString()
   },
 })

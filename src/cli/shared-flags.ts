@@ -11,77 +11,81 @@ export const sharedFlags = {
   profile: textFlag({
     char: 'p',
     helpGroup,
-    helpValue: '<name>',
-    summary: '[env: CHATCTL_PROFILE] Connection to use; "local" is the embedded service.',
+    helpValue: 'NAME',
+    summary: 'Profile to use; local is the embedded service',
   }),
   'base-url': textFlag({
     helpGroup,
-    helpValue: '<url>',
-    summary: '[env: CHATCTL_BASE_URL] Address of the service.',
+    helpValue: 'URL',
+    summary: 'Base URL of the service',
   }),
   output: Flags.string({
     char: 'o',
     helpGroup,
-    helpValue: '<form>',
-    summary: '[env: CHATCTL_OUTPUT] table, json, jsonl, yaml, csv or tsv.',
+    helpValue: 'FORMAT',
+    summary: 'Output format: table, json, jsonl, yaml, csv, or tsv',
   }),
-  json: Flags.boolean({ helpGroup, summary: '[env: CHATCTL_JSON] Same as --output json.' }),
+  json: Flags.boolean({ helpGroup, summary: 'Same as --output json' }),
   fields: textFlag({
     helpGroup,
     env: 'CHATCTL_FIELDS',
-    helpValue: '<a,b.c>',
-    summary: 'Only these fields, in this order.',
+    helpValue: 'FIELDS',
+    summary: 'Print only these fields, in this order: id,email',
   }),
   jq: textFlag({
     helpGroup,
     env: 'CHATCTL_JQ',
-    helpValue: '<expr>',
-    summary: 'Filter the JSON result with jq.',
+    helpValue: 'FILTER',
+    summary: 'Filter the JSON result with a jq expression',
   }),
   quiet: Flags.boolean({
     char: 'q',
     helpGroup,
     env: 'CHATCTL_QUIET',
-    summary: 'Say nothing on stderr but errors.',
+    summary: 'Print only errors on stderr',
   }),
   debug: Flags.boolean({
     helpGroup,
     env: 'CHATCTL_DEBUG',
-    summary: 'Show requests, time-outs and stacks on stderr.',
+    summary: 'Print requests, timeouts, and stack traces on stderr',
   }),
-  'no-input': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_INPUT', summary: 'Never ask; fail instead.' }),
+  'no-input': Flags.boolean({
+    helpGroup,
+    env: 'CHATCTL_NO_INPUT',
+    summary: 'Fail instead of prompting for input',
+  }),
   timeout: Flags.string({
     helpGroup,
-    helpValue: '<duration>',
-    summary: '[env: CHATCTL_TIMEOUT] Longest time for one attempt, of a stream to its first byte (60s).',
+    helpValue: 'DURATION',
+    summary: 'Timeout of one attempt; for a stream, until its first byte (default: 60s)',
   }),
   retries: Flags.string({
     helpGroup,
-    helpValue: '<n>',
+    helpValue: 'N',
     summary:
-      '[env: CHATCTL_RETRIES] Further attempts where that is safe: never for a POST or PATCH that may have arrived (2).',
+      'Maximum number of retries; a POST or PATCH that may have reached the service is never sent again (default: 2)',
   }),
   'max-wait': Flags.string({
     helpGroup,
-    helpValue: '<duration>',
-    summary: '[env: CHATCTL_MAX_WAIT] Longest wait when rate limited (60s).',
+    helpValue: 'DURATION',
+    summary: 'Maximum wait when rate limited (default: 60s)',
   }),
-  'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Write without colour.' }),
+  'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Disable color' }),
 }
 
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,
-  summary: '[env: CHATCTL_TIMEOUT] Timeout of one attempt; for a stream, until its first byte (10m).',
+  summary: 'Timeout of one attempt (default: 10m)',
 }
 
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',
-  summary: 'Show what would be sent or changed, and do neither.',
+  summary: 'Print the request or the change without making it',
 })
 
 export const yesFlag = Flags.boolean({
   char: 'y',
   env: 'CHATCTL_YES',
-  summary: 'Do not ask; needed off a terminal.',
+  summary: 'Skip the confirmation prompt (required when stdin is not a terminal)',
 })

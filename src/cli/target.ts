@@ -2,6 +2,7 @@ import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Credential } from '../credentials/environment-credential.ts'
+import { quoteWord } from './command-line.ts'
 import type { Streams } from './output/streams.ts'
 
 /** Where requests go. */
@@ -18,8 +19,8 @@ export type Target =
   | { kind: 'local'; named: boolean }
 
 /**
- * An address from a flag, the environment or a profile is a service elsewhere; none is the embedded
- * one, unless a key says that somewhere else was meant.
+ * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
+ * embedded service, unless an API key shows that another was meant.
  */
 export function chooseTarget(options: Options, readCredential: () => Credential | undefined): Target {
   const baseUrl = options.base_url.value
@@ -28,9 +29,9 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
     if (!baseUrl) return { kind: 'local', named: true }
     throw new Failure(
       'usage',
-      `${options.profile.from} names the embedded service, ${options.base_url.from} another`,
+      `${options.profile.from} selects the embedded service, but ${options.base_url.from} selects another`,
       {
-        hint: 'Leave one of them away.',
+        hint: 'Omit one of them.',
       },
     )
   }
@@ -40,13 +41,13 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
   }
   if (profile !== undefined) {
     throw new Failure('usage', `Profile "${profile}" has no base URL`, {
-      hint: `chatctl auth login --profile ${profile} --base-url https://…`,
+      hint: `Set it with: chatctl auth login --profile ${quoteWord(profile)} --base-url https://HOST`,
     })
   }
   const credential = readCredential()
   if (credential) {
-    throw new Failure('usage', `${credential.source} holds a key, but nothing says for which service`, {
-      hint: 'Name it with --base-url URL or --profile NAME; --profile local is the embedded service.',
+    throw new Failure('usage', `${credential.source} is set, but no service is selected`, {
+      hint: 'Select it with --base-url URL or --profile NAME. The embedded service is --profile local.',
     })
   }
   return { kind: 'local', named: false }
@@ -61,8 +62,8 @@ export function changesService({ method, path }: Pick<OutgoingRequest, 'method' 
 }
 
 /**
- * Off a terminal, changes reach the embedded service only where it was named: a CI job that forgot
- * its base URL must fail, not prove itself on a copy of its own.
+ * In a non-interactive run, changes reach the embedded service only if it was selected: a CI job that
+ * forgot its base URL must fail, instead of changing a local copy.
  *
  * @throws Failure `usage`
  */
@@ -77,14 +78,14 @@ export function guardLocalChange(streams: Streams, target: Target, request: Outg
  */
 export function demandNamedService({ isInteractive }: Streams, target: Target): void {
   if (target.kind === 'remote' || target.named || isInteractive) return
-  throw new Failure('usage', 'No service was named, and this would change the embedded one on this machine', {
-    hint: 'Name the service with --base-url URL or --profile NAME; --profile local if the embedded one is meant.',
+  throw new Failure('usage', 'No service is selected, and this command would change the embedded service', {
+    hint: 'Select the service with --base-url URL or --profile NAME. The embedded service is --profile local.',
   })
 }
 
 /**
- * What works on the data of this machine has no use for the address of a service: whoever gives one
- * means another.
+ * Refuses the address of a service for a command that works on local data, because its author means
+ * another command.
  *
  * @throws Failure `usage`
  */
@@ -92,7 +93,7 @@ export function refuseOtherService({ base_url: baseUrl, profile }: Options): voi
   const isOther = profile.source === 'flag' && profile.value !== localProfile
   const given = baseUrl.source === 'flag' ? baseUrl : isOther ? profile : undefined
   if (!given) return
-  throw new Failure('usage', `This works on data of this machine, and ${given.from} names a service`, {
-    hint: 'Leave it away; --data DIR or --database URL says which data.',
+  throw new Failure('usage', `This command works on local data, but ${given.from} selects a service`, {
+    hint: 'Omit it. Select the data with --data DIR or --database URL.',
   })
 }

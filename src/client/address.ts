@@ -10,7 +10,7 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
   const url = new URL(base.origin + prefix + path)
   // URL also resolves `..` and `%2e%2e`, hence the second look.
   if (url.origin !== base.origin || !`${url.pathname}/`.startsWith(`${prefix}/`)) {
-    throw refused('the path leaves the base URL')
+    throw refused('The path leads outside the base URL')
   }
   for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value)
   return url
@@ -22,11 +22,11 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
  */
 export function checkPath(path: string): void {
   if (!path.startsWith('/'))
-    throw refused('the path must begin with /', 'Write /v1/…, relative to the base URL.')
-  if (path.startsWith('//')) throw refused('the path must not begin with //')
-  if (path.includes('\\')) throw refused('the path must not contain a backslash')
-  if (path.includes('#')) throw refused('the path must not contain #')
-  if (hasControl(path) || !path.isWellFormed()) throw refused('the path contains control characters')
+    throw refused('The path must begin with /', 'Give a path below the base URL, such as /v1/settings.')
+  if (path.startsWith('//')) throw refused('The path must not begin with //')
+  if (path.includes('\\')) throw refused('The path must not contain a backslash')
+  if (path.includes('#')) throw refused('The path must not contain #')
+  if (hasControl(path) || !path.isWellFormed()) throw refused('The path contains control characters')
 }
 
 /**
@@ -38,9 +38,9 @@ export function expandPath(template: string, params: Record<string, string> = {}
 }
 
 function escapeSegment(name: string, value: string): string {
-  if (value === '') throw refused(`the ${name} must not be empty`)
-  if (value === '.' || value === '..') throw refused(`the ${name} must not be "${value}"`)
-  if (hasControl(value) || !value.isWellFormed()) throw refused(`the ${name} contains control characters`)
+  if (value === '') throw refused(`The ${name} must not be empty`)
+  if (value === '.' || value === '..') throw refused(`The ${name} must not be "${value}"`)
+  if (hasControl(value) || !value.isWellFormed()) throw refused(`The ${name} contains control characters`)
   return encodeURIComponent(value)
 }
 

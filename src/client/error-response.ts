@@ -19,7 +19,7 @@ interface Answered {
   bytes: Uint8Array
 }
 
-/** Levels of an error's details. Whoever shows them recurses, and a hostile service can nest 30,000. */
+/** Levels of an error's details. Code that shows them recurses, and a hostile service can nest 30,000. */
 const deepestDetails = 100
 
 /** What a service says in an error, whatever shape it has. */
@@ -49,7 +49,7 @@ export function kindOfStatus(status: number): FailureKind {
 
 /** The code of a service that could not connect to its model server: nothing was asked of that. */
 const unreachedUpstream = 'upstream_unreachable'
-const upstreamHint = 'The service is there, but not the model server behind it: that has to be started.'
+const upstreamHint = 'The service responds, but cannot reach its model server. Start the model server.'
 
 /**
  * The failure that a response outside 2xx means.
@@ -92,7 +92,7 @@ export function mayHaveDone(status: number): boolean {
 const longestPlan = 365 * 24 * 3600 * 1000
 
 function waitHelp(asked: number, now: number): Help {
-  if (asked > longestPlan) return { hint: 'The service asks for a wait of more than a year.' }
+  if (asked > longestPlan) return { hint: 'The service asks to wait for more than a year.' }
   return { advice: [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }] }
 }
 
@@ -124,7 +124,7 @@ function messageOfDetail(detail: unknown): string | undefined {
 }
 
 function describeResponse({ status, statusText, headers, bytes }: Answered): string {
-  const said = `the service answered ${status}${statusText ? ` ${statusText}` : ''}`
+  const said = `HTTP ${status}${statusText ? ` ${statusText}` : ''}`
   if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return said
   const excerpt = new TextDecoder()
     .decode(bytes)
@@ -139,7 +139,7 @@ function textOf(value: unknown): string | undefined {
   return isNumber(value) ? String(value) : undefined
 }
 
-/** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
+/** Advice for a web page in place of a response, as from a captive portal, a sign-in page, or another path. */
 export function webPageAdvice(
   { method, url }: FailedRequest,
   headers: Record<string, string>,

@@ -66,7 +66,7 @@ export class History {
    * Reads page after page, the newest first. The interface does not show the order within a page or what
    * `before` holds; both are detected.
    *
-   * @throws Failure `unusable_answer` if the service has more messages and no cursor leads to them
+   * @throws Failure `invalid_response` if the service has more messages and no cursor leads to them
    */
   pages(query: HistoryQuery = {}, options: WalkOptions & Options = {}): AsyncGenerator<HistoryBatch> {
     const { signal, ...walk } = options
@@ -189,20 +189,16 @@ async function stepBack(
   }
   if (ended) return undefined
   if (repeated && !position.proven) {
-    throw new Failure(
-      'unusable_answer',
-      'the service shows the same full page again, whatever is asked for',
-      {
-        hint: 'Older messages are out of reach: it does not say whether there are any.',
-      },
-    )
+    throw new Failure('invalid_response', 'The service returns the same page for every cursor', {
+      hint: 'There may be older messages, but the service offers no way to request them.',
+    })
   }
   // Where nothing is said about more, a page that is not full was the last.
   if (!position.saidMore && (!refusal || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
     return undefined
   if (refusal) throw refusal
-  throw new Failure('unusable_answer', 'the service says that there are older messages but leads to none', {
-    hint: 'It understood neither the id nor the time of the oldest message as `before`.',
+  throw new Failure('invalid_response', 'The service reports older messages but does not return them', {
+    hint: 'The service accepts neither the ID nor the time of the oldest message as `before`.',
   })
 }
 

@@ -13,17 +13,17 @@ const words: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   EPIPE: 'connection closed',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name could not be looked up',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'DNS lookup failed',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
-  EADDRNOTAVAIL: 'no local address to connect from',
+  EADDRNOTAVAIL: 'no local address available',
   UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'fewer bytes than announced',
-  UND_ERR_HEADERS_OVERFLOW: 'its headers are too long',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'fewer bytes than its Content-Length',
+  UND_ERR_HEADERS_OVERFLOW: 'response headers are too long',
 }
 
-/** Whether another attempt would meet the same wall: an untrusted certificate, an unknown name. */
+/** Whether another attempt would fail too, as for an untrusted certificate or an unknown host. */
 export function isHopeless(interrupted: Interrupted): boolean {
   const code = codeOf(interrupted.cause)
   return (
@@ -31,21 +31,19 @@ export function isHopeless(interrupted: Interrupted): boolean {
   )
 }
 
-const hints: Record<string, string> = {
-  ENOTFOUND: 'Check the base URL.',
-  ECONNREFUSED: 'Is the service running there? Check its address and port.',
-}
+/** Codes of a wrong address, or of a service that does not run. */
+const addressCodes = new Set(['ENOTFOUND', 'ECONNREFUSED'])
 
-/** One interruption in words: `connection refused`, `no answer within 60 s`. */
+/** One interruption in words: `connection refused`, `no response within 60 s`. */
 export function describeInterruption(interrupted: Interrupted): string {
   const { cause, stage } = interrupted
-  if (cause instanceof Expired) return `no answer within ${describeDuration(cause.ms)}`
+  if (cause instanceof Expired) return `no response within ${describeDuration(cause.ms)}`
   const code = codeOf(cause)
-  if (isConnectTimeout(code)) return 'no connection in time'
-  if (isProxyRefusal(interrupted)) return `the proxy refused: ${messageOf(cause)}`
+  if (isConnectTimeout(code)) return 'connection timed out'
+  if (isProxyRefusal(interrupted)) return `the proxy refused the connection: ${messageOf(cause)}`
   if (tlsCode.test(code)) return messageOf(cause)
-  // Undici means to give these a code and has none.
-  if (cause instanceof Error && cause.name === 'HTTPParserError') return 'what came is not HTTP'
+  // Undici documents a code for these, and sets none.
+  if (cause instanceof Error && cause.name === 'HTTPParserError') return 'the response is not HTTP'
   return words[code] ?? (stage === 'connect' ? messageOf(cause) : code || messageOf(cause))
 }
 
@@ -65,49 +63,50 @@ export function networkFailure(
   const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
-    return new Failure('tls', `no secure connection to ${origin}: ${what}`, {
+    return new Failure('tls', `Cannot open a TLS connection to ${origin}: ${what}`, {
       cause,
       request,
       inDoubt: doubt !== undefined,
-      hint: 'If the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS.',
+      hint: 'If your organization has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
     })
   }
   if (cause instanceof Expired) {
     const advice = [longerTimeout(cause)]
-    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, advice })
+    const words = `No response from ${origin} within ${describeDuration(cause.ms)}`
+    return new Failure('timeout', words, { cause, request, ...unknown, advice })
   }
   const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
   if (isConnectTimeout(code)) {
-    const to = proxied === undefined ? origin : `${proxied.name} before ${origin}`
-    return new Failure('timeout', `no connection to ${to} in time`, { cause, request, ...proxied?.help })
+    const words = `Cannot reach ${proxied === undefined ? origin : `${proxied.name} for ${origin}`}: ${what}`
+    return new Failure('timeout', words, { cause, request, ...proxied?.help })
   }
   if (proxied !== undefined && !isProxyRefusal(interrupted)) {
-    const words = `cannot reach ${proxied.name} before ${origin}: ${what}`
+    const words = `Cannot reach ${proxied.name} for ${origin}: ${what}`
     return new Failure('unreachable', words, { cause, request, ...proxied.help })
   }
   if (stage === 'connect') {
-    return new Failure('unreachable', `cannot reach ${origin}: ${what}`, {
+    return new Failure('unreachable', `Cannot reach ${origin}: ${what}`, {
       cause,
       request,
-      ...(hints[code] === undefined ? proxied?.help : { hint: hints[code] }),
+      ...(addressCodes.has(code) ? { advice: [{ code: 'check_address' }] } : proxied?.help),
     })
   }
   if (stage === 'body') {
-    return new Failure('truncated', `the answer of ${origin} broke off: ${what}`, {
+    return new Failure('truncated', `The response from ${origin} was truncated: ${what}`, {
       cause,
       request,
       ...unknown,
     })
   }
-  return new Failure('unreachable', `${origin} did not answer: ${what}`, { cause, request, ...unknown })
+  return new Failure('unreachable', `No response from ${origin}: ${what}`, { cause, request, ...unknown })
 }
 
-/** The proxy that all connections to an address begin with; its user name and password are not told. */
+/** The proxy of an address, without its user name and password. */
 function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
   const proxy = proxyFor(url, env)
   if (proxy === undefined) return undefined
   const variable = proxyVariable(url, env)
-  const hint = `Check ${variable}, or name ${url.hostname} in NO_PROXY to go there without a proxy.`
+  const hint = `Check ${variable}, or bypass the proxy with: export NO_PROXY=${url.hostname}`
   return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { hint } }
 }
 
@@ -117,7 +116,7 @@ function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
  */
 export function doubtHint(request: FailedRequest, arrived: boolean): string | undefined {
   if (!arrived || !mayChange(request)) return undefined
-  return 'The request may have taken effect: look before you send it again.'
+  return 'The request may have taken effect. Check before you send it again.'
 }
 
 /** Whether a request can change something. The service keeps nothing of a completion. */

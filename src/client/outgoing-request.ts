@@ -71,7 +71,7 @@ export function composeRequest<N extends EndpointName>(
       request.query = Object.fromEntries(present.map(([key, value]) => [key, String(value)]))
   }
   if (endpoint.request) {
-    request.body = parse(endpoint.request, input.body ?? {}, 'request')
+    request.body = parse(endpoint.request, input.body ?? {}, 'request body')
     request.headers['content-type'] = 'application/json'
   }
   return request
@@ -82,7 +82,7 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
   if (result.success) return result.data
   const faults = faultsOf(result.error)
   const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')
-  throw new Failure('refused', `the ${what} is not what the interface takes: ${list}`, {
+  throw new Failure('refused', `Invalid ${what}: ${list}`, {
     details: { faults },
   })
 }
@@ -125,16 +125,17 @@ const ownHeaders = new Set([
 export function composeRawRequest(raw: RawRequest): OutgoingRequest {
   const method = raw.method.toUpperCase()
   if (!token.test(method) || method === 'CONNECT' || method === 'TRACE') {
-    throw new Failure('refused', `${JSON.stringify(raw.method)} is not a method that can be sent`)
+    throw new Failure('refused', `${JSON.stringify(raw.method)} is not an HTTP method`)
   }
   checkPath(raw.path)
   const headers: Record<string, string> = { accept: 'application/json' }
   for (const [name, value] of Object.entries(raw.headers ?? {})) {
     const lower = name.toLowerCase()
     if (!token.test(name)) throw new Failure('refused', `${JSON.stringify(name)} is not a header name`)
-    if (ownHeaders.has(lower)) throw new Failure('refused', `the header ${name} is set by the client alone`)
+    if (ownHeaders.has(lower))
+      throw new Failure('refused', `The header ${name} cannot be set, because chatctl sets it`)
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      throw new Failure('refused', `the header ${name} has a value that cannot be sent`)
+      throw new Failure('refused', `The value of the header ${name} contains characters that are not allowed`)
     }
     headers[lower] = value
   }

@@ -25,6 +25,6 @@ export function openProxiedPool(options: PoolOptions, env: NodeJS.ProcessEnv): D
     })
   } catch {
     // Neither the value nor the cause, which quotes it: a proxy's URL often holds a password.
-    throw new Failure('config', 'HTTPS_PROXY or HTTP_PROXY is not a URL that can be used as a proxy')
+    throw new Failure('config', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy URL')
   }
 }

@@ -8,7 +8,7 @@ import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
 import { type ApiResponse, codingOf, requestIdOf } from './response.ts'
 
-/** Levels of a response. JSON can be read at any depth, but whoever checks or shows it recurses. */
+/** Levels of a response. JSON can be read at any depth, but code that checks or shows it recurses. */
 const deepest = 1000
 
 interface Answered {
@@ -21,7 +21,7 @@ interface Answered {
  * Reads a 2xx response of a documented endpoint. A 2xx means that it happened: where the document
  * shows no body, nothing in one can make it a failure but the service's own word.
  *
- * @throws Failure `unusable_answer` where the document shows a response and this is none of use;
+ * @throws Failure `invalid_response` where the document shows a response and this is none of use;
  *   `rejected` where the body says so itself (`success: false`, or the error body)
  */
 export function readResponse(
@@ -44,7 +44,7 @@ export function readResponse(
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
   const denial = readDenial(endpoint, body)
   if (denial) {
-    const words = denial.message ?? 'the service says that it did not succeed'
+    const words = denial.message ?? 'The request failed'
     // What it made all the same, it names.
     const inDoubt = mayChange(request) && (namesId(body) || response.location !== undefined)
     throw fail('rejected', words, { ...denial, inDoubt })
@@ -52,21 +52,20 @@ export function readResponse(
   const tooDeep = isDeeperThan(deepest, body)
   const isUseless = endpoint.response !== undefined && !isRecord(body)
   if (body === undefined || tooDeep || isUseless) {
-    const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
+    const unread = tooDeep ? 'is nested too deeply' : `is not JSON${typeOf(headers)}`
     const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
     const what = bytes.length === 0 ? 'has no body' : noObject
     // Of a change whose response nobody needs, the status alone says that it is done.
     if (endpoint.method === 'GET' || endpoint.needs) {
       const advice = webPageAdvice(request, headers, bytes)
-      throw fail('unusable_answer', `the service's answer ${what}`, { advice })
+      throw fail('invalid_response', `The response ${what}`, { advice })
     }
-    if (bytes.length > 0)
-      response.warning = `the service's answer ${what}; its status ${status} says that it is done`
+    if (bytes.length > 0) response.warning = `The response ${what}. Its status ${status} confirms the change`
     return response
   }
 
   const useless = uselessness(endpoint, body)
-  if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
+  if (useless !== undefined) throw fail('invalid_response', `The response ${useless}`)
   response.body = body
   const shape = endpoint.response
   if (shape) deferFaults(response, () => check(shape, body))
@@ -106,12 +105,12 @@ function namesId(body: unknown): boolean {
 function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefined {
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
-  if (missing.length > 0) return `lacks ${missing.join(', ')}`
+  if (missing.length > 0) return `does not contain ${missing.join(', ')}`
   // No need is of a number, and to look for exact ones in every message takes time.
   const faults = Object.entries(needs).flatMap(([name, need]) =>
     faultsIn(z.safeParse(need, fields[name])).map(({ message }) => `${name} ${message}`),
   )
-  return faults.length > 0 ? `is of no use: ${faults.join('; ')}` : undefined
+  return faults.length > 0 ? `is invalid: ${faults.join('; ')}` : undefined
 }
 
 function check(schema: z.ZodMiniType, body: unknown): Fault[] {

@@ -36,12 +36,12 @@ export function followRedirect(
     return doubt === undefined ? failure : unknownOutcome(failure, [doubt, hint].filter(Boolean).join(' '))
   }
   if (!URL.canParse(location, envelope.url.href)) {
-    throw rejected(`the service answered ${status} with a Location that is not a URL`)
+    throw rejected(`${envelope.url.origin} redirects to an invalid URL (${status})`)
   }
   const target = new URL(location, envelope.url)
   if (target.origin !== envelope.url.origin) {
     throw rejected(
-      `${envelope.url.origin} redirects to ${originOf(target)} (${status}); the request is not repeated there, because the credential is not sent to another origin`,
+      `${envelope.url.origin} redirects to ${originOf(target)} (${status}). chatctl does not follow it, because the credential must not reach another origin`,
       'If the service has moved, change the base URL.',
     )
   }
@@ -50,9 +50,9 @@ export function followRedirect(
   target.username = ''
   target.password = ''
   target.hash = ''
-  if (visited.includes(target.href)) throw rejected('the service redirects in a circle')
+  if (visited.includes(target.href)) throw rejected(`${envelope.url.origin} redirects in a loop (${status})`)
   if (visited.length > maxRedirects) {
-    throw rejected(`the service redirected more than ${maxRedirects} times`)
+    throw rejected(`${envelope.url.origin} redirects more than ${maxRedirects} times (${status})`)
   }
   return { ...envelope, url: target }
 }

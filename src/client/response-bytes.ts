@@ -16,13 +16,13 @@ export class ResponseBytes {
     this.#maxMiB = maxMiB
   }
 
-  /** @throws Failure `unusable_answer` for a body that is too long; what it answers has been done */
+  /** @throws Failure `invalid_response` for a body that is too long; what it answers has been done */
   add(chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#length += chunk.length
     if (this.#length <= this.#maxMiB * 1024 * 1024) return
     const { origin } = new URL(this.#request.url)
-    throw new Failure('unusable_answer', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
+    throw new Failure('invalid_response', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
       status: this.#status,
       inDoubt: mayChange(this.#request),
     })

@@ -13,48 +13,54 @@ import { Failure } from '../contract/failure.ts'
 import { documentView } from '../view/value.ts'
 
 export default class Api extends BaseCommand {
-  static override summary = 'Send any request to the service, authenticated.'
+  static override summary = 'Send a request to any endpoint of the service'
   static override description =
-    'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came, unless a form was asked for that it cannot have. A status outside 2xx is an error with the usual exit code.'
-  static override requests = { ...calls(), note: 'the one that you name.' }
+    'PATH is relative to the base URL and may contain a query. A JSON response is printed as JSON; any other response is printed unchanged. A status other than 2xx is an error.'
+  static override requests = { ...calls(), note: 'the one you name.' }
   static override completes = { method: 'method', path: 'endpoint' } as const
   static override examples = [
-    '<%= config.bin %> api /v1/settings',
-    '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
-    '<%= config.bin %> api POST /api/chat/send --field message=Hello --jq .response',
+    { description: 'Read an endpoint', command: 'chatctl api /v1/settings' },
+    {
+      description: 'Send JSON',
+      command: 'chatctl api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
+    },
+    {
+      description: 'Send fields and print one value',
+      command: 'chatctl api POST /api/chat/send --field message=Hello --jq .response',
+    },
   ]
   static override usage = 'api [METHOD] PATH'
   static override args = {
     method: Args.string({
-      description: 'GET, POST, PUT, PATCH or any other method; GET where there is none.',
+      description: 'HTTP method (default: GET)',
       ignoreStdin: true,
     }),
-    path: Args.string({ description: 'Path that begins with a /.', ignoreStdin: true }),
+    path: Args.string({ description: 'Path that begins with /', ignoreStdin: true }),
   }
   static override flags = {
     data: textFlag({
       char: 'd',
-      helpValue: '<json|@file|->',
-      summary: 'Body: JSON, a file, or stdin.',
+      helpValue: 'JSON',
+      summary: 'Request body: JSON, @FILE, or - for stdin',
       exclusive: ['field'],
     }),
     field: textFlag({
       char: 'F',
-      helpValue: '<k=v>',
+      helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Field of a JSON object as the body; k:=json for other types than text; repeatable.',
+      summary: 'Field of a JSON request body: KEY=TEXT or KEY:=JSON',
     }),
     header: textFlag({
       char: 'H',
-      helpValue: '<name: value>',
+      helpValue: 'HEADER',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Request header; repeatable.',
+      summary: 'Request header, "Name: value"',
     }),
     include: Flags.boolean({
       char: 'i',
-      summary: 'Print the status and headers of the response first (text output only).',
+      summary: 'Print the status and headers of the response first (text output only)',
     }),
     'dry-run': dryRunFlag,
   }
@@ -64,7 +70,9 @@ export default class Api extends BaseCommand {
     const { args, flags, context } = await this.start(Api)
     const target = readTarget(args)
     if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
-      throw new Failure('usage', 'A body needs a method', { hint: `Say it: chatctl api POST ${target.path}` })
+      throw new Failure('usage', 'A request body requires a method', {
+        hint: `For example: chatctl api POST ${target.path}`,
+      })
     }
     if (flags.include && !context.output.showsText(documentView)) {
       throw new Failure(
@@ -84,7 +92,7 @@ export default class Api extends BaseCommand {
     })
     // What is patched can be read at the same path (docs/interface.md, "Endpoints").
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
-    const answer = await this.change(request, `Check whether it was made before you send it again${check}`)
+    const answer = await this.change(request, `Check the effect before you send the request again${check}`)
     if (flags.include) {
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
       const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
@@ -95,10 +103,14 @@ export default class Api extends BaseCommand {
       return context.output.showBytes(answer.bytes)
     }
     if (json === undefined && answer.bytes.length > 0) {
-      throw new Failure('unusable_answer', 'The answer is not JSON, so it cannot be shown as asked', {
-        status: answer.status,
-        hint: 'The request was made. Without --output, --json, --fields and --jq its answer is printed as it came.',
-      })
+      throw new Failure(
+        'invalid_response',
+        'The response is not JSON, so it cannot be shown in this output format',
+        {
+          status: answer.status,
+          hint: 'The request was sent. To print the response body unchanged, omit --output, --json, --fields, and --jq.',
+        },
+      )
     }
     await context.output.show(documentView, json)
   }
@@ -156,7 +168,7 @@ async function readRequestBody(
   try {
     JSON.parse(text)
   } catch (cause) {
-    throw new Failure('refused', `The body is not JSON: ${(cause as Error).message}`, { cause })
+    throw new Failure('refused', `The request body is not valid JSON: ${(cause as Error).message}`, { cause })
   }
   return text
 }

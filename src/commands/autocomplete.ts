@@ -4,20 +4,22 @@ import { completionScripts, type Shell, shells } from '../cli/completion/complet
 import { localWork } from '../cli/requests.ts'
 
 export default class Autocomplete extends BaseCommand {
-  static override summary = 'Print a script that completes chatctl in your shell.'
+  static override summary = 'Print a completion script for your shell'
   static override description =
-    'Tab then completes commands, flags and their values, among them your profiles, sessions, settings and the models of the service. Run the line of your shell below once, and open a new shell; that of PowerShell belongs into the file that $PROFILE names. The second one for zsh is for a folder that zsh searches, and starts faster.'
+    'Completes commands, flags, and values such as profiles, sessions, settings, and models. Add the line for your shell to ~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish, or $PROFILE, and open a new shell. For a faster start of zsh, save the script as _chatctl in a directory of $fpath.'
   static override requests = localWork
   static override examples = [
-    "$ echo 'source <(<%= config.bin %> autocomplete bash)' >> ~/.bashrc",
-    "$ echo 'source <(<%= config.bin %> autocomplete zsh)' >> ~/.zshrc",
-    '<%= config.bin %> autocomplete zsh > "$fpath[1]/_chatctl"',
-    '<%= config.bin %> autocomplete fish > ~/.config/fish/completions/chatctl.fish',
-    '<%= config.bin %> autocomplete powershell | Out-String | Invoke-Expression',
+    { description: 'Bash', command: 'source <(chatctl autocomplete bash)' },
+    { description: 'Zsh', command: 'source <(chatctl autocomplete zsh)' },
+    { description: 'Fish', command: 'chatctl autocomplete fish | source' },
+    {
+      description: 'PowerShell',
+      command: 'chatctl autocomplete powershell | Out-String | Invoke-Expression',
+    },
   ]
   static override args = {
     shell: Args.string({
-      description: 'Which shell.',
+      description: 'bash, zsh, fish, or powershell',
       options: [...shells],
       required: true,
       ignoreStdin: true,

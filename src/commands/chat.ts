@@ -4,11 +4,11 @@ import { BaseCommand } from '../cli/base-command.ts'
 import { quoteWord } from '../cli/command-line.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import type { Context } from '../cli/create-context.ts'
+import { describeFailure } from '../cli/describe-failure.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
-import { hintOf } from '../cli/hints.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
-import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
+import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
@@ -23,31 +23,34 @@ import type { Directories } from '../system/directories.ts'
 import type { Beginning } from '../talk/session-options.ts'
 
 export default class Chat extends BaseCommand {
-  static override summary = 'Talk to the service in a session.'
+  static override summary = 'Start a chat session'
   static override description =
-    'Answers appear while they come, rendered as markdown. What is said is kept in a transcript on this machine, before it is sent or shown: see chat sessions and chat show. In the session, /help lists commands and keys.'
+    'Every message is recorded in a transcript on this machine: see chat show. In the session, /help lists commands and keys.'
   static override usage = ['chat', 'chat COMMAND']
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
   static override examples = [
-    '<%= config.bin %> chat',
-    '<%= config.bin %> chat --continue',
-    '<%= config.bin %> chat --resume SESSION --model MODEL',
+    { description: 'Start a new session', command: 'chatctl chat' },
+    { description: 'Continue the last conversation', command: 'chatctl chat --continue' },
+    {
+      description: 'Resume a session with another model',
+      command: 'chatctl chat --resume SESSION --model MODEL',
+    },
   ]
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
+    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
     context: textFlag({
       char: 'c',
-      helpValue: '<id>',
-      summary: 'Conversation on the service to go on with.',
+      helpValue: 'ID',
+      summary: 'Conversation to continue',
       exclusive: ['continue', 'resume'],
     }),
     continue: Flags.boolean({
-      summary: 'Go on with the last conversation of this profile.',
+      summary: 'Continue the last conversation of this profile',
       exclusive: ['resume'],
     }),
-    resume: textFlag({ char: 'r', helpValue: '<session>', summary: 'Session to go on with: id or name.' }),
+    resume: textFlag({ char: 'r', helpValue: 'SESSION', summary: 'Session to resume: ID or name' }),
     'stream-format': streamFormatFlag(),
-    plain: Flags.boolean({ summary: 'Show raw text, and nothing that moves.' }),
+    plain: Flags.boolean({ summary: 'Print plain text without colors or cursor movement' }),
     // A session has no other form than text.
     output: { ...sharedFlags.output, hidden: true },
     json: { ...sharedFlags.json, hidden: true },
@@ -64,7 +67,7 @@ export default class Chat extends BaseCommand {
     const folder = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
-    const hasColour = !isPlain && wantsColour(host.stdout, env, flags['no-color'])
+    const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams),
@@ -79,8 +82,8 @@ export default class Chat extends BaseCommand {
       streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
-      style: await loadSessionStyle(hasColour),
-      link: hasColour ? await linkerFor(host.stdout) : undefined,
+      style: await loadSessionStyle(hasColor),
+      link: hasColor ? await linkerFor(host.stdout) : undefined,
       describeEvent: flags.debug ? describeClientEvent : undefined,
       directories,
       env,
@@ -89,10 +92,9 @@ export default class Chat extends BaseCommand {
       recallPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
-      refusalHint: context.refusalHint,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       showCommand: (id) => `chatctl chat show ${id}`,
-      hintOf,
+      describeFailure: (failure) => describeFailure(failure, context.connection()),
     })
   }
 }

@@ -21,7 +21,7 @@ const mostSessions = 100
 export default class Complete extends HostedCommand {
   static override hidden = true
   static override strict = false
-  static override summary = 'List the candidates for the last word of a command line.'
+  static override summary = 'List completion candidates for a command line'
 
   async run(): Promise<void> {
     const { commands, topics, version } = this.config

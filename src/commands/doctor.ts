@@ -2,19 +2,22 @@ import { BaseCommand } from '../cli/base-command.ts'
 import type { DoctorContext } from '../cli/doctor/doctor-context.ts'
 import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
-import { profileKeys } from '../config/configuration-file.ts'
 import { checksView } from '../view/config.ts'
 
 /** Ms for one check where nothing else was said: somebody waits for the whole of it. */
 const usualBound = 10_000
 
 export default class Doctor extends BaseCommand {
-  static override summary = 'Check what chatctl needs, and say what to do about what is missing.'
+  static override summary = 'Check the setup, and suggest fixes'
   static override description =
-    'Looks at the version, the configuration, the credential and the keychain, the network, the service with its clock, quota and models, the data of the embedded service, what is kept here, and the terminal. Nothing is changed, on the service neither. A check is ok, a warning, failed or skipped; exits with the code of the first that failed. --timeout bounds each check (10s).'
+    'Checks the version, configuration, credential, keychain, network, service (clock, quota, models), data, and terminal. Nothing is changed. Each check is ok, warning, failed, or skipped; the exit code is that of the first failed check. --timeout applies to each check (default: 10s).'
   static override requests = calls('getProfile', 'listModels')
   static override view = checksView
-  static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --profile work --json']
+  static override examples = [
+    { description: 'Check the setup', command: 'chatctl doctor' },
+    { description: 'Check another profile, as JSON', command: 'chatctl doctor --profile work --json' },
+    { description: 'Wait longer for a slow service', command: 'chatctl doctor --timeout 30s' },
+  ]
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
@@ -23,12 +26,13 @@ export default class Doctor extends BaseCommand {
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? usualBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
+    const { ownVariables } = await import('../cli/help/environment-variables.ts')
     const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
     const doctor: DoctorContext = {
       context,
       env,
       version: { own: this.config.version, neededNode: this.#neededNode() },
-      knownVariables: this.#knownVariables(),
+      knownVariables: ownVariables,
       bound,
       connect: (observe) =>
         context.connect({
@@ -64,16 +68,5 @@ export default class Doctor extends BaseCommand {
 
   #neededNode(): string {
     return (this.config.pjson.engines?.['node'] ?? '').replace(/^>=\s*/, '')
-  }
-
-  /** Those of flags, of what a profile may hold, and those that are neither. */
-  #knownVariables(): string[] {
-    const flags = this.config.commands.flatMap(({ flags }) => Object.values(flags))
-    const ofFlags = flags.flatMap(
-      ({ env, summary }) => env ?? /^\[env: (\w+)\]/.exec(summary ?? '')?.[1] ?? [],
-    )
-    const ofProfiles = profileKeys.map((key) => `CHATCTL_${key.toUpperCase()}`)
-    const others = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE']
-    return [...new Set([...ofFlags, ...ofProfiles, ...others])]
   }
 }

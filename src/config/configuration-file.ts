@@ -59,27 +59,34 @@ export function configurationPath(directories: Directories): string {
  * Reads the file. A missing file is an empty configuration. Does not use conf, which is only needed for
  * writing, because loading it would slow down every start.
  *
- * @throws Failure `config` when it cannot be read or is not of the known form; the file stays as it is.
+ * @throws Failure `config` when it cannot be read or is invalid; the file stays as it is.
  */
 export function readConfiguration(directories: Directories): Configuration {
   const path = configurationPath(directories)
   const text = readText(path)
   if (text === undefined) return {}
-  const hint = `Mend it or move it away: ${path}`
+  const hint = `Correct or remove the file: ${path}`
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new Failure('config', `The configuration file is not JSON: ${(cause as Error).message}`, {
-      hint,
-      cause,
-    })
+    throw new Failure(
+      'config',
+      `The configuration file ${path} is not valid JSON: ${(cause as Error).message}`,
+      {
+        hint,
+        cause,
+      },
+    )
   }
   const parsed = z.safeParse(makeSchema(), value)
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
-  const words = faults.map(({ path: where, message }) => `${where || 'the whole file'} ${message}`).join('; ')
-  throw new Failure('config', `The configuration file has a fault: ${words}`, { hint, details: { faults } })
+  const words = faults.map(({ path: where, message }) => `${where || 'the file'} ${message}`).join('; ')
+  throw new Failure('config', `The configuration file ${path} is invalid: ${words}`, {
+    hint,
+    details: { faults },
+  })
 }
 
 function readText(path: string): string | undefined {
@@ -88,18 +95,14 @@ function readText(path: string): string | undefined {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Failure(
-      'config',
-      `The configuration file ${path} cannot be read: ${describeSystemError(cause)}`,
-      {
-        cause,
-      },
-    )
+    throw new Failure('config', `Cannot read the configuration file ${path}: ${describeSystemError(cause)}`, {
+      cause,
+    })
   }
 }
 
 /**
- * Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder.
+ * Replaces the file as a whole, aside and renamed, 0600 in a 0700 directory.
  *
  * @param change receives the configuration as read under the lock
  * @param patience maximum wait for another process that changes the file, in ms
@@ -111,7 +114,7 @@ export async function changeConfiguration(
 ): Promise<void> {
   const path = configurationPath(directories)
   try {
-    demandConfigurationFolder(directories)
+    demandConfigurationDirectory(directories)
     const { default: Conf } = await import('conf')
     await withFileLock(
       path,
@@ -134,7 +137,7 @@ export async function changeConfiguration(
 }
 
 /** @throws Failure `storage` if the directory does not exist and cannot be created */
-export function demandConfigurationFolder(directories: Directories): void {
+export function demandConfigurationDirectory(directories: Directories): void {
   try {
     makePrivateDirectory(directories.config)
   } catch (cause) {
@@ -145,9 +148,9 @@ export function demandConfigurationFolder(directories: Directories): void {
 function unwritable(path: string, cause: unknown): Failure {
   return new Failure(
     'storage',
-    `The configuration file ${path} cannot be written: ${describeSystemError(cause)}`,
+    `Cannot write the configuration file ${path}: ${describeSystemError(cause)}`,
     {
-      hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
+      hint: 'Set XDG_CONFIG_HOME to a directory that you can write to.',
       cause,
     },
   )

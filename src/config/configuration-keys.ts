@@ -53,7 +53,7 @@ export function withValue(
 ): Configuration {
   if (key === defaultProfileKey) {
     if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
-      throw new Failure('usage', `There is no profile "${value}"`, {
+      throw new Failure('usage', `Unknown profile "${value}"`, {
         advice: [{ code: 'create_profile', profile: value }],
       })
     }
@@ -62,7 +62,7 @@ export function withValue(
   const known = key as ProfileKey
   judge(known, value)
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
-    throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
+    throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
   demandProfileName(profile)
   const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
@@ -84,8 +84,8 @@ export function withoutValue(configuration: Configuration, profile: string, key:
 /** @throws Failure `usage` */
 export function demandProfileName(name: string): void {
   if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return
-  throw new Failure('usage', `"${name}" cannot be a profile's name`, {
-    hint: 'Use letters, digits and . _ - @, at most 64 of them.',
+  throw new Failure('usage', `"${name}" is not a valid profile name`, {
+    hint: 'Use at most 64 characters: letters, digits, and . _ - @',
   })
 }
 

@@ -28,11 +28,11 @@ export function parseQuota(text: string): Quota {
   const tier = Object.hasOwn(tiers, word) ? tiers[word] : undefined
   if (tier) return { ...tier }
   if (word === 'enterprise') {
-    throw new Error('the quota of the enterprise tier is not the same for all: give a number, as in 5000/h')
+    throw new Error('the enterprise tier has no standard rate limit: give a number, such as 5000/h')
   }
   const [, count = '', unit = ''] = /^(\d{1,9})\s*\/\s*([smhd])$/.exec(word) ?? []
   const window = windows[unit]
-  if (window === undefined) throw new Error(`"${text}" is no quota, such as 100/h, 60/m, free or pro`)
-  if (Number(count) === 0) throw new Error(`"${text}" would let nothing through`)
+  if (window === undefined) throw new Error(`"${text}" is not a rate limit such as 100/h, 60/m, free, or pro`)
+  if (Number(count) === 0) throw new Error(`"${text}" would allow no request`)
   return { requests: Number(count), window }
 }

@@ -1,5 +1,5 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
@@ -115,7 +115,7 @@ export function resolveOptions(
     } catch (error) {
       const isStored = value.source === 'profile'
       const where = isStored ? `${value.from}, ${name}` : value.from
-      throw unreadable(where, value.value, error, isStored ? { hint: `It stands in ${place()}` } : {})
+      throw unreadable(where, value.value, error, isStored ? { hint: `Correct it in ${place()}` } : {})
     }
   }
 
@@ -199,7 +199,7 @@ function unknownProfile(named: Resolved<string> | undefined, configuration: Conf
   const where = source === 'profile' ? `default_profile in ${from}` : from
   return new Failure(
     'usage',
-    `${where}: there is no profile "${value}"; known: ${profileNames(configuration).join(', ')}`,
+    `${where}: unknown profile "${value}" (profiles: ${profileNames(configuration).join(', ')})`,
     { advice: [{ code: 'create_profile', profile: value }] },
   )
 }
@@ -218,7 +218,10 @@ export function unreadable(
 ): Failure {
   // An invalid URL is not repeated, because it may contain a password.
   if (error instanceof Failure) {
-    return new Failure(error.kind, `${where}: ${error.message}`, { ...helpOf(error), ...options })
+    return new Failure(error.kind, `${where}: ${afterColon(error.message)}`, {
+      ...helpOf(error),
+      ...options,
+    })
   }
   return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
 }
@@ -235,13 +238,13 @@ export function readTokenUrl(text: string): string {
 
 export function readDuration(text: string): number {
   const ms = parseDuration(text)
-  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m or 1h')
+  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m, or 1h')
   return ms
 }
 
 export function readTimeout(text: string): number {
   const ms = readDuration(text)
-  if (ms < 1) throw new Error('must be longer than nothing')
+  if (ms < 1) throw new Error('must be longer than 0')
   return ms
 }
 
@@ -257,14 +260,14 @@ export function readRedirectHost(text: string): RedirectHost {
   const host = text.replace(/^\[(.*)\]$/, '$1')
   if (host === '127.0.0.1' || host === '::1') return host
   // RFC 8252 section 8.3: a host name may resolve to another machine.
-  throw new Error('is neither 127.0.0.1 nor ::1, the addresses that only this machine can answer on')
+  throw new Error('is not a loopback address: use 127.0.0.1 or ::1')
 }
 
 /** @returns the ports, in the order in which they are tried */
 export function readPorts(text: string): readonly number[] {
   const ports = text.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : Number.NaN))
   if (ports.every((port) => port <= 65_535)) return ports
-  throw new Error('is not a port from 0 to 65535, or several with commas between')
+  throw new Error('is not a port from 0 to 65535, or a comma-separated list of ports')
 }
 
 export function readRedirectPath(text: string): string {

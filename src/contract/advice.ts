@@ -24,6 +24,8 @@ interface ClientAdvice {
   web_page: { method: string; url: string }
   /** The address of the same server with the scheme that it speaks. */
   other_scheme: { url: string }
+  /** No service answers at the base URL. */
+  check_address: NoData
 }
 
 interface SignInAdvice {
@@ -39,8 +41,8 @@ interface SignInAdvice {
   /** The loopback address of the other IP version. */
   other_redirect_host: { host: string }
   known_scope: NoData
-  contested_sign_in: NoData
-  foreign_issuer: NoData
+  sign_in_conflict: NoData
+  issuer_mismatch: NoData
   nobody_came: { redirectUri: string }
   name_token_endpoint: NoData
   name_issuer: NoData

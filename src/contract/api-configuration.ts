@@ -32,13 +32,13 @@ export interface Cors {
  * @internal
  */
 export const apiConfiguration = request<ApiConfiguration>(() => ({
-  version: described(z.string(), 'Version of the configuration; what it means the service decides'),
+  version: described(z.string(), 'Version of the configuration; the service defines its meaning'),
   rate_limiting: request<RateLimiting>(() => ({
-    enabled: described(z.boolean(), 'Whether requests are limited by the minute'),
-    requests_per_minute: described(z.int(), 'Most requests in one minute'),
+    enabled: described(z.boolean(), 'Whether the number of requests per minute is limited'),
+    requests_per_minute: described(z.int(), 'Maximum number of requests per minute'),
   })),
   cors: request<Cors>(() => ({
-    allowed_origins: described(z.array(z.string()), 'Origins that CORS lets in'),
+    allowed_origins: described(z.array(z.string()), 'Origins that CORS allows'),
     allowed_methods: described(z.array(method()), 'HTTP methods that CORS lets through'),
   })),
 }))

@@ -16,24 +16,21 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The text is not echoed before we know that it holds no password.
   if (!url?.hostname) {
-    throw refused(`the ${name} is not a URL`, 'Write it as https://host or https://host/prefix.')
+    throw refused(`The ${name} is not a URL`, 'Write it as https://HOST or https://HOST/PREFIX.')
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw refused(`the ${name} must begin with https://, not ${url.protocol}//`)
+    throw refused(`The ${name} must begin with https://, not ${url.protocol}//`)
   }
   if (url.username || url.password) {
     throw refused(
-      `the ${name} of ${url.host} holds a user name or password`,
-      'Leave it out: requests carry an API key.',
+      `The ${name} for ${url.host} contains a user name or password`,
+      'Remove it. Requests carry an API key or a token instead.',
     )
   }
-  // `https://host/?` has an empty search but is still not what anybody meant.
-  if (/[?#]/.test(text)) throw refused(`the ${name} of ${url.host} must have no query and no fragment`)
+  // `https://host/?` has an empty search, but is a mistake too.
+  if (/[?#]/.test(text)) throw refused(`The ${name} for ${url.host} must not contain a query or a fragment`)
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw refused(
-      `plain http:// to ${url.host} would send the credential unencrypted`,
-      `Use https://${url.host}.`,
-    )
+    throw refused(`http://${url.host} would send the credential unencrypted`, `Use https://${url.host}.`)
   }
   return url
 }
@@ -47,10 +44,11 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
 export function readEndpoint(address: unknown, name: string): string {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined
   if (!url || url.hash || url.pathname.startsWith('//')) {
-    throw refused(`the ${name} is not a URL that can be used`, 'Write it as https://host/path.')
+    throw refused(`The ${name} is not a valid URL`, 'Write it as https://HOST/PATH.')
   }
   readBaseUrl(url.origin + url.pathname, name)
-  if (url.username || url.password) throw refused(`the ${name} of ${url.host} holds a user name or password`)
+  if (url.username || url.password)
+    throw refused(`The ${name} for ${url.host} contains a user name or password`)
   return url.href
 }
 

@@ -8,12 +8,13 @@ export function bearer(credential: string): string {
   if (credential === '') throw unusable('is empty')
   if (/\p{Cc}/u.test(credential)) throw unusable('contains a line break or another control character')
   // RFC 9110 section 5.5: a field value is bytes, and Node writes each character as one.
-  if (/[^\x20-\xff]/.test(credential)) throw unusable('contains characters that a header cannot hold')
+  if (/[^\x20-\xff]/.test(credential))
+    throw unusable('contains characters that an HTTP header cannot contain')
   return `Bearer ${credential}`
 }
 
 function unusable(why: string): Failure {
-  return new Failure('refused', `the API key or token ${why}`, {
-    hint: 'Store it again, without anything around it.',
+  return new Failure('refused', `The API key or token ${why}`, {
+    hint: 'Store it again, without surrounding characters.',
   })
 }

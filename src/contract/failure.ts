@@ -11,7 +11,7 @@ export type FailureKind =
   | 'not_found'
   | 'conflict'
   | 'rejected'
-  | 'unusable_answer'
+  | 'invalid_response'
   | 'unreachable'
   | 'timeout'
   | 'tls'
@@ -104,6 +104,11 @@ export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: re
   return { hint, advice }
 }
 
+/** A message of chatctl as a part of a sentence. Words of a service stay as they are. */
+export function afterColon(message: string): string {
+  return message.replace(/^(?:The|No|Cannot) /, (word) => word.toLowerCase())
+}
+
 /**
  * The failure for a change that the service may have made although its request failed.
  *
@@ -111,14 +116,18 @@ export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: re
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
   const { kind, code, status, details, request } = failure
-  return new Failure('unknown_outcome', `The outcome of the change is unknown: ${failure.message}`, {
-    hint,
-    details,
-    // The code of the service is more specific.
-    code: code === kind ? 'unknown_outcome' : code,
-    inDoubt: true,
-    cause: failure,
-    ...(status === undefined ? {} : { status }),
-    ...(request === undefined ? {} : { request }),
-  })
+  return new Failure(
+    'unknown_outcome',
+    `The outcome of the change is unknown: ${afterColon(failure.message)}`,
+    {
+      hint,
+      details,
+      // The code of the service is more specific.
+      code: code === kind ? 'unknown_outcome' : code,
+      inDoubt: true,
+      cause: failure,
+      ...(status === undefined ? {} : { status }),
+      ...(request === undefined ? {} : { request }),
+    },
+  )
 }

@@ -9,8 +9,8 @@ export function conversionHint(first: Uint8Array, name: string): string {
   const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
   const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`
   return encoding === undefined
-    ? `Convert it first, for example: ${command}`
-    : `It is ${encoding} text. Convert it first: ${command}`
+    ? `Convert it, for example with: ${command}`
+    : `The text is ${encoding}. Convert it with: ${command}`
 }
 
 /** The encoding of a text that is not UTF-8, where its first bytes show it. iconv takes a byte order mark off what it is told to be UTF-16. */

@@ -10,11 +10,11 @@ export interface SettingsFile {
 
 /** The keys of both file layouts that are not settings. */
 const notes = {
-  $schema: z.optional(z.string().check(z.describe('Where an editor finds the JSON Schema of this file'))),
+  $schema: z.optional(z.string().check(z.describe('Location of the JSON Schema of this file, for editors'))),
   $unmanaged: z.optional(
     z
       .record(z.string(), z.unknown())
-      .check(z.describe('What the service had that chatctl cannot set; diff and apply ignore it')),
+      .check(z.describe('Settings of the service that chatctl cannot change; diff and apply ignore them')),
   ),
 }
 
@@ -25,9 +25,7 @@ const bareSettingsFile = z.extend(settingsPatch, notes)
 export const namedSettingsFile = z.strictObject({
   ...notes,
   settings: z.optional(settingsPatch.check(z.describe('Application settings'))),
-  api: z.optional(
-    apiConfiguration.check(z.describe('API configuration; it can be set, but not be read back')),
-  ),
+  api: z.optional(apiConfiguration.check(z.describe('API configuration; it can be set but not read back'))),
 })
 
 /** JSON Schema (draft 2020-12) of a settings file in both layouts, with at least one key. */
@@ -38,7 +36,7 @@ export function settingsJsonSchema(): object {
   return {
     $schema,
     title: 'chatctl settings file',
-    description: 'Settings of an AI chat service; only the keys that are in the file are managed.',
+    description: 'Settings of an AI chat service. Only the keys in the file are managed.',
     anyOf: anyOf.map((layout) => ({ ...layout, ...requireKey(layout as ObjectSchema) })),
   }
 }

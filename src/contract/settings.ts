@@ -1,23 +1,23 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-const colour = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
+const color = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
 
 const described = <T extends z.ZodMiniType>(type: T, words: string): T => type.check(z.describe(words))
 
 /** The descriptions become the JSON Schema's and the comments of an exported file. */
 const theme = () => ({
-  primary_color: described(colour(), 'Main colour of the application, as #RRGGBB'),
-  mode: described(z.string(), 'Colour mode; the service decides which names it knows'),
+  primary_color: described(color(), 'Main color of the application, as #RRGGBB'),
+  mode: described(z.string(), 'Color mode; the service defines the names'),
 })
 const features = () => ({
-  chat: described(z.boolean(), 'Whether chat is offered'),
-  file_upload: described(z.boolean(), 'Whether files may be uploaded'),
-  code_completion: described(z.boolean(), 'Whether code completion is offered'),
+  chat: described(z.boolean(), 'Whether chat is enabled'),
+  file_upload: described(z.boolean(), 'Whether file upload is enabled'),
+  code_completion: described(z.boolean(), 'Whether code completion is enabled'),
 })
 const limits = () => ({
-  max_tokens: described(z.int(), 'Most tokens that one completion may generate'),
-  max_requests_per_min: described(z.int(), 'Most requests in one minute'),
+  max_tokens: described(z.int(), 'Maximum number of tokens in a completion'),
+  max_requests_per_min: described(z.int(), 'Maximum number of requests per minute'),
 })
 
 /**

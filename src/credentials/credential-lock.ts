@@ -38,13 +38,13 @@ async function acquire(
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
-    throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
-      hint: 'Give HOME a folder that you may write to.',
+    throw new Failure('storage', `Cannot lock ${path}: ${describeSystemError(cause)}`, {
+      hint: 'Set HOME to a directory that you can write to.',
       cause,
     })
   }
   if (release) return release
-  throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
-    hint: `Try again. It holds ${path}`,
+  throw new Failure('storage', 'Another chatctl process has held the lock of this credential for too long', {
+    hint: `Try again. The other process holds the lock ${path}`,
   })
 }

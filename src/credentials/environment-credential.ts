@@ -29,6 +29,6 @@ export function readEnvironmentCredential(
     kind: 'unauthorized',
   } as const
   const secret = readNamedFile(path, file).toString('utf8').trim()
-  if (!secret) throw new Failure('unauthorized', `${name} holds no key`)
+  if (!secret) throw new Failure('unauthorized', `${name} is empty`)
   return { secret, source: `CHATCTL_API_KEY_FILE (${path})` }
 }

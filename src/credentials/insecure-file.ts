@@ -69,7 +69,7 @@ export class InsecureFile implements CredentialStore {
       replaceFile(path, serialize(credential), { flush: true })
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be written: ${describeSystemError(cause)}`, { cause })
+      throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }
 
@@ -78,14 +78,14 @@ export class InsecureFile implements CredentialStore {
     try {
       const folder = lstatSync(this.#folder, { throwIfNoEntry: false })
       // The target of a link belongs to something else.
-      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a plain folder')
+      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a directory')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
       if (folder) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be deleted: ${describeSystemError(cause)}`, { cause })
+      throw new Failure('storage', `Cannot delete ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }
 }
@@ -101,7 +101,7 @@ function readOwnFile(folder: string, path: string): string | undefined {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
-    throw new Failure('unauthorized', `${path} cannot be read: ${describeSystemError(cause)}`, {
+    throw new Failure('unauthorized', `Cannot read ${path}: ${describeSystemError(cause)}`, {
       code: 'insecure_file_unreadable',
       cause,
     })
@@ -120,13 +120,13 @@ function demandOurs(path: string, stats: Stats, kind: 'file' | 'folder'): void {
   if (process.getuid === undefined) return
   if (stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')
   if ((stats.mode & 0o077) !== 0) {
-    throw unsafe(path, `can be used by others (mode ${(stats.mode & 0o777).toString(8)})`)
+    throw unsafe(path, `is accessible to other users (mode ${(stats.mode & 0o777).toString(8)})`)
   }
 }
 
 function unsafe(path: string, why: string): Failure {
-  return new Failure('unauthorized', `${path} ${why}: what it holds is not used`, {
+  return new Failure('unauthorized', `${path} ${why}, so its credential is not used`, {
     code: 'insecure_file_unsafe',
-    hint: 'Delete it and sign in again, with a new key if others may have read this one.',
+    hint: 'Delete it, and sign in again. If others may have read the API key, create a new one.',
   })
 }

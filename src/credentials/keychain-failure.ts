@@ -15,8 +15,8 @@ const faults: readonly KeychainFault[] = [
   {
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
-    message: 'Two items of the keychain match this profile, and only one of them can be right',
-    hint: 'Delete them with the keychain program of your desktop and sign in again; on Linux: secret-tool clear ITEM',
+    message: 'The keychain has more than one item for this profile',
+    hint: 'Delete them in the password manager of your desktop, and sign in again. On Linux: secret-tool clear ITEM',
   },
   {
     code: 'keychain_without_collection',
@@ -31,7 +31,7 @@ const faults: readonly KeychainFault[] = [
     words:
       /islocked|\blocked\b|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,
     message: 'The keychain is locked',
-    hint: 'Unlock it and try again; CHATCTL_API_KEY works without a keychain.',
+    hint: 'Unlock it and try again, or set CHATCTL_API_KEY, which needs no keychain.',
   },
   {
     code: 'keychain_unavailable',
@@ -39,15 +39,15 @@ const faults: readonly KeychainFault[] = [
       /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
     message:
       process.platform === 'linux'
-        ? 'There is no keychain that can be used here: no Secret Service, such as gnome-keyring, answers on the session bus'
-        : 'There is no keychain that can be used here',
+        ? 'No keychain is available: no Secret Service, such as gnome-keyring, is on the session bus'
+        : 'No keychain is available',
     advice: { code: 'no_keychain' },
   },
   {
     code: 'keychain_timeout',
     words: /did not receive a reply|timed? ?out/i,
-    message: 'The keychain does not answer',
-    hint: 'Start it again; CHATCTL_API_KEY works without one.',
+    message: 'The keychain does not respond',
+    hint: 'Restart it, or set CHATCTL_API_KEY, which needs no keychain.',
   },
 ]
 
@@ -71,7 +71,7 @@ export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const [first = ''] = words.split('\n')
   return new Failure('unauthorized', `The keychain failed: ${first}`, {
     code: 'keychain_failed',
-    hint: 'CHATCTL_API_KEY works without one.',
+    hint: 'Set CHATCTL_API_KEY, which needs no keychain.',
     cause,
   })
 }

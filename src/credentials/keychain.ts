@@ -43,7 +43,7 @@ export class Keychain implements CredentialStore {
     try {
       return parseStored(text)
     } catch (cause) {
-      const item = `The keychain's item for profile "${owner.profile}" on ${owner.origin}`
+      const item = `The keychain item for profile "${owner.profile}" and ${owner.origin}`
       throw new Failure('unauthorized', `${item} ${(cause as Error).message}`, {
         code: 'keychain_unreadable',
         advice: [{ code: 'replace_credential', profile: owner.profile }],
@@ -166,8 +166,8 @@ function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Waiting): 
 }
 
 function timedOut(patience: number): Failure {
-  return new Failure('unauthorized', `The keychain did not answer within ${patience / 1_000} s`, {
+  return new Failure('unauthorized', `The keychain did not respond within ${patience / 1_000} s`, {
     code: 'keychain_timeout',
-    hint: 'Unlock it, or start it again; CHATCTL_API_KEY works without one.',
+    hint: 'Unlock or restart it, or set CHATCTL_API_KEY, which needs no keychain.',
   })
 }

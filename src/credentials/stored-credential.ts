@@ -69,11 +69,11 @@ export function serialize(credential: StoredCredential): string {
 export function parseStored(text: string): StoredCredential {
   const value = parseJson(text)
   const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}
-  if (version !== undefined && version > 1) throw new Error('was written by a newer chatctl')
+  if (version !== undefined && version > 1) throw new Error('was written by a newer version of chatctl')
   const parsed = z.safeParse(schema, value)
   if (parsed.success) return parsed.data
   const [fault] = faultsOf(parsed.error)
-  throw new Error(`is not a credential that chatctl has written${fault?.path ? ` (see ${fault.path})` : ''}`)
+  throw new Error(`is not a credential of chatctl${fault?.path ? ` (see ${fault.path})` : ''}`)
 }
 
 function parseJson(text: string): unknown {

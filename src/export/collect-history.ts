@@ -23,7 +23,7 @@ export interface Collecting {
 const pageSize = 100
 
 /** Of these another try from the same place would end in the same. */
-const hopeless: ReadonlySet<string> = new Set(['rejected', 'unusable_answer', 'not_found'])
+const hopeless: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 'not_found'])
 
 /**
  * Brings the history to disk, from where an earlier run has stopped. What is new since then is a

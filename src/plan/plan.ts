@@ -119,7 +119,7 @@ function isChange({ path, from, to }: Managed): boolean {
 }
 
 /**
- * Whether two JSON values say the same. A colour's letters may have any case, for a service may
+ * Whether two JSON values say the same. A color's letters may have any case, for a service may
  * write it its own way.
  */
 export function isSame(path: string, one: unknown, other: unknown): boolean {

@@ -54,9 +54,9 @@ export class Directories {
     try {
       return userInfo().homedir
     } catch (cause) {
-      // In a container, the user ID may have no passwd entry.
-      throw new Failure('config', 'There is no home folder: HOME is not set and this user has none', {
-        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME, to an absolute path.',
+      // A container may run under a user id that its system does not know.
+      throw new Failure('config', 'No home directory: HOME is not set, and the user has none', {
+        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME, to an absolute path.',
         cause,
       })
     }

@@ -20,7 +20,7 @@ export class DocumentFile {
     this.path = path
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
     if (found?.isDirectory()) {
-      throw new Failure('storage', `${path} is a folder`, { hint: 'Name a file in it.' })
+      throw new Failure('storage', `${path} is a directory`, { hint: 'Give the path of a file.' })
     }
     this.#isRegular = found === undefined || found.isFile()
     // The target of a symbolic link is replaced, not the link.
@@ -86,7 +86,7 @@ export class DocumentFile {
   }
 
   #failure(cause: unknown): Failure {
-    return new Failure('storage', `${this.path} cannot be written: ${describeSystemError(cause)}`, { cause })
+    return new Failure('storage', `Cannot write ${this.path}: ${describeSystemError(cause)}`, { cause })
   }
 }
 

@@ -30,9 +30,13 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
     return await editFile(text, folder, file, editing)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot use the editor's file ${file}: ${describeSystemError(cause)}`, {
-      cause,
-    })
+    throw new Failure(
+      'storage',
+      `Cannot use the file of the editor, ${file}: ${describeSystemError(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -62,15 +66,15 @@ async function editFile(
     await writeFile(file, text, { mode: 0o600 })
     const status = await run(command, file, { env, cwd })
     if (status !== 0) {
-      throw new Failure('refused', `The editor (${command}) ended with ${status}; the text is unchanged`, {
-        hint: 'VISUAL or EDITOR names the editor.',
+      throw new Failure('refused', `The editor (${command}) exited with ${status}. The text is unchanged`, {
+        hint: 'Set VISUAL or EDITOR to another editor.',
       })
     }
     const bytes = await readFile(file)
     const fault = faultOf(bytes)
     if (fault === undefined) return new TextDecoder().decode(bytes)
     isKept = true
-    throw new Failure('refused', `What the editor has left is ${fault}`, { hint: `It is kept: ${file}` })
+    throw new Failure('refused', `The edited text is ${fault}`, { hint: `The text is in ${file}` })
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true })
   }

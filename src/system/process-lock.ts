@@ -94,15 +94,15 @@ export async function withFileLock(
     release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience }))
   } catch (cause) {
     if ((cause as { errcode?: number }).errcode === undefined) throw cause
-    // An error of SQLite is about the lock file, for example if it belongs to root.
-    throw new Failure('storage', `The lock ${lock} cannot be opened`, {
-      hint: 'If no other chatctl is running, remove it.',
+    // SQLite's error is of the file, as when root was killed while it held the lock.
+    throw new Failure('storage', `Cannot open the lock ${lock}`, {
+      hint: 'If no other chatctl process is running, remove the file.',
       cause,
     })
   }
   if (!release) {
-    throw new Failure('storage', `${path} is being changed by another chatctl`, {
-      hint: `Try again. It holds ${lock}`,
+    throw new Failure('storage', `Another chatctl process is changing ${path}`, {
+      hint: `Try again. The other process holds the lock ${lock}`,
     })
   }
   try {

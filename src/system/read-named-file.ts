@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { Failure, type FailureKind } from '../contract/failure.ts'
+import { afterColon, Failure, type FailureKind } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
 import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
 
@@ -28,7 +28,7 @@ interface NamedFile {
  *   write
  */
 export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind }: NamedFile): Buffer {
-  const subject = name ?? (path || 'A file without a name')
+  const subject = name ?? (path || 'a file with an empty name')
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
@@ -37,7 +37,7 @@ export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind
       return readAll(descriptor, subject, maxBytes, kind)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure(kind, `${subject} cannot be read: ${describeSystemError(cause)}`, { cause })
+      throw new Failure(kind, `Cannot read ${afterColon(subject)}: ${describeSystemError(cause)}`, { cause })
     } finally {
       if (descriptor !== undefined) closeSync(descriptor)
     }

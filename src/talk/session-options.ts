@@ -58,12 +58,10 @@ export interface SessionOptions {
   editorCommand: string | undefined
   /** Remembers the conversation as the last one. @throws Error that says what this means */
   rememberContext(contextId: string): Promise<void>
-  /** How to be let in again, once the service has refused. */
-  refusalHint(): string | undefined
   /** The command line that goes on with a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
   /** The command line that shows all of a session. */
   showCommand(id: string): string
-  /** What helps after a failure. */
-  hintOf(failure: Failure): string | undefined
+  /** What to say about a failure. */
+  describeFailure(failure: Failure): { message: string; hint: string | undefined }
 }

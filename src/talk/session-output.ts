@@ -13,7 +13,7 @@ interface SessionOutputOptions {
   isQuiet: boolean
   /** Makes the writer of one reply. */
   createWriter(): AnswerWriter
-  hintOf: SessionOptions['hintOf']
+  describeFailure: SessionOptions['describeFailure']
 }
 
 /** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
@@ -22,14 +22,14 @@ export class SessionOutput {
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
   readonly #createWriter: () => AnswerWriter
-  readonly #hintOf: SessionOptions['hintOf']
+  readonly #describeFailure: SessionOptions['describeFailure']
 
-  constructor({ screen, style, isQuiet, createWriter, hintOf }: SessionOutputOptions) {
+  constructor({ screen, style, isQuiet, createWriter, describeFailure }: SessionOutputOptions) {
     this.#screen = screen
     this.#style = style
     this.#isQuiet = isQuiet
     this.#createWriter = createWriter
-    this.#hintOf = hintOf
+    this.#describeFailure = describeFailure
   }
 
   /** What was asked for, in whole lines. */
@@ -46,12 +46,13 @@ export class SessionOutput {
 
   /** @param hint where the failure has none of its own */
   sayFailure(failure: Failure, hint?: string): void {
-    const words = this.#wrap(`Error: ${failure.message}`)
+    const described = this.#describeFailure(failure)
+    const words = this.#wrap(`Error: ${described.message}`)
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const details = describeDetails(failure)
     if (details !== undefined) this.say(details)
-    const next = this.#hintOf(failure) ?? hint
-    if (next) this.say(`Hint: ${next}`)
+    const next = described.hint ?? hint
+    if (next) this.say(`Hint:  ${next}`)
   }
 
   /** A prompt as it looked when it was typed. */

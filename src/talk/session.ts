@@ -50,7 +50,7 @@ export class Session implements KeyboardHost {
       screen,
       style,
       isQuiet: options.isQuiet,
-      hintOf: options.hintOf,
+      describeFailure: options.describeFailure,
       createWriter: () => this.createWriter(),
     })
     this.status = new Status(() => this.keyboard.draw(), options.clock)

@@ -103,7 +103,7 @@ function linesBeside(changes: readonly Change[]): Span[] {
   ])
 }
 
-/** A change in one line, without colour. */
+/** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {
   return `${path} from ${valueText(from)} to ${valueText(to)}`
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../contract/exact-json.ts'
 
-/** A piece of a text, and how it stands out where there is colour. */
+/** A piece of a text, and how it stands out where there is color. */
 export interface Span {
   text: string
   style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'

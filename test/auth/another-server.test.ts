@@ -50,7 +50,7 @@ describe('a profile that knows one authorization server, signed in at another', 
       const words = ['-p', 'work', '--no-browser', ...flags()]
       const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
       expectFailure(run, 3, '--client-id')
-      expect(run.stderr).not.to.contain('Open this address')
+      expect(run.stderr).not.to.contain('open this address')
     })
   }
 
@@ -60,7 +60,7 @@ describe('a profile that knows one authorization server, signed in at another', 
     const words = ['-p', 'work', '--auth-url', other.url, '--client-id', 'x', '--no-browser']
     const run = await startLogin(sandbox, words, { stdin: '' }).ended
     expectFailure(run, 2, '--token-url')
-    expect(run.stderr).not.to.contain('Open this address')
+    expect(run.stderr).not.to.contain('open this address')
     expect(known.tokenRequests).to.deep.equal([])
     expect(profile()).to.deep.equal(before)
   })

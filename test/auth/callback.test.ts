@@ -61,15 +61,15 @@ describe('what a callback comes to', () => {
   })
 
   const ignoredQueries: [string, string, RegExp][] = [
-    ['no code', `state=${state}`, /no code/],
-    ['an empty code', `code=&state=${state}`, /no code/],
+    ['no code', `state=${state}`, /without a code/],
+    ['an empty code', `code=&state=${state}`, /without a code/],
     ['a code twice', `code=a&code=a&state=${state}`, /more than one code/],
     ['a code and an empty one', `code=a&code=&state=${state}`, /more than one code/],
     ['a code with a line break', `code=a%0Ab&state=${state}`, /control characters/],
     ['a code with a C1 control', `code=a%C2%85b&state=${state}`, /control characters/],
-    ['a code that is too long', `code=${'a'.repeat(8193)}&state=${state}`, /code is too long/],
-    ['an empty error', `error=&state=${state}`, /error is empty/],
-    ['an empty error beside a code', `error=&code=a&state=${state}`, /error is empty/],
+    ['a code that is too long', `code=${'a'.repeat(8193)}&state=${state}`, /code that is too long/],
+    ['an empty error', `error=&state=${state}`, /empty error/],
+    ['an empty error beside a code', `error=&code=a&state=${state}`, /empty error/],
     ['an error twice', `error=a&error=b&state=${state}`, /more than one error/],
     ['no state', 'code=a', /state/],
     ['an empty state', 'code=a&state=', /state/],
@@ -178,7 +178,7 @@ describe('what a pasted URL comes to', () => {
 
   it('is ignored where it is no full URL or one of something else', () => {
     for (const text of ['', ' ', 'a', `/callback?code=a&state=${state}`, `?code=a&state=${state}`, `code=a`])
-      expectIgnored(judgePastedUrl(text, ours), 400, /not a full URL/)
+      expectIgnored(judgePastedUrl(text, ours), 400, /not a complete URL/)
     for (const host of [
       'localhost:53123',
       '127.0.0.1',
@@ -186,7 +186,11 @@ describe('what a pasted URL comes to', () => {
       '127.0.0.1:53123.evil.example',
       '[::1]:53123',
     ])
-      expectIgnored(judgePastedUrl(right.replace('127.0.0.1:53123', host), ours), 400, /host|not a full URL/)
+      expectIgnored(
+        judgePastedUrl(right.replace('127.0.0.1:53123', host), ours),
+        400,
+        /host|not a complete URL/,
+      )
     expectIgnored(judgePastedUrl(right.replace('http:', 'https:'), ours), 400, /host/)
     expectIgnored(judgePastedUrl(right.replace('http:', 'javascript:'), ours), 400, /host/)
     expectIgnored(judgePastedUrl(right.replace('callback', 'else'), ours), 404, /path/)

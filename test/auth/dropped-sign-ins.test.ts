@@ -170,7 +170,7 @@ describe('an API key that another one replaces', () => {
 
   it('is reported as perhaps still valid', async () => {
     const { stderr } = await storeKey(sandbox, 'key-2', service)
-    expect(stderr).to.contain(`the one that was stored before may stay valid at ${service.url}`)
+    expect(stderr).to.contain(`The key that was stored before may stay valid at ${service.url}`)
   })
 
   it('is not mentioned where it is the same', async () => {

@@ -61,9 +61,9 @@ describe('the address of an endpoint', () => {
     expect(world.server.authorizations).to.have.length(1)
   })
 
-  const named = 'the authorization endpoint'
+  const named = 'The authorization endpoint'
   for (const [what, endpoint, words] of [
-    ['plain HTTP', 'http://login.example/authorize', 'http:// to login.example'],
+    ['plain HTTP', 'http://login.example/authorize', 'http://login.example'],
     ['another scheme', 'file:///etc/passwd', named],
     ['one with a fragment', 'https://login.example/authorize#part', named],
     ['one with a password', 'https://user:secret@login.example/authorize', named],
@@ -74,7 +74,7 @@ describe('the address of an endpoint', () => {
       const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
       const run = await login.ended
       expectFailure(run, 2, words)
-      expect(run.stderr).not.to.match(/Open this address|secret/)
+      expect(run.stderr).not.to.match(/open this address|secret/)
       expect(world.server.authorizations).to.deep.equal([])
     })
   }

@@ -81,9 +81,7 @@ describe('the start page of a sign-in', () => {
         expect((await visit(right, { headers: { cookie: cookies } })).status).to.equal(400)
         expect((await visit(`/callback?error=access_denied&state=${state}`)).status).to.equal(400)
       }
-      expect(new Set(ignored)).to.deep.equal(
-        new Set(['it came from another browser than the one that opened the sign-in']),
-      )
+      expect(new Set(ignored)).to.deep.equal(new Set(['a response from another browser was ignored']))
       // A page of another port may have set one of the same name.
       const page = visit(right, { headers: { cookie: `${name}=planted; ${cookie}` } })
       expect((await listener.outcome).kind).to.equal('granted')
@@ -142,7 +140,7 @@ describe('the start page of a sign-in', () => {
       await once(stranger, 'close')
       expect(await status).to.equal('400\n')
       expect(ignored).to.deep.equal([
-        'another user of this machine, or a program that has ended, asked for the sign-in page',
+        'a request from another user, or from a program that has ended, was ignored',
       ])
       expect((await visit(new URL(startUrl).pathname)).status).to.equal(302)
     })
@@ -180,7 +178,7 @@ describe('another user of the machine', () => {
     expect((await openPage(await agreeByHttp(authorizationUrl), cookie)).status).to.equal(200)
     const { exitCode, stderr } = await ended
     expect(exitCode).to.equal(0)
-    expect(stderr).to.contain('Still waiting: it came from another browser than the one that opened')
+    expect(stderr).to.contain('Still waiting: a response from another browser was ignored')
   })
 
   it('ends the sign-in by opening the start page before the victim, and nothing is stored', async () => {

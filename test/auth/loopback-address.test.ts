@@ -16,7 +16,7 @@ describe('the address of the listener for the browser', () => {
         const failure = await failureOf(withListener(async () => {}, { ports: [taken, alsoTaken] }))
         expect(failure.kind).to.equal('refused')
         expect(failure.message).to.equal(
-          `cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
+          `Cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
         )
         expect(hintOf(failure)).to.contain('--redirect-port')
       })

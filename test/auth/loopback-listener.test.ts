@@ -52,7 +52,7 @@ describe('the listener for the browser', () => {
   it('says on the page whether it worked', () =>
     withListener(async (temporary) => {
       const { body } = await signIn(temporary, true)
-      expect(body).to.contain('<title>Signed in · chatctl</title>').and.contain('go back to the terminal')
+      expect(body).to.contain('<title>Signed in · chatctl</title>').and.contain('return to the terminal')
       await withListener(async (other) => {
         const page = await signIn(other, false)
         expect(page.body)
@@ -135,17 +135,17 @@ describe('the listener for the browser', () => {
         const answer = await visit(target, options)
         expect(answer.status, target.slice(0, 200)).to.equal(status)
         expect(answer.headers.connection).to.equal('close')
-        if (status === 400) expect(answer.body).to.contain('Unexpected answer')
+        if (status === 400) expect(answer.body).to.contain('Unexpected request')
         else expect(answer.body).to.equal('')
         if (status === 405) expect(answer.headers.allow).to.equal('GET')
         expect(await isSettled(listener.outcome)).to.equal(false)
       }
       // Those with our state, and only those.
       expect(ignored).to.deep.equal([
-        'it was not a GET',
-        'it was not a GET',
-        'it was for another host',
-        'it holds more than one code',
+        'a request that is not a GET was ignored',
+        'a request that is not a GET was ignored',
+        'a request for another host was ignored',
+        'a response with more than one code was ignored',
       ])
       expect((await signIn(temporary, true)).status).to.equal(200)
     }))

@@ -43,8 +43,8 @@ describe('a profile that is signed in to one address, and another address', () =
 
   it('--base-url of the other for one run: says so, advises a profile of its own, and sends nothing', async () => {
     const failed = await run('chat', 'models', '-p', 'work', '--base-url', other.url)
-    expectFailure(failed, 4, '"work" is not signed in to', other.url)
-    expect(failed.stderr).to.match(/^Hint: .*a profile of its own.*--profile NAME --base-url http/m)
+    expectFailure(failed, 4, 'has another base URL', other.url)
+    expect(failed.stderr).to.match(/^Hint: .*a new profile: .*--profile NAME --base-url http/m)
     expect(failed.stderr, 'which would end the first').not.to.contain('--profile work')
     expect([other.requests, service.requests, server.tokenRequests]).to.deep.equal([[], [], []])
   })

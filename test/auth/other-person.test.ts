@@ -90,7 +90,7 @@ describe('a sign-in that is granted less than was requested', () => {
     ]
     const stderr = async (scope: string) =>
       (await signIn(sandbox, { server, service }, ['--scope', scope])).stderr
-    const words = 'The server did not grant all that was requested. Missing: '
+    const words = 'The authorization server did not grant these scopes: '
     expect(await stderr('chat:read chat:write settings:write')).to.contain(
       `${words}chat:write settings:write\n`,
     )

@@ -24,7 +24,7 @@ describe('a token endpoint whose error quotes what it was sent', () => {
         const { exitCode, stdout, stderr } = await runChatctl(world.sandbox, ['chat', 'models', ...form])
         expect(exitCode, stderr).to.equal(4)
         expect(stdout).to.equal('')
-        expect(stderr).to.contain('was refused by').and.not.contain(secret)
+        expect(stderr).to.contain(' failed: ').and.not.contain(secret)
       }
     })
 
@@ -43,7 +43,7 @@ describe('a token endpoint whose error quotes what it was sent', () => {
       const { exitCode, stdout, stderr } = await ended
       expect(exitCode, stderr).to.equal(4)
       expect(stdout).to.equal('')
-      expect(stderr).to.contain('was refused by')
+      expect(stderr).to.contain(' failed: ')
       expect(secrets).to.have.length(2)
       for (const secret of secrets) expect(stderr).not.to.contain(secret)
     })

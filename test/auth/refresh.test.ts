@@ -15,7 +15,7 @@ import { signIn } from '../support/sign-in.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
-const signInAgain = /^Hint: chatctl auth login (-p|--profile) work$/m
+const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
 describe('a token that is refreshed', () => {
   const world = makeSignInWorld()
@@ -136,7 +136,7 @@ describe('a token that is refreshed', () => {
       expireCredential(world.sandbox)
       world.server.script.token = [behaviour]
       const run = await models()
-      expectFailure(run, 4, `is over. Renewing the sign-in was refused by ${world.server.url}`, signInAgain)
+      expectFailure(run, 4, `has ended. Renewing the sign-in failed: ${world.server.url}`, signInAgain)
       expect(run.stderr).not.to.match(/JSON|token URL/)
       expect(world.service.requests).to.deep.equal([])
       expect(world.server.refreshes(), 'the refresh token is sent once').to.have.length(1)
@@ -155,8 +155,8 @@ describe('a token that is refreshed', () => {
   })
 
   for (const [refreshToken, status, words] of [
-    ['refresh-token-1', 'ok', 'it is renewed with the next request'],
-    [undefined, 'failed', 'has expired, and cannot be renewed'],
+    ['refresh-token-1', 'ok', 'renewed with the next request'],
+    [undefined, 'failed', 'has expired and has no refresh token'],
   ] as const) {
     it(`is ${status} to doctor after its end, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
       changeCredential(world.sandbox, { refresh_token: refreshToken })

@@ -76,7 +76,12 @@ describe('a renewal that goes wrong', () => {
     reachLastMinute()
     server.live.clear()
     server.script.token = [refusing('invalid_grant')]
-    expectFailure(await models(), 4, 'is over', /^Hint: chatctl auth login --profile work$/m)
+    expectFailure(
+      await models(),
+      4,
+      'has ended',
+      /^Hint: {2}Sign in again with: chatctl auth login --profile work$/m,
+    )
     expect(tokensSeen(service), 'once').to.deep.equal(['access-token-1'])
   })
 
@@ -117,7 +122,7 @@ describe('a renewal that goes wrong', () => {
     ]
     const { exitCode, stderr } = await models()
     expect(exitCode, stderr).to.equal(0)
-    expect(stderr).to.contain('the next command renews it again').and.not.contain('auth login')
+    expect(stderr).to.contain('The next command renews it again').and.not.contain('auth login')
     rmSync(folder)
     renameSync(aside, folder)
     expect(await models()).to.include({ exitCode: 0, stderr: '' })

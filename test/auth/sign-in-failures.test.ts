@@ -67,7 +67,7 @@ describe('a sign-in that fails', () => {
     ['token_type mac', 1, ({ tokens }) => tokens({ token_type: 'mac' })],
     ['no token_type', 1, ({ tokens }) => tokens({ token_type: undefined })],
     ['expires_in in words', 1, ({ tokens }) => tokens({ expires_in: 'canary' })],
-    ['400 with an empty body', 4, () => answer(400), 'refused by', '400'],
+    ['400 with an empty body', 4, () => answer(400), ' failed: ', '400'],
     ['401 with a page', 4, () => answer(401, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '401'],
     ['invalid_grant', 4, () => refusing('invalid_grant', 'The verifier is wrong'), 'The verifier is wrong'],
   ]
@@ -163,7 +163,7 @@ describe('a sign-in that fails', () => {
       const flags = [...loginFlags({ server, service }), ...more]
       const run = await startLogin(sandbox, flags, { stdin: '', env: browser.env }).ended
       expectFailure(run, 2, ...words)
-      expect(run.stderr).not.to.contain('Open this address')
+      expect(run.stderr).not.to.contain('open this address')
       expect(browser.wasOpened()).to.equal(false)
     })
   }

@@ -112,7 +112,7 @@ describe('signing in', () => {
 
   it('says when no browser can be opened, and names an address for one on any machine', async () => {
     const { address, stderr, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
-    await until(() => stderr().includes('No browser could be opened'))
+    await until(() => stderr().includes('Cannot open a browser'))
     await until(async () => (await address()).searchParams.has('client_id'))
     await signInByHttp((await address()).href)
     expect(await ended).to.include({ exitCode: 0 })

@@ -51,9 +51,9 @@ describe('a slip on the way to a sign-in', () => {
       const env = { [variable]: value() }
       const flags = ['-p', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
       const login = await startLogin(sandbox, flags, { stdin: 'key-1\n', env }).ended
-      expect(login.stderr).to.contain(`${variable} is set, and goes on being used`)
+      expect(login.stderr).to.contain(`${variable} is set and takes precedence`)
       const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env })
-      expect(logout.stderr).to.contain(`${variable} is set, and goes on being used`)
+      expect(logout.stderr).to.contain(`${variable} is set and takes precedence`)
     })
   }
 
@@ -105,7 +105,7 @@ describe('a slip on the way to a sign-in', () => {
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', '--wait', '1s'], {
       stdin: 'nonsense\n',
     })
-    expect((await login.ended).stderr).to.contain('Still waiting: it is not a full URL.')
+    expect((await login.ended).stderr).to.contain('Still waiting: the pasted text is not a complete URL.')
   })
 
   it('a place that cannot be written is known before the browser is', async () => {
@@ -113,6 +113,6 @@ describe('a slip on the way to a sign-in', () => {
     const env = { XDG_CONFIG_HOME: '/dev/null/x' }
     const run = await startLogin(sandbox, flags, { stdin: '', env }).ended
     expectFailure(run, 1, 'XDG_CONFIG_HOME')
-    expect(run.stderr).not.to.contain('Open this address')
+    expect(run.stderr).not.to.contain('open this address')
   })
 })

@@ -113,7 +113,7 @@ describe('what an import knows of a request', function () {
       '3 rows have an unknown outcome, but an id can be given for only one row',
     )
     expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
-      'the id must not',
+      'The id must not',
     )
     expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
       `unknown: line ${commands.join(', ')}`,

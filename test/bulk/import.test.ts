@@ -188,7 +188,7 @@ describe('users import', function () {
     const done = await run(['import', file('users.csv', three), '--yes'], {
       env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' },
     })
-    expectFailure(done, 2, 'No service was named')
+    expectFailure(done, 2, 'No service is selected')
     expect(existsSync(state())).to.equal(false)
   })
 
@@ -558,7 +558,11 @@ describe('users import', function () {
     it('refuses what is no assignment', async () => {
       const path = file('roles.csv', 'id,name\nu1,Ada\n')
       expectFailure(await run(['permissions', 'assign', '--file', path]), 2, 'name')
-      expectFailure(await run(['permissions', 'assign', 'u1', '--file', path]), 2, '--file names the users')
+      expectFailure(
+        await run(['permissions', 'assign', 'u1', '--file', path]),
+        2,
+        '--file cannot be combined with',
+      )
       expectFailure(await run(['permissions', 'assign', 'u1', '--role', 'x', '--restart']), 2, '--file')
     })
   })

@@ -96,7 +96,7 @@ describe('what is not said in the command line', () => {
   it('a setting that the service leaves out is no unknown setting', async () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
-    expect(left.stderr).to.contain('did not send limits.max_tokens')
+    expect(left.stderr).to.contain('does not contain limits.max_tokens')
     const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'app_nam'])
     expect(unknown.exitCode).to.equal(2)
   })

@@ -26,10 +26,12 @@ const guesses: Guess[] = readFileSync(table, 'utf8')
     return { line, expected: expected.join('\n') }
   })
 
-/** As a shell splits them; only single quotes are known. */
+/** Splits a line into words as a shell does, without escapes in double quotes. */
 function splitWords(line: string): string[] {
-  const words = line.match(/(?:'[^']*'|\\'|[^\s'])+/g) ?? []
-  return words.map((word) => word.replaceAll(/'([^']*)'|\\'/g, (_, quoted) => quoted ?? "'"))
+  const words = line.match(/(?:'[^']*'|"[^"]*"|\\'|[^\s'"])+/g) ?? []
+  return words.map((word) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"|\\'/g, (_, single, double) => single ?? double ?? "'"),
+  )
 }
 
 /** The command lines of a hint, each without `chatctl`. */
@@ -80,7 +82,7 @@ describe('a guess from the habits of another tool', () => {
       expectFailure(run, 2)
       if (update) guess.expected = run.stderr.trimEnd()
       else expect(run.stderr.trimEnd()).to.equal(guess.expected)
-      const [, message, hint] = /^Error: (.*)\n(?:Hint: (.*)\n)?$/.exec(run.stderr) ?? []
+      const [, message, hint] = /^Error: (.*)\n(?:Hint: {2}(.*)\n)?$/.exec(run.stderr) ?? []
       for (const line of commandsIn(hint ?? '')) await parseCommand(line)
       // A line that gives an output format has priority over the variable.
       if (/--output=| -o/.test(guess.line)) return

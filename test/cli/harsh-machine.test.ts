@@ -44,7 +44,7 @@ describe('a harsh machine', () => {
       ['service', 'keys', 'create', '--name', 'x'],
       ['service', 'status'],
     ]) {
-      expectFailure(await run(args), 1, file, ...words, 'Hint: ')
+      expectFailure(await run(args), 1, file, ...words, 'Hint:  ')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }
   }

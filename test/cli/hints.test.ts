@@ -7,13 +7,13 @@ const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed',
 
 describe('the hint of a failure', () => {
   const cases: [advice: Advice, hint: string][] = [
-    [{ code: 'longer_timeout', ms: 300 }, 'Give it longer with --timeout 1s.'],
-    [{ code: 'longer_timeout', ms: 60_000 }, 'Give it longer with --timeout 2m.'],
+    [{ code: 'longer_timeout', ms: 300 }, 'Allow more time with: --timeout 1s'],
+    [{ code: 'longer_timeout', ms: 60_000 }, 'Allow more time with: --timeout 2m'],
     [
       { code: 'longer_wait', ms: 1_799_500, until: '2026-01-31T08:00:00.250Z' },
-      'Try again in 30 min (at 2026-01-31T08:00:00Z), or let it wait with --max-wait 1800s.',
+      'Try again in 30 min (at 2026-01-31T08:00:00Z), or wait for it with: --max-wait 1800s',
     ],
-    [{ code: 'sign_in_again', profile: 'work' }, 'chatctl auth login --profile work'],
+    [{ code: 'sign_in_again', profile: 'work' }, 'Sign in again with: chatctl auth login --profile work'],
     [
       { code: 'other_port', listener: 'service' },
       'Choose another port with --port, or any free port with --port 0',
@@ -53,7 +53,7 @@ describe('the hint of a failure', () => {
     const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
     const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
     expect(hintOf(failure)).to.equal(
-      'Look first. Give it longer with --timeout 1s. List the keys with: chatctl service keys list',
+      'Look first. Allow more time with: --timeout 1s. List the keys with: chatctl service keys list',
     )
   })
 

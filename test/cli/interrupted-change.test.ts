@@ -19,9 +19,9 @@ const changes: [args: string[], sent: string, hint: string][] = [
   [['settings', 'set', 'theme.mode=dark'], 'PATCH /v1/settings', 'chatctl settings get'],
   [['settings', 'apply', 'dark.yaml', '--yes'], 'PATCH /v1/settings', 'chatctl settings get'],
   [['settings', 'edit', '--yes'], 'PATCH /v1/settings', 'chatctl settings get'],
-  [['settings', 'api', 'set', '--version', 'v2'], 'POST /v1/settings/api', 'Run the same command again'],
+  [['settings', 'api', 'set', '--version', 'v2'], 'POST /v1/settings/api', 'run the same command again'],
   [['users', 'create', '--password-file', 'password'], 'POST /v1/users', 'The user may exist'],
-  [['users', 'update', 'u 1', '--name', 'Ada'], 'PATCH /v1/users/u%201', "chatctl users get 'u 1'"],
+  [['users', 'update', 'u 1', '--name', 'Ada'], 'PATCH /v1/users/u%201', 'chatctl users get "u 1"'],
   [
     ['users', 'permissions', 'assign', 'u1', 'read:chat'],
     'POST /v1/users/u1/permissions',
@@ -33,7 +33,7 @@ const changes: [args: string[], sent: string, hint: string][] = [
     'with: chatctl settings preferences',
   ],
   [['api', 'PATCH', '/v1/users/%zz'], 'PATCH /v1/users/%zz', 'chatctl users get %zz'],
-  [['api', 'DELETE', '/v1/new'], 'DELETE /v1/new', 'Check its effect'],
+  [['api', 'DELETE', '/v1/new'], 'DELETE /v1/new', 'Check the effect'],
 ]
 
 describe('a signal', () => {
@@ -80,7 +80,7 @@ describe('a signal', () => {
         `Error: Interrupted. The outcome of the change is unknown: ${sent.replace(' ', ` ${url}`)} was sent and not confirmed`,
       )
       expect(help)
-        .to.match(/^Hint: /)
+        .to.match(/^Hint: {2}/)
         .and.to.contain(hint)
     })
   }
@@ -128,7 +128,7 @@ describe('a signal', () => {
     expect(exitCode).to.equal(130)
     expect(stderr).to.equal(
       `Error: Interrupted after the service confirmed PATCH ${url}/v1/settings. The remaining steps were not done\n` +
-        'Hint: Check the current settings with: chatctl settings get\n',
+        'Hint:  Check the current settings with: chatctl settings get\n',
     )
   })
 

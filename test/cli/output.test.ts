@@ -231,7 +231,7 @@ describe('output', function () {
         )
         expect({ exitCode, stdout }).to.deep.equal({ exitCode: before ? 2 : 1, stdout: '' })
         const { error } = JSON.parse(stderr)
-        expect(error.code).to.equal(before ? 'usage' : 'unusable_answer')
+        expect(error.code).to.equal(before ? 'usage' : 'invalid_response')
         expect(error.message).to.include('the filter used too much memory or recursed too deeply')
         expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was sent')
         expect(server.requests.length).to.equal(before ? 0 : 1)
@@ -268,7 +268,7 @@ describe('output', function () {
       const { exitCode, stderr } = await run(args, empty, { stdin })
       expect(exitCode).to.equal(0)
       expect(stderr).to.equal(
-        'Created a user. The service did not return the user.\nWarning: The service did not say the id of the new user\n',
+        'Created a user. The service did not return the user.\nWarning: The response does not contain the ID of the new user\n',
       )
     })
   })

@@ -23,7 +23,7 @@ const shared: Record<string, SharedFlag> = {
     env: { CHATCTL_PROFILE: 'nowhere' },
     args: ['users', 'profile'],
     script: profile,
-    shows: ({ exitCode, stderr }) => exitCode === 2 && stderr.includes('no profile "nowhere"'),
+    shows: ({ exitCode, stderr }) => exitCode === 2 && stderr.includes('unknown profile "nowhere"'),
   },
   'base-url': {
     flag: ['--base-url', 'https://no-such-host.invalid'],
@@ -79,7 +79,7 @@ const shared: Record<string, SharedFlag> = {
     env: { CHATCTL_TIMEOUT: '300ms' },
     args: ['users', 'update', 'u1', '--name', 'x'],
     script: silent,
-    shows: ({ stderr }) => /no answer within 300 ms/.test(stderr),
+    shows: ({ stderr }) => /No response from .* within 300 ms|no response from .* within 300 ms/.test(stderr),
   },
   retries: {
     flag: ['--retries', '0'],
@@ -100,7 +100,7 @@ const shared: Record<string, SharedFlag> = {
     env: { CHATCTL_NO_COLOR: '1' },
     args: ['users', 'profile'],
     script: failing(404, 'x', 'x'),
-    shows: ({ stderr }) => stderr === 'Error: x\n',
+    shows: ({ stderr }) => /^Error: x \(404, GET \S+\)\n$/.test(stderr),
   },
 }
 /** What only a terminal can show. */

@@ -61,7 +61,7 @@ describe('chat send in a pipe', function () {
     const cut = await served.run(['chat', 'send', 'Hi'], [half, json(200, body)])
     const { server, sandbox } = served
     const env = { CHATCTL_BASE_URL: server?.url, CHATCTL_API_KEY: 'some-key' }
-    expectFailure(cut, 69, 'without saying that it was finished', 'may have taken effect')
+    expectFailure(cut, 69, 'without a final event', 'may have taken effect')
     await runChatctl(sandbox, ['chat', 'send', '--continue', 'Again'], { env })
     expect(JSON.parse(server?.requests[1]?.body ?? '')).to.include({ context_id: 'c7' })
   })
@@ -74,7 +74,7 @@ describe('chat send in a pipe', function () {
       'Hi',
     )
     expectFailure(failed, 1, 'No credit')
-    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'lacks response')
+    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain response')
   })
 
   it('requests the reply in one piece with --no-stream', async () => {
@@ -84,12 +84,12 @@ describe('chat send in a pipe', function () {
 
   it('names --timeout where nothing comes', async () => {
     const late = await run(silent, 'chat', 'send', 'Hi', '--timeout', '100ms')
-    expectFailure(late, 69, 'no answer within 100 ms', 'may have taken effect', '--timeout 1s')
+    expectFailure(late, 69, 'within 100 ms', 'may have taken effect', '--timeout 1s')
   })
 
   it('says of a completion that times out only how to wait longer', async () => {
     const late = await run(silent, 'chat', 'complete', 'Hi', '--timeout', '100ms')
-    expectFailure(late, 69, 'no answer within 100 ms', 'Hint: Give it longer with --timeout 1s.')
+    expectFailure(late, 69, 'within 100 ms', 'Hint:  Allow more time with: --timeout 1s')
     expect(late.stderr).not.to.contain('taken effect')
   })
 })

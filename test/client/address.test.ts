@@ -37,13 +37,13 @@ describe('base URLs', () => {
     ['ftp://api.example.com', /must begin with https/],
     ['localhost:3000', /not a URL|must begin with https/],
     ['file:///etc/passwd', /not a URL|must begin with https/],
-    ['http://api.example.com', /plain http/],
-    ['http://127.0.0.1.example.com', /plain http/],
-    ['http://localhost.example.com', /plain http/],
-    ['http://0.0.0.0:80', /plain http/],
-    ['https://api.example.com?x=1', /no query/],
-    ['https://api.example.com/#x', /no query and no fragment/],
-    ['https://api.example.com/?', /no query/],
+    ['http://api.example.com', /would send the credential unencrypted/],
+    ['http://127.0.0.1.example.com', /would send the credential unencrypted/],
+    ['http://localhost.example.com', /would send the credential unencrypted/],
+    ['http://0.0.0.0:80', /would send the credential unencrypted/],
+    ['https://api.example.com?x=1', /a query/],
+    ['https://api.example.com/#x', /a query or a fragment/],
+    ['https://api.example.com/?', /a query/],
   ]
   for (const [text, message] of refused) {
     it(`refuses ${text || 'nothing'}`, () => {

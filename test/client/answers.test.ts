@@ -60,8 +60,8 @@ describe('answers', () => {
       ['204', noContent, /has no body/],
       ['null', json(200, null), /not a JSON object/],
       ['a list', json(200, []), /not a JSON object/],
-      ['what it is needed for left out', json(200, { object: 'list' }), /lacks data/],
-      ['what it is needed for null', json(200, { data: null }), /lacks data/],
+      ['what it is needed for left out', json(200, { object: 'list' }), /does not contain data/],
+      ['what it is needed for null', json(200, { data: null }), /does not contain data/],
       [
         'a content coding that nobody asked for',
         answer(200, { 'content-encoding': 'gzip' }, 'xx'),
@@ -72,7 +72,7 @@ describe('answers', () => {
       it(`are unusable with ${what}`, async () => {
         await start(behaviour)
         const failure = await failureOf(client.chat.models())
-        expect(failure.kind).to.equal('unusable_answer')
+        expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
       })
     }
@@ -80,7 +80,7 @@ describe('answers', () => {
     it('are named with the address that was asked, where a web page came', async () => {
       await start(webPage)
       expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `A web page answered GET ${server.url}/v1/chat/models: check the base URL`,
+        `The response to GET ${server.url}/v1/chat/models is a web page. Check the base URL.`,
       )
     })
 
@@ -130,7 +130,7 @@ describe('answers', () => {
 
   describe('that say in a 2xx that it failed', () => {
     const denials: [string, unknown, string][] = [
-      ['success: false', { success: false }, 'the service says that it did not succeed'],
+      ['success: false', { success: false }, 'The request failed'],
       ['success: false with a message', { success: false, message: 'No such theme' }, 'No such theme'],
       ['the error body', { error: { code: 'quota', message: 'Too big' } }, 'Too big'],
     ]
@@ -182,7 +182,7 @@ describe('answers', () => {
     it('are named with the address that was asked, where it is a web page that is not there', async () => {
       await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
       expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `A web page answered GET ${server.url}/v1/chat/models`,
+        `The response to GET ${server.url}/v1/chat/models`,
       )
     })
 
@@ -205,17 +205,17 @@ describe('answers', () => {
       [
         'null fields',
         json(400, { error: { code: null, message: null } }),
-        'the service answered 400 Bad Request',
+        'HTTP 400 Bad Request',
         'rejected',
       ],
-      ['an empty object', json(400, {}), 'the service answered 400 Bad Request', 'rejected'],
-      ['null', json(400, null), 'the service answered 400 Bad Request', 'rejected'],
-      ['no body', answer(400), 'the service answered 400 Bad Request', 'rejected'],
-      ['a web page', html502, 'the service answered 502 Bad Gateway', 'server_error'],
+      ['an empty object', json(400, {}), 'HTTP 400 Bad Request', 'rejected'],
+      ['null', json(400, null), 'HTTP 400 Bad Request', 'rejected'],
+      ['no body', answer(400), 'HTTP 400 Bad Request', 'rejected'],
+      ['a web page', html502, 'HTTP 502 Bad Gateway', 'server_error'],
       [
         'text',
         answer(400, { 'content-type': 'text/plain' }, ' no\r\n\u001b[31m healthy  upstream\n'),
-        'the service answered 400 Bad Request: no [31m healthy upstream',
+        'HTTP 400 Bad Request: no [31m healthy upstream',
         'rejected',
       ],
     ]

@@ -55,7 +55,7 @@ describe('history', () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
-    expect(failure.kind).to.equal('unusable_answer')
+    expect(failure.kind).to.equal('invalid_response')
     // The id and the time of the oldest message of a later time than the oldest, then of that.
     expect(server.requests).to.have.lengthOf(5)
   })
@@ -63,7 +63,7 @@ describe('history', () => {
   it('stops with an error when the same full page comes again and nothing says that it is all', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(-4) }))
     client = new Client({ baseUrl: server.url })
-    expect((await failureOf(walk())).kind).to.equal('unusable_answer')
+    expect((await failureOf(walk())).kind).to.equal('invalid_response')
   })
 
   it('passes a refusal on when neither cursor is understood', async () => {

@@ -28,7 +28,7 @@ describe('answers that nobody should send', () => {
       it(`are unusable: ${JSON.stringify(body)}`, async () => {
         await start(json(200, body))
         const failure = await failureOf(call())
-        expect(failure.kind).to.equal('unusable_answer')
+        expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
       })
     }
@@ -61,7 +61,7 @@ describe('answers that nobody should send', () => {
         await start(limited(headers))
         const failure = await failureOf(client.settings.get())
         expect(failure).to.include({ kind: 'rate_limited', message: 'Rate limit exceeded' })
-        expect(hintOf(failure)).to.equal('The service asks for a wait of more than a year.')
+        expect(hintOf(failure)).to.equal('The service asks to wait for more than a year.')
       })
     }
   })
@@ -86,8 +86,8 @@ describe('answers that nobody should send', () => {
       await start(answer(200, type, `{"data":[],"more":${nested(30_000)}}`))
       const failure = await failureOf(client.chat.models())
       expect(failure).to.include({
-        kind: 'unusable_answer',
-        message: "the service's answer is nested too deep to be read",
+        kind: 'invalid_response',
+        message: 'The response is nested too deeply',
       })
     })
 
@@ -95,7 +95,7 @@ describe('answers that nobody should send', () => {
       await start(answer(200, type, nested(30_000)))
       const got = await client.users.create({})
       expect(got.body).to.equal(undefined)
-      expect(got.warning).to.match(/is nested too deep to be read; its status 200/)
+      expect(got.warning).to.match(/is nested too deeply\. Its status 200/)
     })
 
     it('still say that it failed', async () => {
@@ -108,7 +108,7 @@ describe('answers that nobody should send', () => {
     await start((_request, _response, { socket }) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('unreachable')
-    expect(failure.message).to.match(/ did not answer: what came is not HTTP$/)
+    expect(failure.message).to.match(/^No response from .*: the response is not HTTP$/)
   })
 
   describe('of a service that fell over', () => {
@@ -139,7 +139,7 @@ describe('answers that nobody should send', () => {
     it(`are given up by chat.${call} when they are longer than maxBodyMiB`, async () => {
       await start(json(200, { response: 'x'.repeat(2 * 1024 * 1024) }), { maxBodyMiB: 1 })
       const failure = await failureOf(client.chat[call]({ message: 'hi' }))
-      expect(failure.kind).to.equal('unusable_answer')
+      expect(failure.kind).to.equal('invalid_response')
       expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
     })
   }

@@ -140,9 +140,7 @@ describe('TLS and proxies', () => {
       // Nothing listens on port 9, discard.
       const outcome = await get(`https://${host}`, { [variable]: 'http://user:canary@127.0.0.1:9' })
       expect(outcome['kind']).to.equal('unreachable')
-      expect(outcome['message']).to.include(
-        `the proxy http://127.0.0.1:9 (${variable}) before https://${host}`,
-      )
+      expect(outcome['message']).to.include(`the proxy http://127.0.0.1:9 (${variable}) for https://${host}`)
       expect(outcome['hint']).to.include(variable).and.include('NO_PROXY')
       expect(JSON.stringify(outcome)).not.to.include('canary')
     })

@@ -72,14 +72,14 @@ describe('the timeout of a reply', () => {
     expect(failure).to.include({ kind: 'truncated', inDoubt: true, message: 'nothing more came for 400 ms' })
     expect(hintOf(failure))
       .to.match(doubt)
-      .and.match(/--timeout 1s\.$/)
+      .and.match(/--timeout 1s$/)
   })
 
   it('is named by the error of a completion, which had no effect', async () => {
     await start(silent, { timeout: 30 })
     const failure = await failureOf(client.chat.complete(ask))
     expect(failure).to.include({ kind: 'timeout', inDoubt: false })
-    expect(hintOf(failure)).to.equal('Give it longer with --timeout 1s.')
+    expect(hintOf(failure)).to.equal('Allow more time with: --timeout 1s')
   })
 
   it('is named by the error of a message, which may have had an effect', async () => {
@@ -88,7 +88,7 @@ describe('the timeout of a reply', () => {
     expect(failure).to.include({ kind: 'timeout', inDoubt: true })
     expect(hintOf(failure))
       .to.match(doubt)
-      .and.match(/--timeout 1s\.$/)
+      .and.match(/--timeout 1s$/)
   })
 
   for (const [what, behaviour] of [

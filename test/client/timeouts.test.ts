@@ -15,7 +15,7 @@ describe('timeouts and aborts', () => {
     await start(silent, { timeout: 80 })
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('timeout')
-    expect(failure.message).to.equal(`no answer within 80 ms from ${server.url}`)
+    expect(failure.message).to.equal(`No response from ${server.url} within 80 ms`)
   })
 
   it('bound the wait for the whole body', async () => {
@@ -61,7 +61,7 @@ describe('timeouts and aborts', () => {
       const hasty = new Client({ ...options, connectTimeout: 80 })
       const failure = await failureOf(hasty.users.create({}))
       expect(failure.kind).to.equal('timeout')
-      expect(failure.message).to.match(/^no connection to https:\/\/127\.0\.0\.1:\d+ in time$/)
+      expect(failure.message).to.match(/^Cannot reach https:\/\/127\.0\.0\.1:\d+: connection timed out$/)
       expect(hintOf(failure)).to.equal(undefined)
       await hasty.close()
     })

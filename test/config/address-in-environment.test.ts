@@ -50,10 +50,10 @@ describe('with the address and the key in the environment', () => {
       ['config', 'get', 'model'],
       ['auth', 'list'],
     ]) {
-      expectFailure(await runChatctl(sandbox, args, { env }), 2, 'The configuration file is not JSON')
+      expectFailure(await runChatctl(sandbox, args, { env }), 2, 'is not valid JSON')
     }
     const named = { ...env, CHATCTL_PROFILE: 'work' }
-    expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not JSON')
+    expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not valid JSON')
   })
 
   it('a HOME in which nothing can be made ends no command', async function () {

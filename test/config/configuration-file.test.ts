@@ -27,10 +27,10 @@ describe('the configuration file', () => {
   const stored = () => JSON.parse(readFileSync(file, 'utf8'))
 
   const broken: [title: string, content: string | Uint8Array, words: string][] = [
-    ['cut off', '{"profiles": {', 'is not JSON: '],
-    ['empty', '', 'is not JSON: '],
-    ['binary', Buffer.from([0xff, 0xfe, 0x00]), 'is not JSON: '],
-    ['a list', '[]', 'the whole file must be an object'],
+    ['cut off', '{"profiles": {', 'is not valid JSON: '],
+    ['empty', '', 'is not valid JSON: '],
+    ['binary', Buffer.from([0xff, 0xfe, 0x00]), 'is not valid JSON: '],
+    ['a list', '[]', 'the file must be an object'],
     ['of an unknown key', '{"profile": {}}', 'profile is not a known field'],
     ['with a secret', '{"profiles":{"w":{"api_key":"x"}}}', 'profiles.w.api_key is not a known field'],
     ['of a wrong type', '{"profiles":{"w":{"timeout":5}}}', 'profiles.w.timeout must be a string'],
@@ -59,12 +59,12 @@ describe('the configuration file', () => {
   it('with a value that cannot be used names the profile, the key and the file', async () => {
     write('{"profiles":{"w":{"timeout":"soon"},"x":{"base_url":"http://chat.example"}}}')
     expectFailure(await run('history', 'list', '-p', 'w'), 2, 'profile w, timeout: "soon"', file)
-    expectFailure(await run('history', 'list', '-p', 'x'), 2, 'profile x, base_url: plain http://', file)
+    expectFailure(await run('history', 'list', '-p', 'x'), 2, 'profile x, base_url: http://', file)
   })
 
   it('whose default profile is gone says where that stands, and can be mended', async () => {
     write('{"default_profile":"gone"}')
-    expectFailure(await run('history', 'list'), 2, `default_profile in ${file}: there is no profile "gone"`)
+    expectFailure(await run('history', 'list'), 2, `default_profile in ${file}: unknown profile "gone"`)
     expect(await run('config', 'set', 'default_profile', 'local')).to.include({ exitCode: 0 })
     expect(await run('config', 'list')).to.include({ exitCode: 0 })
   })
@@ -87,7 +87,7 @@ describe('the configuration file', () => {
     write('{"default_profile":"work","profiles":{"work":{"model":"m"}}}')
     await run('config', 'unset', 'default_profile')
     expect(JSON.parse(readFileSync(file, 'utf8'))).to.deep.equal({ profiles: { work: { model: 'm' } } })
-    expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'there is no profile "other"')
+    expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'unknown profile "other"')
   })
 
   it('set without a profile is in force without a profile, and not for an address of one run', async () => {
@@ -131,28 +131,28 @@ describe('the configuration file', () => {
     const directories = new Directories(sandbox.env)
     const held = await changeConfiguration(directories, () => ({}), 50).catch((error: Failure) => error)
     release?.()
-    expect(held).to.include({ kind: 'storage', message: `${file} is being changed by another chatctl` })
+    expect(held).to.include({ kind: 'storage', message: `Another chatctl process is changing ${file}` })
     expect(held).to.have.property('hint').that.contains(`${file}.lock`)
     expect(readFileSync(file, 'utf8')).to.equal('{}')
   })
 
   const refused: [args: string[], ...words: string[]][] = [
-    [['base_ur', 'https://x'], 'no configuration key "base_ur"', 'Did you mean base_url?'],
+    [['base_ur', 'https://x'], 'Unknown configuration key "base_ur"', 'Did you mean base_url?'],
     [['base_url', '', '-p', 'w'], 'base_url: "" must not be empty'],
     [['base_url', 'chat.example', '-p', 'w'], 'the address is not a URL'],
     [['base_url', 'ftp://chat.example', '-p', 'w'], 'must begin with https://'],
     [['base_url', 'http://chat.example', '-p', 'w'], 'unencrypted', 'https://chat.example'],
-    [['base_url', 'https://chat.example/?', '-p', 'w'], 'no query'],
+    [['base_url', 'https://chat.example/?', '-p', 'w'], 'must not contain a query'],
     [['base_url', 'https://chat.example'], 'Profile "local" is the embedded service'],
-    [['auth_url', 'http://chat.example', '-p', 'w'], 'auth_url: plain http://'],
-    [['timeout', '0', '-p', 'w'], 'timeout: "0" must be longer than nothing'],
+    [['auth_url', 'http://chat.example', '-p', 'w'], 'auth_url: http://'],
+    [['timeout', '0', '-p', 'w'], 'timeout: "0" must be longer than 0'],
     [['max_wait', 'x', '-p', 'w'], 'max_wait: "x" is not a duration'],
     [['retries', '1000', '-p', 'w'], 'retries: "1000" is not a whole number from 0 to 999'],
     [['output', 'xml', '-p', 'w'], 'output: "xml" is not one of'],
-    [['default_profile', 'nope'], 'There is no profile "nope"'],
-    [['model', 'm', '-p', 'a b'], '"a b" cannot be a profile'],
-    [['model', 'm', '-p', '../w'], '"../w" cannot be a profile'],
-    [['model', 'm', '-p', '__proto__'], '"__proto__" cannot be a profile'],
+    [['default_profile', 'nope'], 'Unknown profile "nope"'],
+    [['model', 'm', '-p', 'a b'], '"a b" is not a valid profile name'],
+    [['model', 'm', '-p', '../w'], '"../w" is not a valid profile'],
+    [['model', 'm', '-p', '__proto__'], '"__proto__" is not a valid profile'],
   ]
   it('never holds what no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
@@ -169,7 +169,7 @@ describe('the configuration file', () => {
       ['chat', 'send', 'hi', '--dry-run', '--base-url', address],
     ]) {
       const result = await run(...args)
-      expectFailure(result, 2, 'the address of chat.example holds a user name or password')
+      expectFailure(result, 2, 'the address for chat.example contains a user name or password')
       expect(result.stderr).not.to.contain('canary')
     }
   })

@@ -28,12 +28,11 @@ describe('parseQuota', () => {
     '9999999999/h',
   ]) {
     it(`refuses ${JSON.stringify(text)}`, () =>
-      expect(() => parseQuota(text)).to.throw('is no quota, such as 100/h'))
+      expect(() => parseQuota(text)).to.throw('is not a rate limit such as 100/h'))
   }
 
-  it('refuses a quota of nothing', () =>
-    expect(() => parseQuota('0/h')).to.throw('would let nothing through'))
+  it('refuses a quota of nothing', () => expect(() => parseQuota('0/h')).to.throw('would allow no request'))
 
   it('asks for the number of an enterprise', () =>
-    expect(() => parseQuota('enterprise')).to.throw('give a number, as in 5000/h'))
+    expect(() => parseQuota('enterprise')).to.throw('give a number, such as 5000/h'))
 })

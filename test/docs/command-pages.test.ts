@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { describeEndpoint, usagesOf, writeCommandPages } from '../../scripts/command-pages.ts'
+import { describeEndpoint, writeCommandPages, writeEnvironmentPage } from '../../scripts/command-pages.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { commandOf, serviceCalls } from '../support/command-lines.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
@@ -30,22 +30,25 @@ describe('docs/commands', () => {
     for (const { id, flags, examples = [] } of visible) {
       const page = pages.get(`${wordsOf(id)[0]}.md`) ?? ''
       expect(page).to.contain(`chatctl ${wordsOf(id).join(' ')}`)
-      for (const example of examples) {
-        expect(page).to.contain(example.replaceAll('<%= config.bin %>', 'chatctl').replace(/^\$ /, ''))
-      }
+      for (const { description, command } of examples)
+        expect(page).to.contain(`# ${description}\n${command}\n`)
       for (const [name, flag] of Object.entries(flags)) {
-        if (!('hidden' in flag)) expect(all).to.match(new RegExp(`--(\\[no-\\])?${name}[\`=]`))
+        if (!('hidden' in flag)) expect(all).to.match(new RegExp(`--(\\[no-\\])?${name}[\` ]`))
       }
     }
   })
 
-  it('says the usage as the help does', () => {
+  it('shows the usage that the help shows', () => {
     for (const { id } of visible) {
       const help = read(`test/cli/help/${wordsOf(id).join('-')}.txt`)
       const usage = /^USAGE\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? ''
       const lines = usage.split('\n').flatMap((line) => (line.startsWith('  $ ') ? line.slice(4) : []))
-      expect(usagesOf(manifest.commands[id])).to.deep.equal(lines)
+      expect(pages.get(`${wordsOf(id)[0]}.md`)).to.contain(['```sh', ...lines, '```'].join('\n'))
     }
+  })
+
+  it('docs/reference/environment.md is what the help topic says now (else: npm run docs)', () => {
+    expect(read('docs/reference/environment.md')).to.equal(writeEnvironmentPage(manifest))
   })
 
   it('names the requests that the commands make', () => {

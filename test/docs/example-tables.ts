@@ -25,7 +25,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
   { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'nobody is there to be asked' },
   {
-    of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data|$)/g,
+    of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data| --dry-run|$)/g,
     by: () => '$1 --password-file password.txt',
     why: 'nobody is there to be asked',
   },
@@ -65,7 +65,11 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /--port 8787/g, by: () => '--port 0', why: 'a free port' },
   { of: /--admin-port 9787/g, by: () => '--admin-port 0', why: 'a free port' },
   { of: /--host 0\.0\.0\.0/g, by: () => '--host 127.0.0.1', why: 'tests listen on loopback only' },
-  { of: /"\$fpath\[1\]\/_chatctl"/g, by: () => '_chatctl', why: 'a word of zsh' },
+  {
+    of: / \| source$|^source <\(|(?<=autocomplete (?:bash|zsh))\)$/g,
+    by: () => '',
+    why: 'words of other shells',
+  },
   { of: / \| Out-String \| Invoke-Expression/g, by: () => '', why: 'words of PowerShell' },
 ]
 
@@ -134,6 +138,7 @@ export const changesSignIn = /\bauth (login|logout|use)\b|\bdefault_profile\b/
 /** Files in the folder of the examples; their placeholders are filled in as those of the examples are. */
 export const files: Readonly<Record<string, string>> = {
   'password.txt': 'correct-horse-battery\n',
+  'name.txt': 'Support',
   'settings.yaml': 'app_name: Support\ntheme: { mode: dark }\n',
   'base.yaml': 'theme: { mode: light }\n',
   'production.yaml': 'limits: { max_tokens: 2048 }\n',

@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { exampleText } from '../../scripts/command-pages.ts'
 import { commands } from '../support/manifest.ts'
 
 /** Something that a document tells its reader to type. */
@@ -39,7 +38,7 @@ export function readHelpExamples(): Map<string, Example[]> {
   for (const { id, hidden, examples = [] } of commands) {
     if (hidden) continue
     const document = `help of ${id.split(':')[0]}`
-    const added = examples.map((example) => ({ document, text: exampleText(example) }))
+    const added = examples.map(({ command }) => ({ document, text: command }))
     found.set(document, [...(found.get(document) ?? []), ...added])
   }
   return found

@@ -50,7 +50,7 @@ describe('the built program', function () {
   it('prints help for --help, help and no arguments', async () => {
     const help = await run(['--help'])
     expect(help).to.include({ exitCode: 0, stderr: '' })
-    expect(help.stdout).to.match(/^Administer and talk to an AI chat service/)
+    expect(help.stdout).to.match(/^Command-line client and administration/)
     expect(await run(['help'])).to.deep.equal(help)
     expect(await run([])).to.deep.equal(help)
   })
@@ -138,7 +138,7 @@ describe('the built program', function () {
     if (!existsSync('/dev/full')) this.skip()
     const { status, stderr } = shell('"$@" >/dev/full', 'config', 'path')
     expect(status, stderr).to.equal(1)
-    expect(stderr).to.contain('stdout cannot be written')
+    expect(stderr).to.contain('Cannot write to stdout')
   })
 
   it('loads jq', async () => {

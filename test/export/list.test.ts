@@ -23,7 +23,7 @@ describe('history list of a service that sends the newest first', () => {
   it('has rows with the oldest first, and says how to see what is older', async () => {
     const { stdout, stderr } = await list(page, '--context', "it's", '--before=m9', '-n', '3')
     expect(stdout.match(/^m\d/gm)).to.deep.equal(['m0', 'm1', 'm2'])
-    expect(stderr).to.equal("There is more: chatctl history list --context 'it'\\''s' -n 3 --before m0\n")
+    expect(stderr).to.equal('There is more: chatctl history list --context "it\'s" -n 3 --before m0\n')
   })
 
   it('prints JSON as it was sent', async () => {

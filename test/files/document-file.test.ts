@@ -51,7 +51,7 @@ describe('a file that is replaced as a whole', () => {
       writeFileSync(path, 'old')
       const reason = await failing.handle(call, () => replaceDocument(path, 'new').catch((error) => error))
       expect(reason).to.include({ name: 'Failure', kind: 'storage' })
-      expect(reason.message).to.equal(`${path} cannot be written: no space left on device (ENOSPC)`)
+      expect(reason.message).to.equal(`Cannot write ${path}: no space left on device (ENOSPC)`)
       expect(readFileSync(path, 'utf8')).to.equal('old')
       expect(readdirSync(directory.path)).to.deep.equal(['results.csv'])
     })

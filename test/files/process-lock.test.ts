@@ -120,8 +120,8 @@ describe('a process lock', () => {
     const failure = await withFileLock(file, () => {}).catch((error) => error)
     expect(failure).to.include({
       kind: 'storage',
-      message: `The lock ${file}.lock cannot be opened`,
-      hint: 'If no other chatctl is running, remove it.',
+      message: `Cannot open the lock ${file}.lock`,
+      hint: 'If no other chatctl process is running, remove the file.',
     })
   })
 

@@ -35,7 +35,7 @@ describe('what has no end', function () {
         method === 'GET' ? client.chat.models() : client.chat.send({ message: 'hi' }),
       )
       await client.close()
-      expect(failure).to.include({ kind: 'unusable_answer', status: 200, inDoubt: method !== 'GET' })
+      expect(failure).to.include({ kind: 'invalid_response', status: 200, inDoubt: method !== 'GET' })
       expect(failure.message).to.equal(`The response from ${server.url} is longer than 256 MiB`)
     })
   }

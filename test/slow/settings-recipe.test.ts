@@ -73,7 +73,7 @@ describe('the recipe for CI', () => {
     expect(sh('-c', 'chatctl settings diff settings.yaml --exit-code').status).to.equal(0)
     const again = sh('apply.sh')
     expect(again.status).to.equal(0)
-    expect(again.stderr).to.contain('Nothing to do')
+    expect(again.stderr).to.contain('No changes')
     expect(sh('plan.sh').stdout).to.contain('has these settings already')
   })
 

@@ -86,7 +86,7 @@ function follow({
 
 /** Of a whole line: half of one may have arrived. */
 function findAddress(stderr: string): string | undefined {
-  const plain = [...stderr.matchAll(/^Open this address to sign in:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
+  const plain = [...stderr.matchAll(/^To sign in, open this address:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
   if (plain !== undefined) return plain
   const notices = [...stderr.matchAll(/^(\{"notice":.+\})\n/gm)].map(
     ([, line = '']) => JSON.parse(line).notice,

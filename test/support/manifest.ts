@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { exampleText } from '../../scripts/command-pages.ts'
+import type { Example } from '../../src/cli/help/page.ts'
 import type { EndpointName } from '../../src/contract/endpoints.ts'
 
 /** A flag as the built manifest describes it. */
@@ -20,7 +20,8 @@ export interface CommandEntry {
   id: string
   hidden?: boolean
   summary?: string
-  examples?: string[]
+  description?: string
+  examples?: Example[]
   flags: Record<string, FlagEntry>
   requests?: { calls: EndpointName[]; note?: string }
   view?: { columns: { path: string }[] }
@@ -52,7 +53,7 @@ export const topics: readonly string[] = [
 /** The words of each example that begins with the program, up to what a shell would do with the output. */
 export function exampleWords({ examples = [] }: CommandEntry): string[][] {
   return examples
-    .map(exampleText)
+    .map(({ command }) => command)
     .filter((text) => text.startsWith('chatctl '))
     .map((text) => {
       const words = text.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? []

@@ -164,7 +164,7 @@ describe('completion in a real shell', function () {
         await terminal.key('Tab', 'Tab')
         const screen = await terminal.waitFor('sessions')
         for (const word of ['send', 'sessions', 'show']) expect(screen).to.contain(word)
-        if (name !== 'bash') expect(screen).to.contain('List the sessions of this machine')
+        if (name !== 'bash') expect(screen).to.contain('List the chat sessions')
         await terminal.key('C-c')
       })
     })

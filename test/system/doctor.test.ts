@@ -100,7 +100,7 @@ describe('doctor on a terminal', () => {
       expect(await terminal.exitCode()).to.equal(0)
       const screen = await terminal.screen()
       expect(screen).to.match(/^✓ version +chatctl/m)
-      expect(screen).to.match(/^- network +the embedded service needs none$/m)
+      expect(screen).to.match(/^- network +not needed by the embedded service$/m)
       expect(screen).to.match(/^No problems found\.$/m)
     } finally {
       await terminal.close()

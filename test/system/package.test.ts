@@ -50,6 +50,7 @@ describe('the package', () => {
     const named = [
       /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
       /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
+      /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,
       /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
@@ -190,6 +191,10 @@ describe('the package', () => {
       env: { PATH },
     })
     expect(said).to.equal(`chatctl ${packageFile.version}\n`)
+    expect([...listFiles(join(prefix, 'share/man')).keys()]).to.include.members([
+      'man1/chatctl-users-import.1',
+      'man7/chatctl-exit-codes.7',
+    ])
     await runNpm(prefix, ['uninstall', '--global', '--prefix', prefix, 'chatctl'])
     expect([...listFiles(prefix).keys()]).to.deep.equal(before)
     rmSync(prefix, { recursive: true })

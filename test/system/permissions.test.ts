@@ -41,7 +41,7 @@ describe('files that the user may not touch', () => {
     const keys = run(['service', 'keys', 'list'])
     expect(keys).to.include({ exitCode: 0, stdout: '' })
     expect(keys.stderr).to.match(/^No data in .* yet\n$/)
-    expectFailure(run(['chat', 'send', 'hi']), 1, home, '(EACCES)', 'Hint: ')
+    expectFailure(run(['chat', 'send', 'hi']), 1, home, '(EACCES)', 'Hint:  ')
     expectFailure(
       run(['config', 'set', 'model', 'x']),
       1,
@@ -56,7 +56,7 @@ describe('files that the user may not touch', () => {
     expect(run(['config', 'set', 'model', 'x']).exitCode).to.equal(0)
     const lock = join(home, '.config/chatctl/config.json.lock')
     writeFileSync(lock, '', { mode: 0o600 })
-    const hint = 'Hint: If no other chatctl is running, remove it.'
+    const hint = 'Hint:  If no other chatctl process is running, remove the file.'
     expectFailure(run(['config', 'set', 'model', 'y']), 1, `The lock ${lock} cannot be opened`, hint)
     rmSync(lock)
     expect(run(['config', 'set', 'model', 'y']).exitCode).to.equal(0)
@@ -115,7 +115,7 @@ describe('files that the user may not touch', () => {
     const data = join(home, '.local', 'share', 'chatctl')
     chmodSync(data, 0o500)
     chmodSync(join(data, 'chatctl.db'), 0o400)
-    expectFailure(run(['chat', 'send', 'hi']), 1, data, 'Hint: ')
+    expectFailure(run(['chat', 'send', 'hi']), 1, data, 'Hint:  ')
     chmodSync(join(data, 'chatctl.db'), 0o600)
     chmodSync(data, 0o700)
     expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
@@ -148,12 +148,12 @@ describe('files that the user may not touch', () => {
 
   it('a password file, a key file and a configuration that may not be read', async () => {
     const env = { HOME: home, CHATCTL_API_KEY_FILE: '/etc/shadow', CHATCTL_BASE_URL: 'http://127.0.0.1:9' }
-    expectFailure(run(['chat', 'models'], env), 4, '/etc/shadow cannot be read: permission denied')
+    expectFailure(run(['chat', 'models'], env), 4, '/etc/shadow: permission denied')
     const create = ['users', 'create', '-p', 'local', '--password-file', '/etc/shadow']
-    expectFailure(run(create), 2, '/etc/shadow cannot be read: permission denied')
+    expectFailure(run(create), 2, '/etc/shadow: permission denied')
     await runProgram(sandbox, ['config', 'set', 'model', 'x'])
     const config = { HOME: home, XDG_CONFIG_HOME: join(sandbox.home, '.config') }
-    expectFailure(run(['config', 'list'], config), 2, 'config.json cannot be read: permission denied')
+    expectFailure(run(['config', 'list'], config), 2, 'config.json: permission denied')
   })
 
   it('a port that only root may use', () => {

@@ -66,7 +66,7 @@ describe('settings at a terminal', () => {
       expect(run.changes).to.have.length(sent)
       const screen = await apply.screen()
       if (sent > 0) expect(screen).to.contain('Applied and verified: theme.mode, limits.max_tokens')
-      else expect(screen).to.contain('Nothing was changed')
+      else expect(screen).to.contain('No changes')
     })
   }
 

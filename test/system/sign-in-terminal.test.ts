@@ -27,8 +27,8 @@ describe('a sign-in on a terminal', function () {
 
   const start = async (...more: string[]) => {
     terminal = new Terminal(sandbox, ['auth', 'login', ...loginFlags({ server, service }), ...more])
-    await terminal.waitFor('Then wait, or paste here')
-    const [, address = ''] = /^Open this address to sign in:\r?\n(\S+)/m.exec(terminal.shown) ?? []
+    await terminal.waitFor('Then wait, or paste the address')
+    const [, address = ''] = /^To sign in, open this address:\r?\n(\S+)/m.exec(terminal.shown) ?? []
     return { terminal, address }
   }
 
@@ -38,7 +38,7 @@ describe('a sign-in on a terminal', function () {
     const { terminal, address } = await start('--no-browser')
     terminal.type(`what?\r${await agreeByHttp(address)}\r`)
     expect(await terminal.end(), terminal.shown).to.equal(0)
-    expect(terminal.shown).to.contain('Still waiting: it is not a full URL.')
+    expect(terminal.shown).to.contain('Still waiting: the pasted text is not a complete URL.')
     expect(server.tokenRequests[0]?.get('code')).to.equal(code)
   })
 

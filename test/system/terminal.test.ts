@@ -43,7 +43,7 @@ describe('on a terminal', () => {
       ['ada@example.com', 0, 2],
     ] as const) {
       const { type, waitFor, end } = bind(start('users', 'create', '--generate-password', '-p', 'local'))
-      await waitFor('E-mail address (may be empty):')
+      await waitFor('Email address (optional):')
       type(`${typed}\r`)
       expect(await end(), terminal?.shown).to.equal(exitCode)
       expect(await users()).to.equal(made)
@@ -161,7 +161,7 @@ describe('on a terminal', () => {
     terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
       BROWSER: '/nowhere/browser',
     })
-    await terminal.waitFor('Then wait, or paste here')
+    await terminal.waitFor('Then wait, or paste the address')
     terminal.type('\u0003')
     expect(await terminal.end()).to.equal(130)
     await server.close()

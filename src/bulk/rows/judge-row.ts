@@ -1,4 +1,5 @@
 import { expandPath } from '../../client/address.ts'
+import { afterColon } from '../../contract/failure.ts'
 import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
 import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
 
@@ -48,6 +49,6 @@ function judgeId(id: string, say: SayFault): void {
   try {
     expandPath('{id}', { id })
   } catch (error) {
-    say(['id'], (error as Error).message)
+    say(['id'], afterColon((error as Error).message))
   }
 }

@@ -1,7 +1,7 @@
 import { expandPath } from '../../client/address.ts'
 import type { Client } from '../../client/client.ts'
 import type { ApiResponse } from '../../client/response.ts'
-import { Failure } from '../../contract/failure.ts'
+import { afterColon, Failure } from '../../contract/failure.ts'
 import type { User } from '../../contract/user.ts'
 import { mapInOrder } from './map-in-order.ts'
 import { ServiceHealth } from './service-health.ts'
@@ -21,7 +21,7 @@ export function checkId({ id, place }: AskedId): void {
     expandPath('{id}', { id })
   } catch (error) {
     if (!(error instanceof Failure) || place === undefined) throw error
-    throw new Failure(error.kind, `${place}: ${error.message}`, { cause: error })
+    throw new Failure(error.kind, `${place}: ${afterColon(error.message)}`, { cause: error })
   }
 }
 

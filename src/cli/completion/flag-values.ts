@@ -45,10 +45,9 @@ export async function suggestFlagValue(
 /** What a value is to be, as the help says it. */
 function byHelpValue(helpValue: string | string[] | undefined): Suggestions {
   switch (String(helpValue)) {
-    case '<file>':
-    case '<plan>':
+    case 'FILE':
       return { candidates: [], paths: 'files' }
-    case '<dir>':
+    case 'DIRECTORY':
       return { candidates: [], paths: 'folders' }
     case 'on|off':
       return candidates(['on', 'off'])

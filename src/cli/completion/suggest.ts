@@ -1,4 +1,5 @@
 import type { Command } from '@oclif/core/command'
+import { helpTopics } from '../help/help-topics.ts'
 import { suggestArgument } from './argument-values.ts'
 import { suggestFlagValue } from './flag-values.ts'
 import type { LiveValues } from './live-values.ts'
@@ -26,7 +27,7 @@ export async function suggest(
   const visible = { ...program, commands: program.commands.filter(({ hidden }) => !hidden) }
   const line = readTypedLine(words.slice(0, -1), visible.commands)
   const [first, ...named] = line.path
-  if (first === 'help') return startingWith(word, { candidates: nextWords(named, visible) })
+  if (first === 'help') return startingWith(word, { candidates: helpWords(named, visible) })
   return startingWith(word, await suggestWord(word, line, visible, live))
 }
 
@@ -62,13 +63,20 @@ function nextWords(path: readonly string[], { commands, topics }: Program): Cand
   }))
   return path.length > 0
     ? found
-    : [...found, { value: 'help', description: 'Say what a command does and takes.' }]
+    : [...found, { value: 'help', description: 'Show help for a command or a topic' }]
+}
+
+/** What follows `help`: commands, and topics that are not about a command. */
+function helpWords(named: readonly string[], program: Program): Candidate[] {
+  if (named.length > 0) return nextWords(named, program)
+  const topics = helpTopics.map(({ name, summary }) => ({ value: name, description: summary }))
+  return [...nextWords([], program).filter(({ value }) => value !== 'help'), ...topics]
 }
 
 /** Those that may still be given: each once, unless it is repeatable, and none beside one that it excludes. */
 function flagsOf({ command, flags, path, known }: TypedLine): Candidate[] {
-  const help = { value: '--help', description: 'Say what this does and takes.' }
-  const version = { value: '--version', description: 'Print the version.' }
+  const help = { value: '--help', description: 'Show help' }
+  const version = { value: '--version', description: 'Print the version' }
   // A topic by itself takes nothing.
   if (!command && path.length > 0) return [help]
   const free = known.filter((flag) => {
@@ -76,10 +84,10 @@ function flagsOf({ command, flags, path, known }: TypedLine): Candidate[] {
     return !flag.hidden && !isGiven && !flag.exclusive?.some((other) => flags.has(String(other)))
   })
   const own = free.flatMap((flag) => {
-    const description = flag.summary?.replace(/^\[env: \w+\] /, '')
-    const named = { value: `--${flag.name}`, description }
+    const { summary } = flag
+    const named = { value: `--${flag.name}`, description: summary }
     return isNegatable(flag)
-      ? [named, { value: `--no-${flag.name}`, description: `Not: ${description}` }]
+      ? [named, { value: `--no-${flag.name}`, description: `Not: ${summary}` }]
       : [named]
   })
   return command || flags.size > 0 ? [...own, help] : [...own, help, version]

@@ -7,6 +7,6 @@ export function examineAddress({ context }: DoctorContext): Examined[] {
   if (target.kind === 'remote') {
     return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]
   }
-  const why = target.named ? `${context.options.profile.from} says local` : 'no service was named'
+  const why = target.named ? `${context.options.profile.from} selects it` : 'no service is selected'
   return [ok('address', `the embedded service: ${why}`)]
 }

@@ -15,14 +15,14 @@ const howToSet: Partial<Record<NodeJS.Platform, string>> = {
  */
 export function examineClock(date: string | undefined, now: number): Examined {
   const said = Date.parse(date ?? '')
-  if (Number.isNaN(said)) return skipped('clock', 'no answer says what time it is')
+  if (Number.isNaN(said)) return skipped('clock', 'no response has a Date header')
   const off = now - said
-  if (Math.abs(off) <= tolerance) return ok('clock', "agrees with the service's")
+  if (Math.abs(off) <= tolerance) return ok('clock', 'matches the clock of the service')
   const way = off > 0 ? 'ahead of' : 'behind'
   const seconds = Math.round(Math.abs(off) / 1_000)
   return warning(
     'clock',
-    `is ${seconds} s ${way} the service's: sign-ins are renewed too early or too late, and waits for a quota are off`,
+    `is ${seconds} s ${way} the clock of the service, so tokens are renewed and rate limits are timed wrongly`,
     howToSet[process.platform] ?? 'sudo timedatectl set-ntp true',
   )
 }

@@ -12,28 +12,25 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
   const { configuration, configurationFailure } = context
   if (configurationFailure) throw configurationFailure
   const path = configurationPath(context.directories)
-  if (!existsSync(path)) return [ok('configuration', `${path} is not there yet; nothing needs it`)]
+  if (!existsSync(path)) return [ok('configuration', `${path} does not exist yet, and is not needed`)]
   const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) =>
     faultsOf(name, profile),
   )
   const names = profileNames(configuration)
   const standard = configuration[defaultProfileKey]
   if (standard !== undefined && !names.includes(standard)) {
-    const hint = 'chatctl auth use local'
-    faults.push(warning('configuration', `The default profile "${standard}" is not there`, hint))
+    const hint = 'Select another with: chatctl auth use local'
+    faults.push(warning('configuration', `The default profile "${standard}" does not exist`, hint))
   }
   if (faults.length > 0) return faults
   return [
-    ok(
-      'configuration',
-      `${path}: profiles ${names.join(', ')}${standard ? `; ${standard} is the default` : ''}`,
-    ),
+    ok('configuration', `${path}: profiles ${names.join(', ')}${standard ? `; default: ${standard}` : ''}`),
   ]
 }
 
 function faultsOf(name: string, profile: Profile): Examined[] {
   const isAddressed = name === localProfile || profile.base_url !== undefined
-  const signIn = `chatctl auth login --profile ${quoteWord(name)} --base-url https://HOST`
+  const signIn = `Sign in with: chatctl auth login --profile ${quoteWord(name)} --base-url https://HOST`
   const missing = isAddressed ? [] : [warning('configuration', `Profile "${name}" has no base URL`, signIn)]
   const unreadable = profileKeys.flatMap((key) => {
     const value = profile[key]
@@ -43,8 +40,8 @@ function faultsOf(name: string, profile: Profile): Examined[] {
       return []
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      const mend = `chatctl config set ${key} VALUE --profile ${quoteWord(name)}`
-      return [warning('configuration', `Profile "${name}": ${error.message}`, mend)]
+      const correction = `Set it with: chatctl config set ${key} VALUE --profile ${quoteWord(name)}`
+      return [warning('configuration', `Profile "${name}": ${error.message}`, correction)]
     }
   })
   return [...missing, ...unreadable]

@@ -9,21 +9,21 @@ export async function examineCredential({ context }: DoctorContext): Promise<Exa
   const target = context.target()
   const signedIn = context.signedIn()
   const used = await credentialInUse(target, signedIn)
-  const kind = used.kind === 'oauth' ? 'a sign-in' : 'an API key'
-  const end = used.expires_at === null ? '' : `, good until ${used.expires_at}`
+  const kind = used.kind === 'oauth' ? 'OAuth' : 'API key'
+  const end = used.expires_at === null ? '' : `, expires ${used.expires_at}`
   const words = `${used.credential} (${kind}${end})`
   const isOver = used.expires_at !== null && Date.parse(used.expires_at) < context.host.clock.now()
   if (!isOver) return [ok('credential', words)]
   const stored = await signedIn?.stored()
   if (stored?.kind === 'oauth' && stored.refresh_token === undefined) {
-    throw new Failure('unauthorized', `${words} has expired, and cannot be renewed`, {
-      hint: `chatctl auth login --profile ${signedIn?.profile}`,
+    throw new Failure('unauthorized', `${words} has expired and has no refresh token`, {
+      hint: `Sign in again with: chatctl auth login --profile ${signedIn?.profile}`,
     })
   }
-  return [ok('credential', `${words}: it is renewed with the next request`)]
+  return [ok('credential', `${words}, renewed with the next request`)]
 }
 
-/** Whether there is a keychain. Nobody is asked for it to be unlocked: only what needs it may do that. */
+/** Whether there is a keychain. It never prompts to unlock the keychain: only a command that needs it may. */
 export async function examineKeychain({ context, bound }: DoctorContext): Promise<Examined[]> {
   const isNeeded = context.signedIn()?.storage === 'keychain'
   try {
@@ -33,11 +33,11 @@ export async function examineKeychain({ context, bound }: DoctorContext): Promis
     const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
     await keychain.read(owner, context.signal)
     await keychain.demandPlace?.(owner)
-    return [ok('keychain', `answers${isNeeded ? '' : ', and is not needed now'}`)]
+    return [ok('keychain', `available${isNeeded ? '' : ', but not in use'}`)]
   } catch (error) {
     // What needs it has failed already, and says what to do.
     if (!(error instanceof Failure) || !error.code.startsWith('keychain_')) throw error
-    if (!isNeeded) return [skipped('keychain', `is not needed now. ${error.message}`)]
+    if (!isNeeded) return [skipped('keychain', `not in use. ${error.message}`)]
     return [warning('keychain', error.message, hintOf(error) ?? null)]
   }
 }

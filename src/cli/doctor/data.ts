@@ -22,19 +22,25 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const { data } = context.directories
   const path = join(data, 'chatctl.db')
   const free = freeSpace(data)
-  const space = free === undefined ? '' : `; ${describeBytes(free)} are free there`
+  const space = free === undefined ? '' : `; ${describeBytes(free)} free`
   const judge = (words: string): Examined[] => {
     const isLittle = free !== undefined && free < littleSpace
     if (!isLittle) return [ok('data', words + space)]
-    return [warning('data', words + space, 'Make room on that disk, or set XDG_DATA_HOME to another.')]
+    return [
+      warning(
+        'data',
+        words + space,
+        'Free space on that disk, or set XDG_DATA_HOME to a directory on another disk.',
+      ),
+    ]
   }
   if (!hasData(context)) {
     if (context.target().kind === 'local') demandPlaceFor(data)
-    return judge(`${path} is not there yet`)
+    return judge(`${path} does not exist yet`)
   }
   const size = describeBytes(statSync(path).size)
   if (context.target().kind === 'remote')
-    return judge(`${path} (${size}), of the embedded service, which is not asked now`)
+    return judge(`${path} (${size}), of the embedded service, which is not selected`)
   let other: Parameters<TellOfOther>[0] | undefined
   const administration = await context.lookAround({}, (found) => {
     other = found
@@ -42,14 +48,20 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const { users, messages, running } = await administration.status()
   const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
   if (other) {
-    const hint = `chatctl auth login --base-url ${other.url}`
+    const hint = `Use that service with: chatctl auth login --base-url ${other.url}`
     return [warning('data', `${words}; the service at ${other.url} uses ${other.place}`, hint)]
   }
-  if (running === null) return judge(`${words}; no service runs on it`)
+  if (running === null) return judge(`${words}; no service is running`)
   const { url, pid, health } = running
-  if (health === 'ready') return judge(`${words}; a service runs on it at ${url}, pid ${pid}`)
+  if (health === 'ready') return judge(`${words}; the service at ${url}, pid ${pid}, is ready`)
   const look = commandFor(context, 'service', 'status')
-  return [warning('data', `${words}; the service at ${url}, pid ${pid}, says ${health}`, look)]
+  return [
+    warning(
+      'data',
+      `${words}; the service at ${url}, pid ${pid}, reports: ${health}`,
+      `Show details with: ${look}`,
+    ),
+  ]
 }
 
 /** @throws Failure `storage` where the directory could not be made */

@@ -14,7 +14,13 @@ export function examineEnvironment({ env, knownVariables }: DoctorContext): Exam
     const meant = knownVariables.includes(name) ? undefined : nearest(name, knownVariables)
     return meant === undefined
       ? []
-      : [warning('environment', `${name} means nothing to chatctl`, `Did you mean ${meant}? unset ${name}`)]
+      : [
+          warning(
+            'environment',
+            `${name} is not a variable of chatctl`,
+            `Did you mean ${meant}? Otherwise: unset ${name}`,
+          ),
+        ]
   })
   if (slips.length > 0) return slips
   const set = ours.filter((name) => knownVariables.includes(name)).sort()

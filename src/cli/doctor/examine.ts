@@ -27,12 +27,12 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
 
   const remote = async (): Promise<Examined[]> => {
     if (configurationFailure) {
-      const why = 'the configuration says what to look at'
+      const why = 'the configuration is invalid'
       return skip(why, 'address', 'credential', 'keychain', 'network', ...serviceChecks, 'data')
     }
     const address = await look('address', examineAddress)
     if (address.some(({ kind }) => kind !== undefined)) {
-      const why = 'there is no address'
+      const why = 'no service is selected'
       return [...address, ...skip(why, 'credential', 'keychain', 'network', ...serviceChecks, 'data')]
     }
     const credential = look('credential', examineCredential)
@@ -42,7 +42,7 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
       look('network', examineNetwork),
       credential.then(async (examined) =>
         examined.some(({ kind }) => kind !== undefined)
-          ? skip('there is no credential', ...serviceChecks)
+          ? skip('no credential', ...serviceChecks)
           : examineService(doctor),
       ),
       look('data', examineData),
@@ -80,8 +80,8 @@ async function within(check: string, look: Look, doctor: DoctorContext): Promise
   let onAbort: (() => void) | undefined
   try {
     const ended = new Promise<never>((_, reject) => {
-      const late = new Failure('timeout', `This check did not end within ${(bound + grace) / 1_000} s`, {
-        hint: 'Give it longer with --timeout.',
+      const late = new Failure('timeout', `This check did not finish within ${(bound + grace) / 1_000} s`, {
+        hint: `Allow more time with: --timeout ${Math.ceil((2 * bound) / 1_000)}s`,
       })
       timer = setTimeout(() => reject(late), Math.min(bound + grace, 2 ** 31 - 1))
       onAbort = () => reject(context.signal.reason)
@@ -90,7 +90,7 @@ async function within(check: string, look: Look, doctor: DoctorContext): Promise
     return await Promise.race([look(doctor), ended])
   } catch (error) {
     context.signal.throwIfAborted()
-    return [failed(check, error)]
+    return [failed(check, error, context.connection())]
   } finally {
     clearTimeout(timer)
     if (onAbort) context.signal.removeEventListener('abort', onAbort)

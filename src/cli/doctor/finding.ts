@@ -1,5 +1,6 @@
 import { Failure, type FailureKind } from '../../contract/failure.ts'
-import { hintOf } from '../hints.ts'
+import type { Connection } from '../connection.ts'
+import { describeFailure } from '../describe-failure.ts'
 
 /** What a check has found, as it is shown. */
 export interface Finding {
@@ -29,15 +30,10 @@ export function skipped(check: string, message: string): Examined {
 }
 
 /** @throws what is no `Failure`: a bug */
-export function failed(check: string, error: unknown, hint?: string): Examined {
+export function failed(check: string, error: unknown, connection?: Connection): Examined {
   if (!(error instanceof Failure)) throw error
-  const finding: Finding = {
-    check,
-    status: 'failed',
-    message: error.message,
-    hint: hintOf(error) ?? hint ?? null,
-  }
-  return { finding, kind: error.kind }
+  const { message, hint = null } = describeFailure(error, connection)
+  return { finding: { check, status: 'failed', message, hint }, kind: error.kind }
 }
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const

@@ -11,7 +11,7 @@ import { describeBytes, type Examined, ok, warning } from './finding.ts'
 export function examineTranscripts({ context }: DoctorContext): Examined[] {
   const folder = context.directories.sessions
   const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
-  if (files === 0) return [ok('transcripts', 'there are none yet')]
+  if (files === 0) return [ok('transcripts', 'none yet')]
   return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
 }
 
@@ -20,14 +20,7 @@ export async function examineImports({ context, findUnfinishedImports }: DoctorC
   const { bytes } = measure(join(context.directories.state, 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
   if (unfinished.length === 0) {
-    return [
-      ok(
-        'imports',
-        bytes === 0
-          ? 'there are none'
-          : `none is left unfinished; their journals take ${describeBytes(bytes)}`,
-      ),
-    ]
+    return [ok('imports', bytes === 0 ? 'none' : `none is unfinished; journals: ${describeBytes(bytes)}`)]
   }
   return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
     const doubt = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
@@ -38,7 +31,7 @@ export async function examineImports({ context, findUnfinishedImports }: DoctorC
     const goOn = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
       .map(quoteWord)
       .join(' ')
-    const hint = `${file === 'stdin' ? 'With the same input: ' : ''}${goOn} (add --close to give it up)`
+    const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${goOn}`
     // Rows that were never sent may be those that the import left out for their faults.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })

@@ -11,12 +11,14 @@ const renewalTime = 14 * day
 /** Name, connection, TLS, proxy, apart from what the service says. @throws Failure as the network has it */
 export async function examineNetwork({ context, probeNetwork }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
-  if (target.kind === 'local') return [skipped('network', 'the embedded service needs none')]
+  if (target.kind === 'local') return [skipped('network', 'not needed by the embedded service')]
   const base = readBaseUrl(target.baseUrl)
   const { proxy, address, connectMs, tls } = await probeNetwork(base)
   const way = proxy === undefined ? `${base.host} is ${address}` : `through the proxy ${proxy}`
   const secured =
-    tls === undefined ? '' : `, ${tls.protocol}, certificate until ${tls.validTo.toISOString().slice(0, 10)}`
+    tls === undefined
+      ? ''
+      : `, ${tls.protocol}, certificate valid until ${tls.validTo.toISOString().slice(0, 10)}`
   const words = `${way}, connected in ${Math.round(connectMs)} ms${secured}`
   const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - context.host.clock.now()
   if (left > renewalTime) return [ok('network', words)]
@@ -25,7 +27,7 @@ export async function examineNetwork({ context, probeNetwork }: DoctorContext): 
     warning(
       'network',
       `${words}: ${countOf(days, 'day')} left`,
-      `Whoever runs ${base.host} has to renew it.`,
+      `The operator of ${base.host} must renew the certificate.`,
     ),
   ]
 }

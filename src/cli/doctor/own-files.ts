@@ -12,7 +12,7 @@ const enough = 5
 
 /** Whether what is ours can be used by us alone: 0600 in 0700 directories. */
 export function examineModes({ context: { directories } }: DoctorContext): Examined[] {
-  if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
+  if (process.getuid === undefined) return [skipped('permissions', 'this system has no file modes')]
   const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
   const folders = [config, data, sessions, credentials, state]
@@ -23,7 +23,7 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
     ...filesIn(sessions),
   ]
   const wide = [...folders.filter(isWide), ...files.filter(isWide)]
-  if (wide.length === 0) return [ok('permissions', 'files and folders are yours alone')]
+  if (wide.length === 0) return [ok('permissions', 'only you can use the files and directories')]
   const wideFolders = wide.filter((path) => folders.includes(path))
   const wideFiles = wide.filter((path) => !folders.includes(path))
   const commands = [
@@ -32,7 +32,13 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   ]
   const more = wide.length > enough ? ` and ${wide.length - enough} more` : ''
   const named = wide.slice(0, enough).join(', ')
-  return [warning('permissions', `Others on this machine can use ${named}${more}`, commands.join('; '))]
+  return [
+    warning(
+      'permissions',
+      `Other users can access ${named}${more}`,
+      `Restrict access with: ${commands.join('; ')}`,
+    ),
+  ]
 }
 
 function filesIn(folder: string): string[] {
@@ -57,11 +63,11 @@ function isWide(path: string): boolean {
 export function examineFolders({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
-    ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be kept'],
+    ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be stored'],
     [
       'XDG_STATE_HOME',
       directories.state,
-      'users import and history export fail, and chat --continue does not know new conversations',
+      'users import and history export fail, and chat --continue cannot find new conversations',
     ],
   ] as const
   const faults = uses.flatMap(([variable, folder, effect]) => {
@@ -70,25 +76,25 @@ export function examineFolders({ context: { directories } }: DoctorContext): Exa
     const hint = `Set ${variable} to a directory that you can write to.`
     return [warning('directories', `${obstacle}; ${effect}`, hint)]
   })
-  return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state can be written')]
+  return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state are writable')]
 }
 
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
   const folder = context.directories.cache
-  const slower = 'so every start is slower'
+  const slower = 'so every command starts more slowly'
   try {
     makePrivateDirectory(folder)
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
-    const words = `${folder} cannot be written, ${slower}: ${describeSystemError(error)}`
-    return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that you may write to.')]
+    const words = `${folder} is not writable, ${slower}: ${describeSystemError(error)}`
+    return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that you can write to.')]
   }
   if (isOursAlone(folder)) return [ok('cache', folder)]
-  const words = `${folder} can be changed by others, and is not used, ${slower}`
+  const words = `${folder} is writable by other users and therefore not used, ${slower}`
   // What somebody may have laid there would still be there after a change of modes.
-  if (isOpen(folder)) return [warning('cache', words, `rm -r ${quoteWord(folder)}`)]
-  return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that only you can write to.')]
+  if (isOpen(folder)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(folder)}`)]
+  return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that only you can write to.')]
 }
 
 function isOpen(folder: string): boolean {
@@ -104,7 +110,7 @@ export function nearestThere(path: string): string {
 /** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
 export function obstacleTo(folder: string): string | undefined {
   const nearest = nearestThere(folder)
-  const cannot = nearest === folder ? 'cannot be written' : `cannot be made in ${nearest}`
+  const cannot = nearest === folder ? 'is not writable' : `cannot be created in ${nearest}`
   try {
     if (!statSync(nearest).isDirectory()) return `${folder} ${cannot}: not a directory`
     accessSync(nearest, constants.W_OK | constants.X_OK)

@@ -1,4 +1,4 @@
-import { wantsColour } from '../output/colours.ts'
+import { wantsColor } from '../output/colors.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 
@@ -8,17 +8,22 @@ const narrow = 60
 /** What the terminal on stdout can show. */
 export function examineTerminal({ env, context }: DoctorContext): Examined[] {
   const { stdout } = context.host
-  if (!context.streams.isShown) return [skipped('terminal', 'stdout is not one')]
+  if (!context.streams.isShown) return [skipped('terminal', 'stdout is not a terminal')]
   const term = env['TERM'] ?? 'unknown'
-  const colour = wantsColour(stdout, env, context.output.isColourless) ? 'in colour' : 'without colour'
-  const words = `${term}, ${stdout.columns} columns, ${colour}`
+  const color = wantsColor(stdout, env, context.output.isColorless) ? 'in color' : 'without color'
+  const words = `${term}, ${stdout.columns} columns, ${color}`
   if (!speaksUnicode(env)) {
     const hint = 'export LC_ALL=C.UTF-8'
     return [
-      warning('terminal', `${words}; its locale is not UTF-8, so that other letters may be garbled`, hint),
+      warning(
+        'terminal',
+        `${words}; its locale is not UTF-8, so non-ASCII letters may be garbled`,
+        `Set a locale with: ${hint}`,
+      ),
     ]
   }
-  if (stdout.columns < narrow) return [ok('terminal', `${words}: -o jsonl is read better than a table there`)]
+  if (stdout.columns < narrow)
+    return [ok('terminal', `${words}; too narrow for wide tables: prefer -o jsonl`)]
   return [ok('terminal', words)]
 }
 

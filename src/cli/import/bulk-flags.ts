@@ -11,10 +11,10 @@ export const usualConcurrency = 8
 export function concurrencyFlag(dependsOn: string[] = []) {
   return integerFlag({
     dependsOn,
-    helpValue: '<n>',
+    helpValue: 'N',
     min: 1,
     max: 256,
-    summary: `Most requests at the same time (${usualConcurrency}).`,
+    summary: `Maximum number of concurrent requests (default: ${usualConcurrency})`,
   })
 }
 
@@ -28,31 +28,31 @@ export function bulkFlags(...dependsOn: string[]) {
     format: Flags.option({
       dependsOn,
       options: ['csv', 'jsonl', 'json', 'yaml'] as const,
-      helpValue: '<form>',
-      summary: 'csv, jsonl, json or yaml, where the name of the file does not say.',
+      helpValue: 'FORMAT',
+      summary: 'Format of the file: csv, jsonl, json, or yaml (default: from the file extension)',
     })(),
     'skip-invalid': Flags.boolean({
       dependsOn,
-      summary: 'Skip invalid rows, write them to a file, and exit with code 9.',
+      summary: 'Skip invalid rows, write them to a file, and exit with code 9',
     }),
     concurrency: concurrencyFlag(dependsOn),
     quota: quotaFlag({
       dependsOn,
-      summary: 'Maximum number of requests, such as 100/h; free or pro for those tiers.',
+      summary: 'Maximum request rate: 100/h, 60/m, or the tier free or pro',
     }),
     results: textFlag({
       dependsOn,
-      helpValue: '<file>',
-      summary: 'Write what became of each row, as .csv or .jsonl.',
+      helpValue: 'FILE',
+      summary: 'Write the outcome of each row to a .csv or .jsonl file',
     }),
     restart: Flags.boolean({
       dependsOn,
-      summary: 'Forget what was done of this file, and send all of it.',
+      summary: 'Discard the recorded progress and send the whole file',
     }),
     close: Flags.boolean({
       dependsOn,
       exclusive: ['concurrency', 'dry-run', 'format', 'quota', 'restart', 'results', 'skip-invalid'],
-      summary: 'Give up the unfinished import of this file, without sending anything.',
+      summary: 'Discard the unfinished import of this file without sending anything',
     }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
     yes: yesFlag,

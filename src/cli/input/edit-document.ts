@@ -43,7 +43,7 @@ export async function editDocument<T>(
     } catch (error) {
       if (!(error instanceof Failure) || !context.prompter.canAsk) throw giveUp(text, error)
       const { streams, output } = context
-      await reportError(error, { streams, json: false, debug: false, noColour: output.isColourless })
+      await reportError(error, { streams, json: false, debug: false, noColor: output.isColorless })
       try {
         await context.prompter.confirm('Edit it again?')
       } catch (refusal) {

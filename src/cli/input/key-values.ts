@@ -19,7 +19,7 @@ function fromPairs(pairs: [string, unknown][], flag: string): Record<string, unk
   const keys = pairs.map(([key]) => key)
   const repeated = keys.find((key, index) => keys.indexOf(key) < index)
   if (repeated === undefined) return Object.fromEntries(pairs)
-  throw new Failure('usage', `${flag} ${repeated} is given twice`)
+  throw new Failure('usage', `${flag} ${repeated} was given twice`)
 }
 
 function parseKeyValue(pair: string, flag: string): [string, unknown] {
@@ -27,7 +27,7 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   const typed = isTyped(pair)
   const key = pair.slice(0, typed ? at - 1 : at)
   if (at < 1 || key === '') {
-    throw new Failure('usage', `${flag} "${pair}" is neither key=text nor key:=json`)
+    throw new Failure('usage', `${flag} "${pair}" is not KEY=TEXT or KEY:=JSON`)
   }
   if (key === '__proto__') throw new Failure('usage', `${flag} cannot be named __proto__`)
   const text = pair.slice(at + 1)
@@ -35,8 +35,8 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   try {
     return [key, parseJson(text)]
   } catch (cause) {
-    throw new Failure('usage', `${flag} ${key}: "${text}" is not JSON`, {
-      hint: `For text use ${key}=${text}`,
+    throw new Failure('usage', `${flag} ${key}: "${text}" is not valid JSON`, {
+      hint: `Give text as: ${key}=${text}`,
       cause,
     })
   }
@@ -60,7 +60,7 @@ function parseSwitch(pair: string, flag: string): [string, unknown] {
   const enabled = readSwitch(String(value))
   if (enabled !== undefined) return [key, enabled]
   throw new Failure('usage', `${flag} ${key}: "${value}" must be ${switchWords}`, {
-    hint: `Write ${flag} ${key}=on, or ${key}:=JSON for another type.`,
+    hint: `Give a switch as ${flag} ${key}=on, or another type as ${key}:=JSON`,
   })
 }
 

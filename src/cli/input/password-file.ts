@@ -4,7 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Context } from '../create-context.ts'
-import { hintOf } from '../hints.ts'
+import { hintOf, sentences } from '../hints.ts'
 import { Interruption } from '../interruption.ts'
 import { keepFile } from '../keep-file.ts'
 
@@ -53,7 +53,9 @@ export class PasswordFile {
     const words = `The generated password is in ${this.path}`
     if (error instanceof Interruption) return new Interruption(error.signal, words)
     if (error instanceof Failure) {
-      return error.reworded(error.message, { hint: [hintOf(error), words].filter(Boolean).join(' ') })
+      return error.reworded(error.message, {
+        hint: sentences([...[hintOf(error)].filter((part) => part !== undefined), words]),
+      })
     }
     return error
   }

@@ -36,7 +36,7 @@ export class Prompter {
     const { input } = await import('@inquirer/prompts')
     const validate = (text: string) => {
       try {
-        if (text.trim() === '') return 'Something is needed here.'
+        if (text.trim() === '') return 'A value is required.'
         read(text.trim())
         return true
       } catch (error) {
@@ -80,8 +80,8 @@ export class Prompter {
 
   #demand(question: string, instead: string): void {
     if (this.#allowed) return
-    throw new Failure('input_needed', `An answer is needed and nobody can be asked: ${question}`, {
-      hint: `Give it with ${instead}`,
+    throw new Failure('input_needed', `Input is required, but prompts are not possible: ${question}`, {
+      hint: `Provide it with ${instead}`,
     })
   }
 

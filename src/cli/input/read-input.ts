@@ -20,7 +20,8 @@ export async function readStdin(
   { host: { stdin }, output, signal }: Context,
   maxBytes = maxTextBytes,
 ): Promise<string> {
-  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  if (stdin.readableEnded)
+    throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
   let total = 0
@@ -76,7 +77,7 @@ function decode(bytes: Uint8Array, where: string): string {
   const nul = text.indexOf('\0')
   if (nul === -1) return text
   if (foreignEncodingOf(bytes) !== undefined) throw notUtf8(where, bytes)
-  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`)
+  throw new Failure('refused', `${where} is not text: it has a NUL character at position ${nul}`)
 }
 
 /** @param first bytes of it */

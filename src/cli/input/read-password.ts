@@ -36,7 +36,7 @@ async function read(source: PasswordSource, context: Context): Promise<string> {
     password !== '' &&
     password !== (await context.prompter.askSecret('Password again:', instead))
   ) {
-    throw new Failure('refused', 'The two passwords differ')
+    throw new Failure('refused', 'The two passwords do not match')
   }
   return password
 }
@@ -44,10 +44,10 @@ async function read(source: PasswordSource, context: Context): Promise<string> {
 /** Where a password comes from that a person would else be asked for twice. */
 export const newPasswordFlags = {
   'password-stdin': Flags.boolean({
-    summary: 'Read the password from stdin.',
+    summary: 'Read the password from stdin',
     exclusive: ['password-file'],
   }),
-  'password-file': textFlag({ helpValue: '<file>', summary: 'Read the password from a file.' }),
+  'password-file': textFlag({ helpValue: 'FILE', summary: 'Read the password from a file' }),
 }
 
 /** @throws as `readPassword` */

@@ -16,12 +16,12 @@ export async function readSources(
 ): Promise<{ name: string; text: string }[]> {
   const given = names.filter((name) => name !== undefined)
   if (given.length === 0) {
-    throw new Failure('usage', 'No settings file is named', {
-      hint: 'chatctl settings export > settings.yaml makes one; - reads stdin.',
+    throw new Failure('usage', 'No settings file was given', {
+      hint: 'Create one with: chatctl settings export > settings.yaml',
     })
   }
   if (given.filter((name) => name === '-').length > 1) {
-    throw new Failure('usage', 'stdin can be read once, and - is given twice')
+    throw new Failure('usage', 'stdin can be read only once, but - was given twice')
   }
   const sources: { name: string; text: string }[] = []
   for (const name of given) {
@@ -38,13 +38,13 @@ export async function readSources(
 export const settingsFileFlag = () =>
   textFlag({
     char: 'f',
-    helpValue: '<file>',
+    helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Settings file over those before it; repeatable.',
+    summary: 'Settings file that overrides the ones before it',
   })
 
 export const expandEnvFlag = Flags.boolean({
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant as it stands
-  summary: 'Replace ${NAME} in texts by what the environment has.',
+  summary: 'Replace ${NAME} in values with environment variables',
 })

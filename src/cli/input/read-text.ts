@@ -17,6 +17,6 @@ export async function readText(argument: string | undefined, context: Context): 
 export function demandText(text: string, name: string): string {
   if (text.trim() !== '') return text
   throw new Failure('usage', `${name} is missing or empty`, {
-    hint: 'Give it as an argument, or on stdin: echo "…" | chatctl …',
+    hint: 'Give it as an argument or on stdin.',
   })
 }

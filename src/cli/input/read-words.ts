@@ -23,7 +23,8 @@ export async function* readWords(
   what: string,
   { host: { stdin }, output, signal }: Context,
 ): AsyncIterable<Word> {
-  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  if (stdin.readableEnded)
+    throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let first: Uint8Array | undefined
   const decode = (bytes: Uint8Array = new Uint8Array()): string => {

@@ -58,7 +58,7 @@ export class SessionTerminal {
     const { stdin, stdout, takeInterrupts, onExit } = streams.host
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
-    // They may carry colours of ours, which the session has of its own.
+    // They may carry colors of ours, which the session has of its own.
     const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
       if (raw) streams.writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))

@@ -24,7 +24,7 @@ export async function readAssignments(words: readonly string[], context: Context
     const at = word.indexOf('=')
     if (at < 1) throw notAssignment(word, words[index + 1], context)
     const key = findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
-    if (seen.has(key.path)) throw new Failure('usage', `${key.path} is given twice`)
+    if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
     seen.add(key.path)
     assign(patch, key.path.split('.'), readValue(key, await readSource(word.slice(at + 1), key, context)))
   }
@@ -61,7 +61,7 @@ function findSettingsKey(path: string, value: string, context: Context): Setting
 /** Why a setting is not in an answer: the service left it out, or there is none of that name. */
 export function missingSetting(path: string): Failure {
   if (!paths.some((known) => known === path || known.startsWith(`${path}.`))) return unknownSettingsKey(path)
-  return new Failure('unusable_answer', `The service did not send ${path}`)
+  return new Failure('invalid_response', `The response does not contain ${path}`)
 }
 
 /** @param lineFor the command line with the key that was meant */
@@ -69,8 +69,8 @@ function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): 
   const [ending, ...others] = paths.filter((known) => known.endsWith(`.${path}`))
   const meant = (others.length === 0 ? ending : undefined) ?? nearest(path, paths)
   const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
-  return new Failure('usage', `There is no setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?${run}` : `Known: ${paths.join(', ')}`,
+  return new Failure('usage', `Unknown setting "${path}"`, {
+    hint: meant ? `Did you mean ${meant}?${run}` : `Settings: ${paths.join(', ')}`,
   })
 }
 

@@ -13,5 +13,5 @@ export function unknownField(view: View, field: string): Failure {
 /** Where nothing is documented, only the answer could tell, and it is no fault of the command line. */
 export function absentField(view: View, field: string): Failure {
   if (view.columns.length > 0) return unknownField(view, field)
-  return new Failure('unusable_answer', `The response has no field "${field}"`)
+  return new Failure('invalid_response', `The response has no field "${field}"`)
 }

@@ -26,18 +26,18 @@ const exhaustedWords = 'the filter used too much memory or recursed too deeply'
 /**
  * Runs real jq, compiled to WebAssembly and loaded only here; strings come out raw.
  *
- * @throws Failure `unusable_answer` with jq's own words when the filter fails on this body
+ * @throws Failure `invalid_response` with jq's own words when the filter fails on this body
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
   const run = await runJq(JSON.stringify(body), filter, compact ? ['-c'] : [])
   // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
   if (run === 'exhausted') {
-    throw new Failure('unusable_answer', `--jq cannot filter the response: ${exhaustedWords}`, {
+    throw new Failure('invalid_response', `--jq cannot filter the response: ${exhaustedWords}`, {
       hint: 'The request was sent; only its response is not shown. Simplify the filter, or use --json without --jq.',
     })
   }
   if (run.exitCode !== 0) {
-    throw new Failure('unusable_answer', `--jq cannot filter the response: ${withoutName(run.stderr)}`, {
+    throw new Failure('invalid_response', `--jq cannot filter the response: ${withoutName(run.stderr)}`, {
       hint: 'The request was sent; only its response is not shown.',
     })
   }

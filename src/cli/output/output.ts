@@ -4,7 +4,7 @@ import { stripControls } from '../../terminal/strip-controls.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
 import { wrapWords } from '../../view/wrap-words.ts'
-import { type Colours, loadColours, wantsColour } from './colours.ts'
+import { type Colors, loadColors, wantsColor } from './colors.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
@@ -20,7 +20,7 @@ export interface OutputOptions {
   fields: string | undefined
   jq: string | undefined
   quiet: boolean
-  noColour: boolean
+  noColor: boolean
   streams: Streams
 }
 
@@ -57,9 +57,9 @@ export class Output {
     return isJsonForm(form) || (form === undefined && jq !== undefined)
   }
 
-  /** Whether colour was forbidden, wherever it would be. */
-  get isColourless(): boolean {
-    return this.#options.noColour
+  /** Whether color was forbidden, wherever it would be. */
+  get isColorless(): boolean {
+    return this.#options.noColor
   }
 
   /** Whether the view's text is what will be shown, rather than data. */
@@ -162,13 +162,13 @@ export class Output {
 
   async #render(view: View, body: unknown): Promise<string> {
     const form = this.#formFor(view)
-    const { jq, noColour } = this.#options
+    const { jq, noColor } = this.#options
     const { stdout, env } = this.streams.host
     return renderResult(view, body, {
       form,
       fields: this.#fields,
       jq,
-      loadColours: () => loadColours(wantsColour(stdout, env, noColour)),
+      loadColors: () => loadColors(wantsColor(stdout, env, noColor)),
       width: stdout.columns || 80,
       forTerminal: this.streams.isShown,
     })
@@ -191,13 +191,13 @@ export class Output {
     if (!isAsked && (this.#options.quiet || this.isJson)) return
     const text = view.text?.(body, this.streams.messageWidth) ?? ''
     if (typeof text === 'string') return this.streams.say(text)
-    const colours = await this.#coloursOfStderr()
-    this.streams.sayStyled(renderSpans(text, colours).trimEnd())
+    const colors = await this.#colorsOfStderr()
+    this.streams.sayStyled(renderSpans(text, colors).trimEnd())
   }
 
-  #coloursOfStderr(): Promise<Colours> {
+  #colorsOfStderr(): Promise<Colors> {
     const { stderr, env } = this.streams.host
-    return loadColours(wantsColour(stderr, env, this.#options.noColour))
+    return loadColors(wantsColor(stderr, env, this.#options.noColor))
   }
 
   /** What goes on while it goes on: of no use to a program, so not said to one. */
@@ -216,7 +216,7 @@ export class Output {
   async showAddress(text: string, url: string): Promise<void> {
     if (this.isJson) return this.streams.say(JSON.stringify({ notice: { message: text, url } }))
     this.streams.say(text)
-    this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColour))
+    this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColor))
   }
 
   /** Something to know that is not wrong. */
@@ -230,11 +230,11 @@ export class Output {
   async warn(text: string): Promise<void> {
     if (this.#options.quiet) return
     if (this.isJson) return this.streams.say(JSON.stringify({ warning: { message: text } }))
-    const colours = await this.#coloursOfStderr()
+    const colors = await this.#colorsOfStderr()
     this.streams.sayStyled(
       wrapWords(`Warning: ${stripControls(text)}`, this.streams.messageWidth).replace(
         'Warning:',
-        colours.yellow('Warning:'),
+        colors.yellow('Warning:'),
       ),
     )
   }

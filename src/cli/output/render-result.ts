@@ -4,7 +4,7 @@ import { stripControls } from '../../terminal/strip-controls.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
-import type { Colours } from './colours.ts'
+import type { Colors } from './colors.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 
@@ -13,8 +13,8 @@ export interface Rendering {
   /** The paths asked for; undefined for all that the view shows. */
   fields: readonly string[] | undefined
   jq: string | undefined
-  /** Asked for only where something may be coloured. */
-  loadColours(): Promise<Colours>
+  /** Asked for only where something may be colored. */
+  loadColors(): Promise<Colors>
   /** Whether a terminal reads it, which what comes from elsewhere could steer. */
   forTerminal: boolean
   /** Columns of the terminal. */
@@ -100,24 +100,24 @@ async function renderJsonl(
 async function renderForTerminal(
   view: View,
   body: unknown,
-  { fields, width, loadColours }: Rendering,
+  { fields, width, loadColors }: Rendering,
 ): Promise<string> {
   const { renderTable } = await import('../../view/table.ts')
-  const { bold } = await loadColours()
+  const { bold } = await loadColors()
   return renderTable(view, body, { fields, width, bold })
 }
 
-async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {
-  if (typeof text !== 'string') return text.length === 0 ? '' : renderSpans(text, await loadColours())
+async function renderText(text: string | readonly Span[], { loadColors, forTerminal }: Rendering) {
+  if (typeof text !== 'string') return text.length === 0 ? '' : renderSpans(text, await loadColors())
   const clean = forTerminal ? stripControls(text) : text
   return clean.endsWith('\n') ? clean : `${clean}\n`
 }
 
-/** Lines for a person: what they quote is stripped, so that our colours alone can steer a terminal. */
-export function renderSpans(spans: readonly Span[], colours: Colours): string {
+/** Lines for a person: what they quote is stripped, so that our colors alone can steer a terminal. */
+export function renderSpans(spans: readonly Span[], colors: Colors): string {
   const all = spans
     .map(({ text, style }) =>
-      style === undefined ? stripControls(text) : colours[style](stripControls(text)),
+      style === undefined ? stripControls(text) : colors[style](stripControls(text)),
     )
     .join('')
   return all.endsWith('\n') ? all : `${all}\n`

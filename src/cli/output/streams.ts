@@ -95,7 +95,7 @@ export class Streams {
     this.sayStyled(stripControls(text))
   }
 
-  /** For lines that carry our own colours; whatever they quote was stripped before. */
+  /** For lines that carry our own colors; whatever they quote was stripped before. */
   sayStyled(text: string): void {
     if (this.#isUnread) return
     const { stderr } = this.host

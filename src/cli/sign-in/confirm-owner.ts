@@ -32,8 +32,8 @@ export async function confirmOwner(
   const words = `Profile "${profile}" was signed in as ${before}, and the browser signed in ${now}`
   if (prompter.canAsk) return prompter.confirm(`${words}. Continue as ${now}?`)
   throw new Failure('input_needed', words, {
-    code: 'other_user',
-    hint: `If you want to change the user, sign out first: chatctl auth logout --profile ${profile}`,
+    code: 'user_mismatch',
+    hint: `To change the user, sign out first with: chatctl auth logout --profile ${profile}`,
   })
 }
 

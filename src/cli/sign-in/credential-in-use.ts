@@ -1,5 +1,9 @@
 import type { CredentialSource } from '../../client/client-options.ts'
+import type { Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { StoredCredential } from '../../credentials/stored-credential.ts'
+import { quoteWord } from '../command-line.ts'
+import type { Connection } from '../connection.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
@@ -22,12 +26,12 @@ export async function credentialInUse(
 ): Promise<CredentialInUse> {
   const lasting = { kind: 'api_key', expires_at: null, scope: null } as const
   if (target.kind === 'local') {
-    const credential = 'a key of this process alone'
-    const reason = target.named ? 'the profile "local" was named' : 'no service was named'
+    const credential = 'a temporary API key of this process'
+    const reason = target.named ? 'profile "local" is selected' : 'no service is selected'
     return { ...lasting, credential, reason, storage: 'process' }
   }
   if (target.fromEnvironment) {
-    const reason = 'the environment comes before what a profile was signed in with'
+    const reason = 'environment variables take precedence over profiles'
     return { ...lasting, credential: target.fromEnvironment.source, reason, storage: 'environment' }
   }
   const stored = await signedIn?.stored()
@@ -48,28 +52,55 @@ export function noCredential({
   profile,
   isOfProfile,
 }: Extract<Target, { kind: 'remote' }>): Failure {
+  const address = quoteWord(baseUrl)
   if (profile !== undefined && !isOfProfile) {
-    return new Failure('unauthorized', `Profile "${profile}" is not signed in to ${baseUrl}, but elsewhere`, {
-      hint: `Use a profile of its own: chatctl auth login --profile NAME --base-url ${baseUrl}, or CHATCTL_API_KEY.`,
-    })
+    return new Failure(
+      'unauthorized',
+      `No credential for ${baseUrl}: profile "${profile}" has another base URL`,
+      {
+        hint: `Set CHATCTL_API_KEY, or sign in with a new profile: chatctl auth login --profile NAME --base-url ${address}`,
+      },
+    )
   }
   if (profile !== undefined) {
-    return new Failure('unauthorized', `Profile "${profile}" is not signed in to ${baseUrl}`, {
-      hint: `chatctl auth login --profile ${profile}, or put an API key into CHATCTL_API_KEY.`,
+    return new Failure('unauthorized', `Not signed in to ${baseUrl} (profile "${profile}")`, {
+      hint: `Sign in with: chatctl auth login --profile ${quoteWord(profile)}`,
     })
   }
-  return new Failure('unauthorized', `There is no API key for ${baseUrl}`, {
-    hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE; or name a profile that is signed in instead of the address, with --profile NAME (chatctl auth list).',
+  return new Failure('unauthorized', `No API key for ${baseUrl}`, {
+    hint: 'Set CHATCTL_API_KEY or CHATCTL_API_KEY_FILE, or select a signed-in profile instead of the base URL with --profile NAME. List the profiles with: chatctl auth list',
   })
 }
 
-/** What somebody can do whose credential the service has refused. */
-export function describeRefusal(target: Target): string | undefined {
+/** The connection as errors name it, before it is known what the profile is signed in with. */
+export function connectionTo(target: Target, options: Options): Connection {
+  return {
+    baseUrl: target.kind === 'remote' ? target.baseUrl : undefined,
+    baseUrlFrom: options.base_url.source,
+    profile: options.profile.value,
+    refusalHint: describeRefusal(target, undefined),
+  }
+}
+
+/** Reads what the profile is signed in with, for the hint of a later 401. */
+export async function adviseOnRefusal(
+  connection: Connection,
+  target: Target,
+  signedIn: SignedIn | undefined,
+): Promise<void> {
+  const stored = await signedIn?.stored().catch(() => undefined)
+  connection.refusalHint = describeRefusal(target, stored?.kind)
+}
+
+/** What to do if the service rejects the credential. @param kind of what the profile is signed in with */
+function describeRefusal(target: Target, kind: StoredCredential['kind'] | undefined): string | undefined {
   if (target.kind === 'local') return undefined
   const { fromEnvironment, profile } = target
   if (fromEnvironment)
-    return `The key comes from ${fromEnvironment.source}: it may be mistyped, revoked or past its end.`
-  return profile === undefined ? undefined : `Sign in again: chatctl auth login --profile ${profile}`
+    return `The API key comes from ${fromEnvironment.source}. It may be mistyped, revoked, or expired.`
+  if (profile === undefined) return undefined
+  const flag = kind === 'api_key' ? ' --with-api-key' : ''
+  return `Sign in again with: chatctl auth login --profile ${quoteWord(profile)}${flag}`
 }
 
 /** What the client sends. @throws Failure `unauthorized` where neither the environment nor the profile has one */
@@ -82,8 +113,8 @@ export function credentialOf(
   return credential
 }
 
-/** Whoever signs in or out with a key in the environment would look for the fault elsewhere. */
+/** A key in the environment takes precedence over what signing in or out has just changed. */
 export function sayWhatComesFirst({ env, output }: { env: NodeJS.ProcessEnv; output: Output }): void {
   const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE'].find((name) => env[name])
-  if (variable) output.notice(`${variable} is set, and goes on being used: it comes before any sign-in.`)
+  if (variable) output.notice(`${variable} is set and takes precedence over the sign-in.`)
 }

@@ -28,7 +28,7 @@ export class CredentialStores {
     this.#configuration = configuration
     this.#file = new InsecureFile(directories)
     const { streams } = output
-    const sayOnce = once(() => output.notice('Waiting for the keychain; it may be asking to be unlocked…'))
+    const sayOnce = once(() => output.notice('Waiting for the keychain. It may show a prompt to unlock it…'))
     this.#keychain = streams.host.openKeychain({
       patience: streams.isInteractive ? patience.withPerson : patience.alone,
       onWait: sayOnce,

@@ -39,7 +39,7 @@ export async function endDroppedSignIn(
   const server = tokens.issuer ?? new URL(tokens.token_endpoint).origin
   const stays = `${subject} may stay valid at ${server} until it expires`
   if (tokens.revocation_endpoint === undefined) {
-    return output.notice(`${stays}: the server names no address to revoke it at.`)
+    return output.notice(`${stays}, because the server has no revocation endpoint.`)
   }
   const inUse = tokens.grant_per_sign_in ? [] : await readSignIns(context, tokens.client_id)
   if (kept?.kind === 'oauth') inUse.push(kept)

@@ -35,7 +35,7 @@ export async function finishLogin(
   let user: Owner | undefined
   let replaced: Replaced[]
   try {
-    user = verify ? await whoIs(await context.connectTo(baseUrl, secretOf(credential))) : undefined
+    user = verify ? await whoIs(await context.connectTo(profile, baseUrl, secretOf(credential))) : undefined
     await confirmOwner(context, plan, credential, user)
     replaced = await keepLogin(context, plan, withUser(credential, user))
   } catch (error) {
@@ -48,7 +48,7 @@ export async function finishLogin(
   for (const old of [...replaced, ...former]) await endReplaced(context, profile, old, revoke, credential)
   if (plan.storage === 'file') {
     await context.output.warn(
-      'The credential is kept in a file in plain text: whoever can read your files has it.',
+      'The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
     )
   }
   const tokens = credential.kind === 'oauth' ? credential : undefined
@@ -82,6 +82,6 @@ async function endReplaced(
   }
   if (secretOf(credential) === old.key) return
   context.output.notice(
-    `API keys cannot be revoked from here: the one that was stored before may stay valid at ${origin}.`,
+    `chatctl cannot revoke API keys. The key that was stored before may stay valid at ${origin}.`,
   )
 }

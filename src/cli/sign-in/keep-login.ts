@@ -106,7 +106,7 @@ export async function deleteFormerCredentials(
       // Perhaps nothing was ever stored there.
       if (!recorded.some((one) => isSamePlace(one, place))) continue
       await output.warn(
-        `The credential for ${place.baseUrl} may still be stored: ${error.message}. To delete it, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+        `The credential for ${place.baseUrl} may still be stored: ${error.message}. Delete it with: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
       )
     }
   }

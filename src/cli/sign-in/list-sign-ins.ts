@@ -34,7 +34,7 @@ export async function listSignIns(context: Context): Promise<SignInRow[]> {
     rows.push(row)
   }
   const [first] = failures
-  if (first) await output.warn(`Not everything could be read: ${first.message}`)
+  if (first) await output.warn(`Some credentials could not be read: ${first.message}`)
   return rows
 }
 

@@ -1,6 +1,6 @@
 import {
   type Configuration,
-  demandConfigurationFolder,
+  demandConfigurationDirectory,
   type Profile,
   signInKeys,
 } from '../../config/configuration-file.ts'
@@ -48,7 +48,7 @@ export async function tryStorage({ directories, stores, signal }: Context, plan:
   const store = stores.of(plan.storage)
   await store.read(owner, signal).catch(unreadableAsNothing)
   await store.demandPlace?.(owner)
-  demandConfigurationFolder(directories)
+  demandConfigurationDirectory(directories)
   await withCredentialLock(directories, owner, signal, async () => {})
 }
 
@@ -68,7 +68,7 @@ async function chooseConnection({ options, configuration, prompter }: Context): 
   const named = options.profile.value
   if (named === localProfile) {
     throw new Failure('usage', 'The embedded service needs no sign-in', {
-      hint: 'Sign in to another one: chatctl auth login --profile NAME --base-url https://…',
+      hint: 'Sign in to another service with: chatctl auth login --profile NAME --base-url https://HOST',
     })
   }
   const question =
@@ -83,8 +83,8 @@ function nameOf(baseUrl: string, { profiles = {} }: Configuration): string {
   const { hostname, port } = readBaseUrl(baseUrl)
   const name = `${hostname.replaceAll(/[^\w.-]+/g, '')}${port && `-${port}`}`
   if (Object.hasOwn(profiles, name) || name === localProfile) {
-    throw new Failure('usage', `There is a profile "${name}" already, of another address`, {
-      hint: 'Name the one to sign in with --profile NAME.',
+    throw new Failure('usage', `Profile "${name}" already exists, with another base URL`, {
+      hint: 'Choose the profile to sign in with --profile NAME.',
     })
   }
   return name

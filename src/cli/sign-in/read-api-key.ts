@@ -14,7 +14,7 @@ const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
 export async function readApiKey(context: Context): Promise<string> {
   const key = (await read(context)).trim()
   if (key === '') {
-    throw new Failure('input_needed', 'The API key is missing or empty', { hint: `Give it on ${instead}` })
+    throw new Failure('input_needed', 'The API key is missing or empty', { hint: `Pass it on ${instead}` })
   }
   bearer(key)
   return key

@@ -3,31 +3,31 @@ import { textFlag } from '../flag-types.ts'
 /** The authorization server and the way back from it; all of these a profile may hold too. */
 export const redirectFlags = {
   'auth-url': textFlag({
-    helpValue: '<url>',
-    summary: '[env: CHATCTL_AUTH_URL] Address of the authorization server.',
+    helpValue: 'URL',
+    summary: 'Authorization server',
   }),
   'client-id': textFlag({
-    helpValue: '<id>',
-    summary: '[env: CHATCTL_CLIENT_ID] What the authorization server knows this program by.',
+    helpValue: 'ID',
+    summary: 'OAuth client ID',
   }),
   'token-url': textFlag({
-    helpValue: '<url>',
-    summary: "[env: CHATCTL_TOKEN_URL] Token endpoint, where the server's metadata does not name it.",
+    helpValue: 'URL',
+    summary: "Token endpoint (default: from the server's metadata)",
   }),
   scope: textFlag({
-    helpValue: '<scope>',
-    summary: '[env: CHATCTL_SCOPE] What to ask for, such as chat:write; sent exactly as it is.',
+    helpValue: 'SCOPE',
+    summary: 'OAuth scope to request, such as chat:write',
   }),
   'redirect-host': textFlag({
-    helpValue: '<address>',
-    summary: '[env: CHATCTL_REDIRECT_HOST] 127.0.0.1 or ::1, where the browser comes back to (127.0.0.1).',
+    helpValue: 'ADDRESS',
+    summary: 'Loopback address of the redirect URI: 127.0.0.1 or ::1 (default: 127.0.0.1)',
   }),
   'redirect-port': textFlag({
-    helpValue: '<port,…>',
-    summary: '[env: CHATCTL_REDIRECT_PORT] Port that it comes back to; of several the first free one (any).',
+    helpValue: 'PORT',
+    summary: 'Port of the redirect URI; of a comma-separated list, the first free one (default: any)',
   }),
   'redirect-path': textFlag({
-    helpValue: '<path>',
-    summary: '[env: CHATCTL_REDIRECT_PATH] Path that it comes back to (/callback).',
+    helpValue: 'PATH',
+    summary: 'Path of the redirect URI (default: /callback)',
   }),
 }

@@ -29,10 +29,10 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
     )
   }
   const profile = options.profile.value
-  if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in to end')
+  if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
   if (profile === undefined) {
-    throw new Failure('usage', 'Nothing says which profile to sign out', {
-      hint: 'Name it with --profile NAME, or use --all.',
+    throw new Failure('usage', 'No profile to sign out', {
+      hint: 'Name it with --profile NAME, or sign out of all with: chatctl auth logout --all',
     })
   }
   const { value: baseUrl, source } = options.base_url
@@ -46,8 +46,8 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
 }
 
 /**
- * Deletes the credential, and then revokes it: whatever the server says or does not say, it is gone
- * from here.
+ * Deletes the credential, and then revokes it, so that it is deleted even if the server does not
+ * confirm the revocation.
  *
  * @throws Failure where it could not be deleted
  */
@@ -63,7 +63,7 @@ export async function signOutProfile(
     stored: await store.read(owner, signal).catch(async (error: unknown) => {
       // It can be deleted without being understood.
       if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error
-      await output.warn(`Nothing was revoked, for what is kept could not be read: ${error.message}`)
+      await output.warn(`The stored credential could not be read, so it was not revoked: ${error.message}`)
       return undefined
     }),
     signedOut: await store.delete(owner, signal),
@@ -83,7 +83,7 @@ async function tryToRevoke(
     return true
   } catch (error) {
     await output.warn(
-      `The token is deleted here, but may still be valid at the server: ${(error as Error).message}`,
+      `The stored token was deleted, but may still be valid at the server: ${(error as Error).message}`,
     )
     if (!(error instanceof Failure)) throw error
     return false
@@ -100,7 +100,7 @@ export function adviseSignOut(
   const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
   for (const place of stores.formerPlaces(profile, own)) {
     output.notice(
-      `Profile "${profile}" may still have a credential for ${place.baseUrl}. To sign out there, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+      `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
     )
   }
 }

@@ -71,7 +71,7 @@ export function warnOfUnsaved(output: Output, profile: string | undefined) {
   return ({ message }: Failure, isSpent: boolean): Promise<void> =>
     output.warn(
       isSpent
-        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires; the next command needs a new one: chatctl auth login --profile ${profile}`
-        : `The renewed token could not be stored, so the next command renews it again: ${message}`,
+        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires. Sign in again with: chatctl auth login --profile ${profile}`
+        : `The renewed token could not be stored: ${message}. The next command renews it again`,
     )
 }

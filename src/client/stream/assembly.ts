@@ -167,27 +167,26 @@ export class Assembly {
       const { message, ...more } = complaint
       return {
         kind: 'server_error',
-        reason: message ?? 'the service ended its answer with an error',
+        reason: message ?? 'The service ended the reply with an error',
         ...more,
       }
     }
-    if (this.#form === 'page') return unusable('the service answered with a web page')
-    if (this.#form === 'noise') return unusable("the service's answer is not JSON, though announced as such")
-    if (this.#text.contradicted) return truncated('the service took back text that it had already sent')
-    if (this.#gap) return truncated('a frame in the middle of the answer could not be read')
+    if (this.#form === 'page') return unusable('The response is a web page')
+    if (this.#form === 'noise') return unusable('The response is not JSON, although its Content-Type says so')
+    if (this.#text.contradicted) return truncated('The stream contradicts text that it sent before')
+    if (this.#gap) return truncated('The stream contains an unreadable frame')
     if (this.ended !== 'no') return undefined
     if (cut) return { ...truncated(cut.reason), cause: cut.cause }
-    if (this.#broken) return truncated('the answer broke off in the middle of a frame')
+    if (this.#broken) return truncated('The stream was truncated within a frame')
     if (this.#isWhole()) {
-      return this.#last.text === undefined ? unusable("the service's answer holds no text") : undefined
+      return this.#last.text === undefined ? unusable('The response contains no text') : undefined
     }
     if (this.#decoder instanceof JsonValues && this.#decoder.array === 'closed') return undefined
     if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
-      return truncated('the answer broke off before the end of its array')
+      return truncated('The stream was truncated within its array')
     }
-    if (this.#objects > 0 && !this.#hadBare)
-      return truncated('the answer ended without saying that it was finished')
-    return this.#text.text === '' ? unusable("the service's answer is empty") : undefined
+    if (this.#objects > 0 && !this.#hadBare) return truncated('The stream ended without a final event')
+    return this.#text.text === '' ? unusable('The reply is empty') : undefined
   }
 
   #isVerified(): boolean {
@@ -223,7 +222,7 @@ interface Fault {
 }
 
 function unusable(reason: string): Fault {
-  return { kind: 'unusable_answer', reason }
+  return { kind: 'invalid_response', reason }
 }
 
 function truncated(reason: string): Fault {

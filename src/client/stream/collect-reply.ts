@@ -41,13 +41,13 @@ export async function collectReply(
   }
   if (!end) throw new Error('the stream had no end event')
 
-  if (end.isWholeBody || end.failure?.kind === 'unusable_answer') {
+  if (end.isWholeBody || end.failure?.kind === 'invalid_response') {
     try {
       const answered = { status, headers, bytes: kept.join() }
       return readResponse(endpoints.sendMessage, answered, request) as ApiResponse<SendResponse>
     } catch (error) {
       // A body that does not have the documented shape may still contain a reply.
-      const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
+      const isReadable = end.complete && error instanceof Failure && error.kind === 'invalid_response'
       if (!isReadable) throw error
     }
   }

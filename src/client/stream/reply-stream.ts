@@ -38,7 +38,7 @@ export interface StreamSource {
  * Turns a 2xx into events, at the speed at which they are asked for. What goes wrong from here on
  * is told by `end`; an abort alone throws, the signal's reason.
  *
- * @throws Failure `unusable_answer` for a content coding, since we ask for none
+ * @throws Failure `invalid_response` for a content coding, since we ask for none
  * @internal
  */
 export function openReplyStream(source: StreamSource): ReplyStream {
@@ -46,7 +46,10 @@ export function openReplyStream(source: StreamSource): ReplyStream {
   const coding = codingOf(headers)
   if (coding !== undefined) {
     rest?.cancel()
-    throw new Failure('unusable_answer', `the service's answer is encoded (${coding})`, { status, request })
+    throw new Failure('invalid_response', `The response has the unsupported content coding ${coding}`, {
+      status,
+      request,
+    })
   }
   const events = readEvents(source)
   return { status, headers, [Symbol.asyncIterator]: () => events }

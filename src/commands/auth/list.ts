@@ -4,10 +4,14 @@ import { listSignIns } from '../../cli/sign-in/list-sign-ins.ts'
 import { signInsView } from '../../view/auth.ts'
 
 export default class AuthList extends BaseCommand {
-  static override summary = 'List the profiles, and what each is signed in with.'
+  static override summary = 'List profiles and their credentials'
   static override requests = localWork
   static override view = signInsView
-  static override examples = ['<%= config.bin %> auth list', '<%= config.bin %> auth list --json']
+  static override examples = [
+    { description: 'List the profiles', command: 'chatctl auth list' },
+    { description: 'List them as JSON', command: 'chatctl auth list --json' },
+    { description: 'Print only the names', command: 'chatctl auth list --fields profile' },
+  ]
 
   // A default that is not there must not be in the way of mending it.
   protected override readonly mayNameNewProfile = true

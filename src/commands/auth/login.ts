@@ -18,48 +18,59 @@ import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
   'with-api-key': Flags.boolean({
-    summary: 'Sign in with an API key, from stdin or a hidden prompt.',
+    summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
   }),
-  web: Flags.boolean({ summary: 'Sign in through the browser (OAuth); the default.' }),
+  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth), without a prompt for the method' }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,
-    summary:
-      'Open a browser; --no-browser names the address instead, and takes the one it ends on from stdin.',
+    summary: 'Open a browser, or print the URL and read the redirect URL from stdin',
   }),
   pkce: Flags.boolean({
     allowNo: true,
     default: true,
-    summary: 'Send a code challenge (PKCE); --no-pkce for a server that refuses it.',
+    summary: 'Use PKCE; disable it only if the server rejects it',
   }),
   wait: durationFlag({
-    helpValue: '<duration>',
-    summary: 'Longest wait for the browser (5m).',
+    helpValue: 'DURATION',
+    summary: 'Maximum wait for the browser (default: 5m)',
   }),
   verify: Flags.boolean({
     allowNo: true,
     default: true,
-    summary: 'Ask the service whether it takes the credential before keeping it; the default.',
+    summary: 'Check the credential with the service before it is stored',
   }),
   'insecure-storage': Flags.boolean({
     allowNo: true,
-    summary:
-      'Keep the credential in a file in plain text rather than in the keychain; remembered for the profile.',
+    summary: 'Store the credential in a plain-text file instead of the keychain (remembered for the profile)',
   }),
 }
 
 export default class AuthLogin extends BaseCommand {
-  static override summary = 'Sign in: through the browser, or with an API key.'
+  static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it, and revokes the tokens of the earlier sign-in if that cannot end another one.'
-  static override requests = { ...calls('getProfile'), note: 'and, through the browser, what OAuth needs.' }
+    'The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
+  static override requests = {
+    ...calls('getProfile'),
+    note: 'and with a browser, OAuth requests to the authorization server.',
+  }
   static override view = loginView
   static override examples = [
-    '<%= config.bin %> auth login --base-url http://127.0.0.1:8787',
-    '<%= config.bin %> auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
-    '<%= config.bin %> auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
-    '<%= config.bin %> auth login --profile work --no-browser',
+    {
+      description: 'Sign in with the browser',
+      command: 'chatctl auth login --base-url http://127.0.0.1:8787',
+    },
+    {
+      description: 'Name the authorization server',
+      command:
+        'chatctl auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
+    },
+    {
+      description: 'Sign in with an API key',
+      command: 'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
+    },
+    { description: 'Sign in over SSH', command: 'chatctl auth login --profile work --no-browser' },
   ]
   static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
@@ -106,7 +117,7 @@ function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags
 
 async function prefersKey({ prompter, streams }: Context): Promise<boolean> {
   if (!streams.isInteractive) return false
-  const ways = { 'In the browser (OAuth)': false, 'With an API key': true }
+  const ways = { 'With a browser (OAuth)': false, 'With an API key': true }
   return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
 }
 
@@ -145,7 +156,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
   )
   const missing = missingScopes(options.scope.value, login.scope)
   if (missing.length > 0) {
-    await output.warn(`The server did not grant all that was requested. Missing: ${missing.join(' ')}`)
+    await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
   }
   return login
 }
@@ -166,10 +177,10 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
     options.auth_url.value ??
     (isSelf
       ? baseUrl
-      : await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`, readAddress))
+      : await prompter.askText('URL of the authorization server:', `--auth-url URL, ${orKey}`, readAddress))
   const clientId =
     options.client_id.value ??
-    (isSelf ? standardClientId : await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
+    (isSelf ? standardClientId : await prompter.askText('Client ID:', `--client-id ID, ${orKey}`))
   return { authUrl, clientId }
 }
 
@@ -178,9 +189,9 @@ async function showAddress(
   url: string,
   browser: 'opening' | 'failed' | 'none',
 ): Promise<void> {
-  if (browser === 'failed') output.notice('No browser could be opened.')
-  await output.showAddress('Open this address to sign in:', url)
+  if (browser === 'failed') output.notice('Cannot open a browser.')
+  await output.showAddress('To sign in, open this address:', url)
   if (browser !== 'opening' && streams.isInteractive) {
-    output.notice('Then wait, or paste here the address that the browser ends on.')
+    output.notice('Then wait, or paste the address of the last page here.')
   }
 }

@@ -11,21 +11,24 @@ import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {
-  static override summary = 'Sign out: delete the credential, and revoke its token if the server supports it.'
+  static override summary = 'Sign out and delete the credential'
   static override description =
-    'The profile stays, with its address and defaults. Credentials for former addresses of the profile are deleted too; with --base-url only the one for that address. An API key stays valid at the service.'
+    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults. Credentials for earlier addresses of the profile are deleted too; with --base-url, only the one for that address is deleted.'
   static override requests = {
     ...calls(),
-    note: 'none of the service; a token is revoked at its authorization server.',
+    note: 'none to the service; a token is revoked at its authorization server.',
   }
   static override view = logoutView
   static override examples = [
-    '<%= config.bin %> auth logout --profile work',
-    '<%= config.bin %> auth logout --profile work --base-url https://old.example',
-    '<%= config.bin %> auth logout --all --yes',
+    { description: 'Sign out of a profile', command: 'chatctl auth logout --profile work' },
+    {
+      description: 'Delete the credential for one address',
+      command: 'chatctl auth logout --profile work --base-url https://old.example',
+    },
+    { description: 'Sign out of every profile', command: 'chatctl auth logout --all --yes' },
   ]
   static override flags = {
-    all: Flags.boolean({ summary: 'Sign out of every profile, at every address; asks first.' }),
+    all: Flags.boolean({ summary: 'Sign out of every profile at every address, after confirmation' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }

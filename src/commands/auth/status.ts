@@ -6,18 +6,19 @@ import { whoIs } from '../../cli/sign-in/who-is.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
-  static override summary = 'Show which credential is in use and why, and whether the service accepts it.'
+  static override summary = 'Show the credential in use and whether it is valid'
   static override requests = calls('getProfile')
   static override view = authStatusView
   static override examples = [
-    '<%= config.bin %> auth status',
-    '<%= config.bin %> auth status --no-verify --json',
+    { description: 'Check the credential', command: 'chatctl auth status' },
+    { description: 'Show it without a request', command: 'chatctl auth status --no-verify --json' },
+    { description: 'Check another profile', command: 'chatctl auth status --profile work' },
   ]
   static override flags = {
     verify: Flags.boolean({
       allowNo: true,
       default: true,
-      summary: 'Ask the service to whom the credential belongs; the default.',
+      summary: 'Check the credential with the service',
     }),
   }
 

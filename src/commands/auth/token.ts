@@ -6,30 +6,29 @@ import { secretOf } from '../../credentials/stored-credential.ts'
 import { tokenView } from '../../view/auth.ts'
 
 export default class AuthToken extends BaseCommand {
-  static override summary = 'Print the credential in use, for another program.'
+  static override summary = 'Print the credential in use'
   static override description =
-    'A token that has expired is renewed first. No other command ever prints a credential; whoever has it can do what you can do.'
+    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential.'
   static override requests = {
     ...calls(),
-    note: 'none of the service; a token that is about to expire is renewed.',
+    note: 'none to the service; a token that is about to expire is renewed at its authorization server.',
   }
   static override view = tokenView
   static override examples = [
-    'export CHATCTL_API_KEY="$(<%= config.bin %> auth token)"',
-    '<%= config.bin %> auth token --profile work --json',
+    { description: 'Store the credential in a shell variable', command: 'TOKEN="$(chatctl auth token)"' },
+    {
+      description: 'Print the credential and its expiry time',
+      command: 'chatctl auth token --profile work --json',
+    },
   ]
 
   async run(): Promise<void> {
     const { context } = await this.start(AuthToken)
     const target = context.target()
     if (target.kind === 'local') {
-      throw new Failure(
-        'usage',
-        'The key of the embedded service ends with the command that it is made for',
-        {
-          hint: 'For a lasting one: chatctl service keys create --name NAME',
-        },
-      )
+      throw new Failure('usage', 'The API key of the embedded service is valid only while a command runs', {
+        hint: 'Create a permanent key with: chatctl service keys create --name NAME',
+      })
     }
     const { fromEnvironment } = target
     if (fromEnvironment) {

@@ -8,13 +8,17 @@ import { localProfile } from '../../config/resolve-options.ts'
 import { defaultProfileView } from '../../view/config.ts'
 
 export default class AuthUse extends BaseCommand {
-  static override summary = 'Make a profile the default, for when none is named.'
+  static override summary = 'Set the default profile'
   static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = defaultProfileView
-  static override examples = ['<%= config.bin %> auth use work', '<%= config.bin %> auth use local']
+  static override examples = [
+    { description: 'Use a profile by default', command: 'chatctl auth use work' },
+    { description: 'Use the embedded service by default', command: 'chatctl auth use local' },
+    { description: 'Show the change without making it', command: 'chatctl auth use work --dry-run' },
+  ]
   static override args = {
-    profile: Args.string({ description: 'Its name.', required: true, ignoreStdin: true }),
+    profile: Args.string({ description: 'Name of the profile', required: true, ignoreStdin: true }),
   }
   static override flags = { 'dry-run': dryRunFlag }
 

@@ -8,28 +8,36 @@ import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
-  static override summary = 'Complete a list of messages; the service keeps nothing.'
-  static override description =
-    'The last message is PROMPT, stdin, or both with a blank line between; --system and --messages come before it.'
+  static override summary = 'Complete a list of messages without storing them'
+  static override description = 'The messages are sent in this order: --system, --messages, PROMPT.'
   static override requests = calls('createCompletion')
   static override view = completionView
   static override examples = [
-    '<%= config.bin %> chat complete "Say hello in French"',
-    '<%= config.bin %> chat complete --system "Answer in one word" "Capital of Peru?"',
-    '<%= config.bin %> chat complete --messages conversation.yaml --max-tokens 200',
+    { description: 'Complete one prompt', command: 'chatctl chat complete "Say hello in French"' },
+    {
+      description: 'Add a system message',
+      command: 'chatctl chat complete --system "Answer in one word" "Capital of Peru?"',
+    },
+    {
+      description: 'Continue a conversation from a file',
+      command: 'chatctl chat complete --messages conversation.yaml --max-tokens 200',
+    },
   ]
   static override args = {
-    prompt: Args.string({ description: 'What to ask; - reads stdin.', ignoreStdin: true }),
+    prompt: Args.string({
+      description: 'Text to complete. Use - to read it from stdin. With both, stdin is appended.',
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
-    system: textFlag({ char: 's', helpValue: '<text>', summary: 'System message that comes first.' }),
+    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
+    system: textFlag({ char: 's', helpValue: 'TEXT', summary: 'System message' }),
     messages: textFlag({
-      helpValue: '<file>',
-      summary: 'Earlier messages: role and content, as YAML, JSON or JSONL.',
+      helpValue: 'FILE',
+      summary: 'Earlier messages (role and content) as YAML, JSON, or JSONL',
     }),
-    temperature: numberFlag({ char: 't', helpValue: '<number>', summary: 'Sampling temperature.' }),
-    'max-tokens': integerFlag({ helpValue: '<n>', summary: 'Most tokens to generate.' }),
+    temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
+    'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }

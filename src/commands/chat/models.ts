@@ -3,10 +3,17 @@ import { calls } from '../../cli/requests.ts'
 import { modelsView } from '../../view/chat.ts'
 
 export default class ChatModels extends BaseCommand {
-  static override summary = 'List the models that can be used.'
+  static override summary = 'List the available models'
   static override requests = calls('listModels')
   static override view = modelsView
-  static override examples = ['<%= config.bin %> chat models', '<%= config.bin %> chat models --json']
+  static override examples = [
+    { description: 'List the models', command: 'chatctl chat models' },
+    { description: 'Print only the model IDs', command: 'chatctl chat models --fields id' },
+    {
+      description: 'List the models of another profile as JSON',
+      command: 'chatctl chat models --profile work --json',
+    },
+  ]
 
   async run(): Promise<void> {
     const { context } = await this.start(ChatModels)

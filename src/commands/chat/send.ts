@@ -15,34 +15,41 @@ import { sendView, streamEventView } from '../../view/chat.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 
 export default class ChatSend extends BaseCommand {
-  static override summary = 'Send one message and print the answer.'
+  static override summary = 'Send one message and print the reply'
   static override description =
-    'The text is MESSAGE, stdin, or both with a blank line between. The service keeps the conversation: go on with --context or --continue.'
+    'The service stores the conversation. The next command can continue it with --continue, or with --context.'
   static override requests = calls('sendMessage')
   static override view = sendView
   static override examples = [
-    '<%= config.bin %> chat send "Hello"',
-    '<%= config.bin %> chat send --continue "And in one sentence?"',
-    '$ git diff | <%= config.bin %> chat send "Review this change"',
+    { description: 'Ask a question', command: 'chatctl chat send "What is a write-ahead log?"' },
+    {
+      description: 'Continue the last conversation',
+      command: 'chatctl chat send --continue "In one sentence?"',
+    },
+    { description: 'Review a change', command: 'git diff | chatctl chat send "Review this change"' },
   ]
   static override args = {
-    message: Args.string({ description: 'What to say; - reads stdin.', ignoreStdin: true }),
+    message: Args.string({
+      description: 'Text to send. Use - to read it from stdin. With both, stdin is appended.',
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
+    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
     context: textFlag({
       char: 'c',
-      helpValue: '<id>',
-      summary: 'Conversation to go on with.',
+      helpValue: 'ID',
+      summary: 'Conversation to continue',
       exclusive: ['continue'],
     }),
-    continue: Flags.boolean({ summary: 'Go on with the last conversation of this profile.' }),
+    continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
     stream: Flags.boolean({
       allowNo: true,
-      summary: 'Print the reply as it comes (default on a terminal); --no-stream requests it in one piece.',
+      summary: 'Print the reply while it arrives (default in a terminal), or request it in one piece',
     }),
     'stream-format': streamFormatFlag({
-      summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread; implies --stream.',
+      summary:
+        'Format of the stream: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
     }),
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,

@@ -4,17 +4,21 @@ import { localWork } from '../../cli/requests.ts'
 import { sessionsView } from '../../view/session.ts'
 
 export default class ChatSessions extends BaseCommand {
-  static override summary = 'List the sessions of this machine.'
+  static override summary = 'List the chat sessions on this machine'
   static override description =
-    'Those with the service in use, the last used first, from their transcripts; nothing is sent.'
+    'Sessions are read from their transcripts, last used first. No request is sent.'
   static override requests = localWork
   static override view = sessionsView
   static override examples = [
-    '<%= config.bin %> chat sessions',
-    '<%= config.bin %> chat sessions --all --json',
+    { description: 'List the sessions with the current service', command: 'chatctl chat sessions' },
+    { description: 'List all sessions as JSON', command: 'chatctl chat sessions --all --json' },
+    {
+      description: 'Show when each session was last used',
+      command: 'chatctl chat sessions --fields id,updated_at',
+    },
   ]
   static override flags = {
-    all: Flags.boolean({ summary: 'Those with every service.' }),
+    all: Flags.boolean({ summary: 'Include sessions with other services' }),
   }
 
   async run(): Promise<void> {

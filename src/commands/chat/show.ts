@@ -8,24 +8,28 @@ import { stripControls } from '../../terminal/strip-controls.ts'
 const forms = ['text', 'md', 'json', 'jsonl'] as const
 
 export default class ChatShow extends BaseCommand {
-  static override summary = 'Replay a session of this machine.'
+  static override summary = 'Print the transcript of a chat session'
   static override description =
-    'From its transcript; nothing is sent. jsonl has the events that chat send --stream --json prints.'
+    'The transcript is read from this machine; no request is sent. jsonl contains the same events as chat send --stream --json.'
   static override requests = localWork
   static override completes = { id: 'session' } as const
   static override examples = [
-    '<%= config.bin %> chat show s20261121',
-    '<%= config.bin %> chat show "trip to Rome" -o md > trip.md',
+    { description: 'Print a session', command: 'chatctl chat show s20261121' },
+    {
+      description: 'Save a session as Markdown',
+      command: 'chatctl chat show "trip to Rome" -o md > trip.md',
+    },
+    { description: 'Print the events of a session', command: 'chatctl chat show s20261121 -o jsonl' },
   ]
   static override args = {
     id: Args.string({
       required: true,
-      description: 'Id, its beginning, or name of the session.',
+      description: 'ID, start of an ID, or name of the session',
       ignoreStdin: true,
     }),
   }
   static override flags = {
-    output: { ...sharedFlags.output, summary: 'text, md, json or jsonl.' },
+    output: { ...sharedFlags.output, summary: 'Output format: text, md, json, or jsonl (default: text)' },
   }
 
   static override documentFormats = forms

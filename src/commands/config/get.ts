@@ -6,16 +6,21 @@ import { localWork } from '../../cli/requests.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {
-  static override summary = 'Print the value of one option; an empty line where it has none.'
+  static override summary = 'Print the value of an option'
+  static override description = 'An option without a value prints an empty line.'
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = valueView
   static override examples = [
-    '<%= config.bin %> config get base_url',
-    '<%= config.bin %> config get model --profile work',
+    { description: 'Print the base URL', command: 'chatctl config get base_url' },
+    { description: 'Print the model of another profile', command: 'chatctl config get model --profile work' },
   ]
   static override args = {
-    key: Args.string({ description: 'Such as base_url.', required: true, ignoreStdin: true }),
+    key: Args.string({
+      description: 'Name of the option, such as base_url',
+      required: true,
+      ignoreStdin: true,
+    }),
   }
 
   async run(): Promise<void> {

@@ -4,14 +4,16 @@ import { localWork } from '../../cli/requests.ts'
 import { configListView } from '../../view/config.ts'
 
 export default class ConfigList extends BaseCommand {
-  static override summary = 'Show every option in force, and where each came from.'
-  static override description =
-    'A flag goes before the environment, that before the profile, that before the default.'
+  static override summary = 'List all options and where their values come from'
   static override requests = localWork
   static override view = configListView
   static override examples = [
-    '<%= config.bin %> config list',
-    '<%= config.bin %> config list --profile work --json',
+    { description: 'List the options', command: 'chatctl config list' },
+    {
+      description: 'List the options of another profile as JSON',
+      command: 'chatctl config list --profile work --json',
+    },
+    { description: 'Show only values and sources', command: 'chatctl config list --fields key,value,source' },
   ]
 
   async run(): Promise<void> {

@@ -4,10 +4,13 @@ import { configurationPath } from '../../config/configuration-file.ts'
 import { pathView } from '../../view/config.ts'
 
 export default class ConfigPath extends BaseCommand {
-  static override summary = 'Print where the configuration file lies.'
+  static override summary = 'Print the path of the configuration file'
   static override requests = localWork
   static override view = pathView
-  static override examples = ['<%= config.bin %> config path']
+  static override examples = [
+    { description: 'Print the path', command: 'chatctl config path' },
+    { description: 'Print the path as JSON', command: 'chatctl config path --json' },
+  ]
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {

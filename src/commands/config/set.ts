@@ -11,23 +11,27 @@ import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
-  static override summary = 'Set a default of a profile; a new profile begins with its first value.'
+  static override summary = 'Set a default of a profile'
   static override description =
-    `Without --profile the default profile is meant, and "local" where there is none. Keys: ${configurationKeys.join(', ')}.`
+    `A new profile is created with its first value. Without --profile, the default profile is changed, or "local" if there is none. Keys: ${configurationKeys.join(', ')}`
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
   static override examples = [
-    '<%= config.bin %> config set base_url https://chat.example --profile work',
-    '<%= config.bin %> config set default_profile work',
+    {
+      description: 'Create a profile',
+      command: 'chatctl config set base_url https://chat.example --profile work',
+    },
+    { description: 'Use a profile by default', command: 'chatctl config set default_profile work' },
+    { description: 'Change the default timeout', command: 'chatctl config set timeout 30s --profile work' },
   ]
   static override args = {
     key: Args.string({
-      description: 'Such as base_url or default_profile.',
+      description: 'Name of the option, such as base_url',
       required: true,
       ignoreStdin: true,
     }),
-    value: Args.string({ description: 'Its value; KEY=VALUE will do as well.', ignoreStdin: true }),
+    value: Args.string({ description: 'New value; KEY=VALUE works too', ignoreStdin: true }),
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
@@ -52,7 +56,7 @@ function readAssignment(key: string, value: string | undefined): [key: string, v
   if (value !== undefined) return [key, value]
   const at = key.indexOf('=')
   if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
-  throw new Failure('usage', `There is no value for ${key}`, {
-    hint: `To take it away: chatctl config unset ${key}`,
+  throw new Failure('usage', `Missing value for ${key}`, {
+    hint: `Remove the key with: chatctl config unset ${key}`,
   })
 }

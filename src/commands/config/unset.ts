@@ -10,19 +10,23 @@ import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigUnset extends BaseCommand {
-  static override summary = 'Take a default of a profile away.'
+  static override summary = 'Remove a default from a profile'
   static override description =
-    'What is in force then is said by config list. Without --profile the default profile is meant, and "local" where there is none.'
+    'Without --profile, the default profile is changed, or "local" if there is none. To see the value that now applies, run: chatctl config list'
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = configValueView
   static override examples = [
-    '<%= config.bin %> config unset output',
-    '<%= config.bin %> config unset model --profile work',
+    { description: 'Remove the output format', command: 'chatctl config unset output' },
+    {
+      description: 'Remove the model of another profile',
+      command: 'chatctl config unset model --profile work',
+    },
+    { description: 'Remove the default profile', command: 'chatctl config unset default_profile' },
   ]
   static override args = {
     key: Args.string({
-      description: 'Such as output or default_profile.',
+      description: 'Name of the option, such as output',
       required: true,
       ignoreStdin: true,
     }),

@@ -12,20 +12,35 @@ import { countOf } from '../../view/count.ts'
 const formats = ['jsonl', 'json', 'md', 'html'] as const
 
 export default class HistoryExport extends BaseCommand {
-  static override summary = 'Write all past messages, oldest first.'
+  static override summary = 'Export all past messages, oldest first'
   static override description =
-    'All pages are fetched before anything is written. What stops that, be it a signal or a crash, leaves what the same command goes on from within 7 days.'
-  static override requests = { ...calls('listHistory'), note: 'page by page.' }
+    'All pages are fetched before anything is written. If an export is interrupted, run the same command within 7 days to resume it.'
+  static override requests = { ...calls('listHistory'), note: 'once for each page.' }
   static override examples = [
-    '<%= config.bin %> history export --to history.jsonl',
-    '<%= config.bin %> history export --context ID --to conversation.html',
-    '<%= config.bin %> history export --since 7d -o md | less',
+    { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },
+    {
+      description: 'Export one conversation as a web page',
+      command: 'chatctl history export --context ID --to conversation.html',
+    },
+    {
+      description: 'Read the last week as Markdown',
+      command: 'chatctl history export --since 7d -o md | less',
+    },
   ]
   static override flags = {
-    context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
-    since: textFlag({ helpValue: '<time>', summary: 'Only since 2026-01-31, a time, or 7d or 24h ago.' }),
-    to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
-    output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
+    context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
+    since: textFlag({
+      helpValue: 'TIME',
+      summary: 'Only messages since a date, a time, or a duration ago: 2026-01-31, 7d, 24h',
+    }),
+    to: textFlag({
+      helpValue: 'FILE',
+      summary: 'Write to this file when the export is complete, or - for stdout (default: -)',
+    }),
+    output: {
+      ...sharedFlags.output,
+      summary: 'Output format: jsonl, json, md, or html (default: from the file extension, or jsonl)',
+    },
   }
   static override documentFormats = formats
 

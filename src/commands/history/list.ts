@@ -7,19 +7,26 @@ import { cursorOf, oldestFirst } from '../../contract/history-order.ts'
 import { historyView } from '../../view/chat.ts'
 
 export default class HistoryList extends BaseCommand {
-  static override summary = 'Show one page of past messages.'
+  static override summary = 'List past messages, one page at a time'
   static override description =
-    'Pages go backwards: --before takes the id of the oldest message that was seen, or its time where the service wants that. Where there is more, a line on stderr has the command that shows it. Rows are oldest first, whatever the service sends; JSON is as it sends it.'
+    'Rows are sorted oldest first; JSON keeps the order of the service. If there are older messages, a line on stderr has the command that shows them.'
   static override requests = calls('listHistory')
   static override view = historyView
   static override examples = [
-    '<%= config.bin %> history list --limit 20',
-    '<%= config.bin %> history list --context ID --before MESSAGE_ID --json',
+    { description: 'Show the last 20 messages', command: 'chatctl history list --limit 20' },
+    { description: 'Show the messages of one conversation', command: 'chatctl history list --context ID' },
+    {
+      description: 'Show the page before a message',
+      command: 'chatctl history list --context ID --before MESSAGE_ID --json',
+    },
   ]
   static override flags = {
-    context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
-    limit: integerFlag({ char: 'n', helpValue: '<n>', summary: 'Most messages on the page.' }),
-    before: textFlag({ helpValue: '<cursor>', summary: 'Only messages before this one.' }),
+    context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
+    limit: integerFlag({ char: 'n', helpValue: 'N', summary: 'Maximum number of messages' }),
+    before: textFlag({
+      helpValue: 'CURSOR',
+      summary: 'Only messages before this message ID, or time if the service expects one',
+    }),
   }
 
   async run(): Promise<void> {

@@ -5,31 +5,40 @@ import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
 import { auditView, describeChange } from '../../view/audit.ts'
 
 export default class ServiceAudit extends BaseCommand {
-  static override summary = 'Show who changed what in the embedded service.'
+  static override summary = 'Show the audit log of the embedded service'
   static override description =
-    'Changes of users, permissions, keys, settings and sign-ins, oldest first. What was done with chatctl on the machine of the service has the actor "machine".'
+    'Lists changes to users, permissions, keys, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine".'
   static override requests = serviceData
   static override view = auditView
   static override examples = [
-    '<%= config.bin %> service audit --since 7d',
-    '<%= config.bin %> service audit --action key --limit 10',
-    '<%= config.bin %> service audit --target ada@example.com --json',
+    { description: 'Show the last week', command: 'chatctl service audit --since 7d' },
+    {
+      description: 'Show the last 10 changes to keys',
+      command: 'chatctl service audit --action key --limit 10',
+    },
+    {
+      description: 'Show the changes to a user',
+      command: 'chatctl service audit --target ada@example.com --json',
+    },
   ]
   static override flags = {
-    since: pastFlag({ summary: 'Only what is not older: 7d or 12h ago, or 2026-01-31 (UTC).' }),
-    until: pastFlag({ summary: 'Only what is older than this.' }),
-    actor: textFlag({ helpValue: '<id|email>', summary: 'Only what this user did, or "machine".' }),
-    action: textFlag({
-      helpValue: '<action>',
-      summary: 'Only this, such as key.create, or key for all about keys.',
+    since: pastFlag({ summary: 'Only entries since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
+    until: pastFlag({ summary: 'Only entries before a time' }),
+    actor: textFlag({
+      helpValue: 'USER',
+      summary: 'Only changes by this user: ID, email address, or machine',
     }),
-    target: textFlag({ helpValue: '<id|email>', summary: 'Only what was done to this.' }),
+    action: textFlag({
+      helpValue: 'ACTION',
+      summary: 'Only this action, such as key.create, or key for all actions on keys',
+    }),
+    target: textFlag({ helpValue: 'USER', summary: 'Only changes to this user or ID' }),
     limit: integerFlag({
-      helpValue: '<n>',
+      helpValue: 'N',
       default: 50,
       min: 1,
       max: 100_000,
-      summary: 'How many to show, the newest ones.',
+      summary: 'Maximum number of entries; the newest are shown',
     }),
     data: dataFlag,
     database: databaseFlag,

@@ -7,14 +7,21 @@ import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
 
 export default class ServiceBackup extends BaseCommand {
-  static override summary = "Copy the embedded service's data to a file, while it runs or not."
+  static override summary = 'Back up the data of the embedded service'
   static override description =
-    'The copy is the data of one moment, checked before it gets its name. A file that exists is never replaced. For PostgreSQL use pg_dump.'
+    'The backup is consistent even while the service runs, and is checked before it gets its name. An existing file is never replaced. For PostgreSQL, use pg_dump.'
   static override requests = serviceData
   static override view = backupView
-  static override examples = ['<%= config.bin %> service backup --to chatctl-backup.db']
+  static override examples = [
+    { description: 'Write a backup', command: 'chatctl service backup --to chatctl-backup.db' },
+    { description: 'Show what would be written', command: 'chatctl service backup --to backup.db --dry-run' },
+    {
+      description: 'Write a backup and print only its size',
+      command: 'chatctl service backup --to nightly.db --fields bytes',
+    },
+  ]
   static override flags = {
-    to: textFlag({ helpValue: '<file>', required: true, summary: 'File to make.' }),
+    to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
     data: dataFlag,
     database: databaseFlag,
     'dry-run': dryRunFlag,

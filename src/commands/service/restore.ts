@@ -6,14 +6,24 @@ import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { restoredView } from '../../view/service.ts'
 
 export default class ServiceRestore extends BaseCommand {
-  static override summary = "Put a backup in the place of the embedded service's data."
+  static override summary = 'Restore the embedded service from a backup'
   static override description =
-    'What was there is kept in a file beside it. The service must be stopped. A backup of an older chatctl is brought up to date.'
+    'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated.'
   static override requests = serviceData
   static override view = restoredView
-  static override examples = ['<%= config.bin %> service restore chatctl-backup.db --yes']
+  static override examples = [
+    { description: 'Restore after confirmation', command: 'chatctl service restore chatctl-backup.db' },
+    {
+      description: 'Restore without confirmation',
+      command: 'chatctl service restore chatctl-backup.db --yes',
+    },
+    {
+      description: 'Show what would be restored',
+      command: 'chatctl service restore chatctl-backup.db --dry-run',
+    },
+  ]
   static override args = {
-    file: Args.string({ description: 'The backup.', required: true, ignoreStdin: true }),
+    file: Args.string({ description: 'Backup file', required: true, ignoreStdin: true }),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

@@ -21,64 +21,73 @@ const grace = 9_000
 const proxyNotice = 3_000
 
 export default class ServiceRun extends BaseCommand {
-  static override summary = 'Serve the embedded service in the foreground until it is stopped.'
+  static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints its URL on stdout when it is ready, logs JSON lines to stderr (on a terminal only warnings, in words, unless --log-level is said), and ends in good order on Ctrl-C or SIGTERM: running answers are finished first. Make a key with: chatctl service keys create'
-  static override requests = { ...calls(), note: 'none; it answers them.' }
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; in a terminal without --log-level, only warnings are shown, as text. After Ctrl-C or SIGTERM, running replies have 4 seconds to finish. To create a key, run: chatctl service keys create'
+  static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
-    '<%= config.bin %> service run',
-    '<%= config.bin %> service run --port 0 --json',
-    '<%= config.bin %> service run --upstream ollama',
-    '<%= config.bin %> service run --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
-    '<%= config.bin %> service run --behind-proxy --public-url https://chat.example',
-    '<%= config.bin %> service run --upstream https://models.example/v1 --upstream-key-file key.txt',
+    { description: 'Run on the default port', command: 'chatctl service run' },
+    { description: 'Use local models from Ollama', command: 'chatctl service run --upstream ollama' },
+    {
+      description: 'Use an OpenAI-compatible server',
+      command: 'chatctl service run --upstream https://models.example/v1 --upstream-key-file key.txt',
+    },
+    {
+      description: 'Serve HTTPS',
+      command: 'chatctl service run --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
+    },
+    {
+      description: 'Run behind a reverse proxy',
+      command: 'chatctl service run --behind-proxy --public-url https://chat.example',
+    },
   ]
   static override flags = {
-    host: textFlag({ helpValue: '<address>', default: '127.0.0.1', summary: 'Address to listen on.' }),
+    host: textFlag({ helpValue: 'ADDRESS', default: '127.0.0.1', summary: 'Address to listen on' }),
     port: integerFlag({
-      helpValue: '<n>',
+      helpValue: 'N',
       default: 8787,
       min: 0,
       max: 65_535,
-      summary: 'Port to listen on; 0 for any free one.',
+      summary: 'Port to listen on; 0 for any free port',
     }),
     data: dataFlag,
     database: databaseFlag,
     upstream: textFlag({
-      helpValue: '<url>',
+      helpValue: 'URL',
       summary:
-        'OpenAI-compatible server that answers, or one of ollama, llama.cpp, lm-studio; without it a small program inside does.',
+        'OpenAI-compatible model server: a URL, ollama, llama.cpp, or lm-studio (default: a built-in test model)',
     }),
     'upstream-key-file': textFlag({
-      helpValue: '<file>',
-      summary: 'File with the key for the upstream.',
+      helpValue: 'FILE',
+      summary: 'File that contains the API key for the upstream',
       dependsOn: ['upstream'],
     }),
     'tls-cert': textFlag({
-      helpValue: '<file>',
-      summary: 'Certificate in PEM, its chain below it: the service speaks HTTPS.',
+      helpValue: 'FILE',
+      summary: 'PEM certificate chain; enables HTTPS, with --tls-key',
       dependsOn: ['tls-key'],
     }),
     'tls-key': textFlag({
-      helpValue: '<file>',
-      summary: 'Private key of the certificate, in PEM.',
+      helpValue: 'FILE',
+      summary: 'PEM private key of the certificate',
       dependsOn: ['tls-cert'],
     }),
     'behind-proxy': Flags.boolean({
-      summary: 'One proxy in front does TLS; believe its X-Forwarded headers.',
+      summary: 'Trust the X-Forwarded headers of one reverse proxy that terminates TLS',
     }),
     'public-url': textFlag({
-      helpValue: '<url>',
-      summary: 'Origin that clients see, where it is not the address itself.',
+      helpValue: 'URL',
+      summary: 'Public origin of the service (default: its address)',
     }),
     'admin-port': portFlag({
-      helpValue: '<n>|off',
-      summary: 'Loopback port of /metrics; 1000 above --port unless said.',
+      helpValue: 'PORT',
+      summary: 'Loopback port of /metrics, or off (default: --port plus 1000)',
     }),
     'log-level': Flags.option({
+      helpValue: 'LEVEL',
       options: levels,
-      summary: 'Least severe lines to log: info, or error with --quiet, unless said.',
+      summary: 'Log level: trace, debug, info, warn, error, or silent (default: info, or error with --quiet)',
     })(),
   }
 

@@ -4,10 +4,13 @@ import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceStatusView } from '../../view/service.ts'
 
 export default class ServiceStatus extends BaseCommand {
-  static override summary = 'Show what the embedded service holds, and where it runs.'
+  static override summary = 'Show the data and address of the embedded service'
   static override requests = { ...calls(), note: '`GET /readyz` of the running service.' }
   static override view = serviceStatusView
-  static override examples = ['<%= config.bin %> service status', '<%= config.bin %> service status --json']
+  static override examples = [
+    { description: 'Show the status', command: 'chatctl service status' },
+    { description: 'Show the status as JSON', command: 'chatctl service status --json' },
+  ]
   static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {

@@ -16,29 +16,32 @@ import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 export default class SettingsApply extends BaseCommand {
-  static override summary = 'Apply a settings file or a plan, and verify that it took.'
+  static override summary = 'Apply a settings file or a saved plan'
   static override description =
     'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'and reads back.',
+    note: 'then reads the settings back.',
   }
   static override view = appliedView
   static override examples = [
-    '<%= config.bin %> settings apply settings.yaml',
-    '<%= config.bin %> settings apply base.yaml --file production.yaml --yes',
-    '<%= config.bin %> settings apply settings.plan --yes',
+    { description: 'Apply a file after confirmation', command: 'chatctl settings apply settings.yaml' },
+    {
+      description: 'Apply two files in CI',
+      command: 'chatctl settings apply base.yaml --file production.yaml --yes',
+    },
+    { description: 'Apply a saved plan', command: 'chatctl settings apply settings.plan --yes' },
   ]
   static override args = {
     file: Args.string({
-      description: 'YAML, JSON, or a plan of settings diff --save; - reads stdin.',
+      description: 'Settings file in YAML or JSON, a plan, or - for stdin',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     file: settingsFileFlag(),
     'expand-env': expandEnvFlag,
-    refresh: Flags.boolean({ summary: 'Plan anew where the settings have changed, instead of failing.' }),
+    refresh: Flags.boolean({ summary: 'Make a new plan if the settings have changed, instead of failing' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
@@ -78,7 +81,7 @@ export default class SettingsApply extends BaseCommand {
       },
       ...(flags.refresh && {
         renew: async (now, sent) => {
-          context.output.notice('The settings have changed meanwhile: this is a new plan.')
+          context.output.notice('The settings have changed. This is a new plan.')
           return renew(now, sent)
         },
       }),
@@ -88,7 +91,7 @@ export default class SettingsApply extends BaseCommand {
     if (held.all.length > 0) return this.showHeld(held.all)
     const result = resultOf(done)
     const applied = result.changes.length > 0
-    if (!applied) context.output.notice('Nothing to do: the service has these settings already.')
+    if (!applied) context.output.notice('No changes: the service already has these settings.')
     await context.output.show(appliedView, { ...result, applied })
   }
 
@@ -118,9 +121,9 @@ export default class SettingsApply extends BaseCommand {
     if (sources.length > 1 || flags['expand-env']) {
       throw new Failure(
         'usage',
-        `${plan.name} is a plan: nothing goes over it, and nothing is expanded in it`,
+        `${plan.name} is a plan, which cannot be combined with other files or --expand-env`,
         {
-          hint: `chatctl settings apply ${plan.name}`,
+          hint: `Apply it with: chatctl settings apply ${plan.name}`,
         },
       )
     }

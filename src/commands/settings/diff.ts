@@ -11,24 +11,30 @@ import { Failure } from '../../contract/failure.ts'
 import { appliedView, differenceView } from '../../view/settings-plan.ts'
 
 export default class SettingsDiff extends BaseCommand {
-  static override summary = 'Show what applying a settings file would change.'
+  static override summary = 'Show what applying a settings file would change'
   static override description =
-    'Only the keys that are in the file are compared. Further layers, each with --file, go over those before. Nothing is changed.'
+    'Only the keys in the file are compared. If several files are given, later files override earlier ones. Nothing is changed.'
   static override requests = calls('getSettings')
   static override view = appliedView
   static override examples = [
-    '<%= config.bin %> settings diff settings.yaml',
-    '<%= config.bin %> settings diff base.yaml --file production.yaml --exit-code',
-    '<%= config.bin %> settings diff settings.yaml --save settings.plan',
+    { description: 'Show the differences', command: 'chatctl settings diff settings.yaml' },
+    {
+      description: 'Check for drift in CI',
+      command: 'chatctl settings diff base.yaml --file production.yaml --exit-code',
+    },
+    {
+      description: 'Save a plan to apply later',
+      command: 'chatctl settings diff settings.yaml --save settings.plan',
+    },
   ]
   static override args = {
-    file: Args.string({ description: 'YAML or JSON; - reads stdin.', ignoreStdin: true }),
+    file: Args.string({ description: 'Settings file in YAML or JSON, or - for stdin', ignoreStdin: true }),
   }
   static override flags = {
     file: settingsFileFlag(),
     'expand-env': expandEnvFlag,
-    save: textFlag({ helpValue: '<plan>', summary: 'Write the plan that settings apply takes.' }),
-    'exit-code': Flags.boolean({ summary: 'Exit with 10 where something differs.' }),
+    save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
+    'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
   }
 
   async run(): Promise<void> {
@@ -37,8 +43,8 @@ export default class SettingsDiff extends BaseCommand {
     const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
-      throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {
-        hint: `chatctl settings apply ${plan.name} shows and applies it.`,
+      throw new Failure('usage', `${plan.name} is a plan, not a settings file`, {
+        hint: `Show and apply it with: chatctl settings apply ${plan.name}`,
       })
     }
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
@@ -56,7 +62,7 @@ export default class SettingsDiff extends BaseCommand {
         composePlanFile(made, this.config.version, context.host.clock),
       )
       const command = commandFor(context, 'settings', 'apply', flags.save)
-      context.output.notice(`The plan is in ${flags.save}: ${command}`)
+      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
     }
     const result = resultOf(made)
     await context.output.show(differenceView(coverageOf(made)), result)

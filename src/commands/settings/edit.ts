@@ -2,8 +2,9 @@ import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
+import { describeFailure } from '../../cli/describe-failure.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { hintOf } from '../../cli/hints.ts'
+import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepFile } from '../../cli/keep-file.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
@@ -20,15 +21,19 @@ import { appliedView } from '../../view/settings-plan.ts'
 const fileName = 'settings.yaml'
 
 export default class SettingsEdit extends BaseCommand {
-  static override summary = 'Edit the settings in your editor, and apply what you changed.'
+  static override summary = 'Edit the settings in your editor and apply the changes'
   static override description =
-    '$VISUAL, $EDITOR or vi gets what settings export prints. Only what is changed in it is sent, after a question. A key that is removed stays as it is.'
+    'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'and reads back.',
+    note: 'then reads the settings back.',
   }
   static override view = appliedView
-  static override examples = ['<%= config.bin %> settings edit', '<%= config.bin %> settings edit --dry-run']
+  static override examples = [
+    { description: 'Edit and apply', command: 'chatctl settings edit' },
+    { description: 'Print the requests without sending them', command: 'chatctl settings edit --dry-run' },
+    { description: 'Edit the settings of another profile', command: 'chatctl settings edit --profile work' },
+  ]
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
@@ -57,7 +62,7 @@ export default class SettingsEdit extends BaseCommand {
         ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
-        driftHint: 'Somebody else changes the settings, too.',
+        driftHint: 'Another client is changing the settings.',
         ...(context.dryRun && { hold: held.hold }),
       })
     } catch (error) {
@@ -80,13 +85,13 @@ async function changedKeys(file: SettingsFile, current: Settings, context: Conte
 /** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */
 function demandPerson(context: Context, isAgreed: boolean, command: string | undefined): void {
   if (context.prompter.canAsk || (isAgreed && command !== undefined)) return
-  throw new Failure('input_needed', 'Nobody is at a terminal to edit the settings', {
-    hint: 'Give --yes, and name in EDITOR a program that edits without a terminal.',
+  throw new Failure('input_needed', 'An editor requires a terminal', {
+    hint: 'Pass --yes, and set EDITOR to a program that edits without a terminal.',
   })
 }
 
 async function unchanged({ output }: Context): Promise<void> {
-  output.notice('Nothing was changed.')
+  output.notice('No changes.')
   await output.show(appliedView, { changes: [], applied: false })
 }
 
@@ -101,15 +106,15 @@ function keepEdit(text: string, error: unknown, context: Context): unknown {
     context.output.notice(words)
     return error
   }
-  const hint = hintOf(error) ?? (error.status === 401 ? context.refusalHint() : undefined)
-  return error.reworded(error.message, { hint: [hint, words].filter(Boolean).join(' ') })
+  const { hint } = describeFailure(error, context.connection())
+  return error.reworded(error.message, { hint: hint === undefined ? words : sentences([hint, words]) })
 }
 
 function keep(text: string, context: Context): string {
   try {
     const path = keepFile(context, 'edits', 'settings', 'yaml', text)
-    return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
+    return `The edited text is saved. Apply it with: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
-    return `What you edited could not be kept: ${describeSystemError(error)}`
+    return `The edited text could not be saved: ${describeSystemError(error)}`
   }
 }

@@ -5,12 +5,19 @@ import { settingsFileView } from '../../view/settings-file.ts'
 import { valueAt } from '../../view/view.ts'
 
 export default class SettingsExport extends BaseCommand {
-  static override summary = 'Print the settings as a file to start from.'
+  static override summary = 'Print the settings as a settings file'
   static override description =
-    'Prints YAML with a comment for each setting. What the service has and chatctl cannot set is in a comment at the end; with --json, below $unmanaged. settings diff and settings apply ignore it.'
+    'The file is YAML with a comment for each setting. Settings that chatctl cannot change are in a comment at the end, or under $unmanaged with --json; settings diff and settings apply ignore them.'
   static override requests = calls('getSettings')
   static override view = settingsFileView
-  static override examples = ['<%= config.bin %> settings export > settings.yaml']
+  static override examples = [
+    { description: 'Save the settings to a file', command: 'chatctl settings export > settings.yaml' },
+    { description: 'Save them as JSON', command: 'chatctl settings export --json > settings.json' },
+    {
+      description: 'Export the settings of another profile',
+      command: 'chatctl settings export --profile work > work.yaml',
+    },
+  ]
 
   async run(): Promise<void> {
     const { context } = await this.start(SettingsExport)
@@ -22,7 +29,7 @@ export default class SettingsExport extends BaseCommand {
       .map(({ path }) => path)
       .filter((path) => valueAt(body.$unmanaged, path) != null)
     if (invalid.length > 0) {
-      context.output.notice(`The service has values that chatctl would not set: ${invalid.join(', ')}`)
+      context.output.notice(`chatctl cannot set these values of the service: ${invalid.join(', ')}`)
     }
   }
 }

@@ -8,19 +8,23 @@ import { valueView } from '../../view/value.ts'
 import { valueAt } from '../../view/view.ts'
 
 export default class SettingsGet extends BaseCommand {
-  static override summary = 'Show the application settings, or the bare value of one.'
+  static override summary = 'Show the application settings, or one value'
   static override requests = calls('getSettings')
   static override completes = { key: 'settings key' } as const
   static override view = settingsView
-  static override examples = ['<%= config.bin %> settings get', '<%= config.bin %> settings get theme.mode']
+  static override examples = [
+    { description: 'Show all settings', command: 'chatctl settings get' },
+    { description: 'Print one value', command: 'chatctl settings get theme.mode' },
+    { description: 'Save the settings as JSON', command: 'chatctl settings get --json > settings.json' },
+  ]
   static override args = {
-    key: Args.string({ description: 'Dotted name, such as theme.mode or theme.', ignoreStdin: true }),
+    key: Args.string({ description: 'Key or group of keys, such as theme.mode or theme', ignoreStdin: true }),
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsGet)
     if (args.key !== undefined && flags.fields !== undefined) {
-      throw new Failure('usage', 'KEY and --fields both choose; use one of them')
+      throw new Failure('usage', 'KEY and --fields cannot be combined')
     }
     const client = await context.connect()
     const answer = await client.settings.get()

@@ -3,10 +3,13 @@ import { calls } from '../../cli/requests.ts'
 import { preferencesView } from '../../view/settings.ts'
 
 export default class SettingsPreferences extends BaseCommand {
-  static override summary = 'Show your preferences.'
+  static override summary = 'Show your preferences'
   static override requests = calls('getPreferences')
   static override view = preferencesView
-  static override examples = ['<%= config.bin %> settings preferences']
+  static override examples = [
+    { description: 'Show your preferences', command: 'chatctl settings preferences' },
+    { description: 'Print them as JSON', command: 'chatctl settings preferences --json' },
+  ]
 
   async run(): Promise<void> {
     const { context } = await this.start(SettingsPreferences)

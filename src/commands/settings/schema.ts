@@ -4,10 +4,16 @@ import { settingsJsonSchema } from '../../contract/settings-file.ts'
 import { documentView } from '../../view/value.ts'
 
 export default class SettingsSchema extends BaseCommand {
-  static override summary = 'Print the JSON Schema of a settings file.'
+  static override summary = 'Print the JSON Schema of a settings file'
   static override requests = localWork
   static override view = documentView
-  static override examples = ['<%= config.bin %> settings schema > settings.schema.json']
+  static override examples = [
+    {
+      description: 'Save the schema for your editor',
+      command: 'chatctl settings schema > settings.schema.json',
+    },
+    { description: 'Print it as YAML', command: 'chatctl settings schema -o yaml' },
+  ]
 
   async run(): Promise<void> {
     const { context } = await this.start(SettingsSchema)

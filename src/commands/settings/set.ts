@@ -8,20 +8,26 @@ import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsSet extends BaseCommand {
-  static override summary = 'Change application settings: exactly the keys that are named.'
+  static override summary = 'Change application settings'
   static override description =
-    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown.'
+    'Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. KEY=@FILE reads the value from a file, KEY=- from stdin. For a value that begins with @, use KEY=@@TEXT.'
   static override requests = calls('updateSettings', 'getSettings')
-  static override completes = { assignment: 'settings assignment' } as const
+  static override completes = { 'key=value': 'settings assignment' } as const
   static override view = settingsView
   static override examples = [
-    '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
-    '<%= config.bin %> settings set features.chat=on --dry-run',
+    {
+      description: 'Change two settings',
+      command: 'chatctl settings set theme.mode=dark limits.max_tokens=4096',
+    },
+    {
+      description: 'Print the request without sending it',
+      command: 'chatctl settings set features.chat=on --dry-run',
+    },
+    { description: 'Read a value from a file', command: 'chatctl settings set app_name=@name.txt' },
   ]
-  static override usage = 'settings set KEY=VALUE...'
   static override args = {
-    assignment: Args.string({
-      description: 'KEY=VALUE, such as theme.mode=dark.',
+    'key=value': Args.string({
+      description: 'Key and new value, such as theme.mode=dark',
       required: true,
       multiple: true,
       ignoreStdin: true,
@@ -31,7 +37,7 @@ export default class SettingsSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(SettingsSet)
-    const patch = await readAssignments(args.assignment, context)
+    const patch = await readAssignments(args['key=value'], context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
     const { describeDoubt, describeSideEffect } = await import('../../plan/apply/change-failures.ts')

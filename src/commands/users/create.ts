@@ -12,34 +12,45 @@ import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
-  static override summary = 'Create a user.'
+  static override summary = 'Create a user'
   static override description =
-    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read. A generated password is kept in a file that only you can read (0600) until it is printed: if the outcome of the request is unknown, the file is kept and named.'
+    'Without --email or a flag for the password, chatctl prompts for them. A generated password is stored in a file that only you can read until it is printed. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
   static override examples = [
-    '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
-    '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
+    {
+      description: 'Create a user with a generated password',
+      command: 'chatctl users create --email ada@example.com --name "Ada" --generate-password',
+    },
+    {
+      description: 'Read the password from a file',
+      command: 'chatctl users create --email ada@example.com --password-file password.txt',
+    },
+    {
+      description: 'Add metadata',
+      command:
+        'chatctl users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
+    },
   ]
   static override flags = {
-    email: textFlag({ helpValue: '<address>', summary: 'E-mail address.' }),
-    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
+    email: textFlag({ helpValue: 'ADDRESS', summary: 'Email address' }),
+    name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: textFlag({
-      helpValue: '<k=v>',
+      helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Anything else about the user; k:=json for numbers, lists and so on; repeatable.',
+      summary: 'Metadata: KEY=TEXT or KEY:=JSON',
     }),
     'password-stdin': Flags.boolean({
-      summary: 'Read the password from stdin.',
+      summary: 'Read the password from stdin',
       exclusive: ['password-file', 'generate-password'],
     }),
     'password-file': textFlag({
-      helpValue: '<file>',
-      summary: 'Read the password from a file.',
+      helpValue: 'FILE',
+      summary: 'Read the password from a file',
       exclusive: ['generate-password'],
     }),
-    'generate-password': Flags.boolean({ summary: 'Make up a password and show it once.' }),
+    'generate-password': Flags.boolean({ summary: 'Generate a password and print it once' }),
     'dry-run': dryRunFlag,
   }
 
@@ -87,11 +98,11 @@ export default class UsersCreate extends BaseCommand {
     const done = id === undefined ? 'Created a user' : `Created user ${id}`
     const changed = { done, resource: 'the user', id, secret }
     await showChanged(secret ? newUserView : userView, answer, changed, context)
-    if (id === undefined) await context.output.warn('The service did not say the id of the new user')
+    if (id === undefined) await context.output.warn('The response does not contain the ID of the new user')
   }
 }
 
 /** Not every service needs one: a person is asked, and may have none. */
 async function askEmail({ prompter }: Context): Promise<string | undefined> {
-  return prompter.canAsk ? prompter.askOptional('E-mail address (may be empty):') : undefined
+  return prompter.canAsk ? prompter.askOptional('Email address (optional):') : undefined
 }

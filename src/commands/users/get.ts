@@ -13,20 +13,22 @@ import { Failure } from '../../contract/failure.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersGet extends BaseCommand {
-  static override summary = 'Show one user or several.'
+  static override summary = 'Show one or more users'
   static override description =
-    'One id prints its body, several an array. With - the ids come from stdin, separated by white space. What cannot be read is said on stderr, and the others are shown in the order of their ids.'
+    'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown.'
   static override requests = calls('getUser')
   static override view = userView
   static override examples = [
-    '<%= config.bin %> users get ID',
-    '<%= config.bin %> users get ID ID --json --fields id,email',
-    '$ cut -f1 users.tsv | <%= config.bin %> users get - -o jsonl',
+    { description: 'Show one user', command: 'chatctl users get ID' },
+    {
+      description: 'Show two fields of several users',
+      command: 'chatctl users get ID ID --json --fields id,email',
+    },
+    { description: 'Read the IDs from a file', command: 'cut -f1 users.tsv | chatctl users get - -o jsonl' },
   ]
-  static override usage = 'users get ID...'
   static override args = {
     id: Args.string({
-      description: 'Ids of users; - reads stdin.',
+      description: 'IDs of users, or - to read them from stdin',
       required: true,
       multiple: true,
       ignoreStdin: true,
@@ -44,7 +46,7 @@ export default class UsersGet extends BaseCommand {
       return context.show(userView, await client.users.get(first))
     }
     const fromStdin = args.id.filter((id) => id === '-').length
-    if (fromStdin > 1) throw new Failure('usage', '- stands for all of stdin, and can be given once')
+    if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
       import('../../bulk/send/throttle.ts'),
       import('../../bulk/send/get-users.ts'),

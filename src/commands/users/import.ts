@@ -13,20 +13,29 @@ import { Failure } from '../../contract/failure.ts'
 import { closedView, importView } from '../../view/import.ts'
 
 export default class UsersImport extends BaseCommand {
-  static override summary = 'Create and update users from a file of any size, under any quota.'
+  static override summary = 'Create and update users from a file'
   static override description =
-    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
+    'A row without an id creates a user; a row with an id updates one. Roles and permissions are assigned afterward. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [
-    '<%= config.bin %> users import users.csv --dry-run',
-    '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',
-    '<%= config.bin %> users import users.jsonl --generate-passwords --results results.csv',
-    '<%= config.bin %> users import users.csv --on-unknown created --id ID --line 12',
+    { description: 'Check a file and show the plan', command: 'chatctl users import users.csv --dry-run' },
+    {
+      description: 'Import under a quota, without confirmation',
+      command: 'chatctl users import users.csv --quota 100/h --max-wait 1h --yes',
+    },
+    {
+      description: 'Generate passwords',
+      command: 'chatctl users import users.jsonl --generate-passwords --results results.csv',
+    },
+    {
+      description: 'Resolve a row whose outcome is unknown',
+      command: 'chatctl users import users.csv --on-unknown created --id ID --line 12',
+    },
   ]
   static override args = {
     file: Args.string({
-      description: 'CSV, JSONL, JSON or YAML; - reads stdin.',
+      description: 'CSV, JSONL, JSON, or YAML file, or - for stdin',
       required: true,
       ignoreStdin: true,
     }),
@@ -35,23 +44,23 @@ export default class UsersImport extends BaseCommand {
     ...bulkFlags(),
     'generate-passwords': Flags.boolean({
       dependsOn: ['results'],
-      summary: 'Make up a password for every new user that has none; only --results has them.',
+      summary: 'Generate passwords for new users without one; requires --results, which receives them',
     }),
     'on-unknown': Flags.option({
       options: ['retry', 'created', 'skip'] as const,
       exclusive: ['restart', 'close'],
-      helpValue: '<how>',
-      summary: 'Settle rows whose outcome is unknown: retry, created (with --id), or skip.',
+      helpValue: 'ACTION',
+      summary: 'Resolve rows whose outcome is unknown: retry, created (with --id), or skip',
     })(),
     id: textFlag({
-      helpValue: '<id>',
+      helpValue: 'ID',
       dependsOn: ['on-unknown'],
-      summary: 'Id of the user that was created.',
+      summary: 'ID of the created user, with --on-unknown created',
     }),
     line: placeFlag({
-      helpValue: '<n>',
+      helpValue: 'N',
       dependsOn: ['on-unknown'],
-      summary: 'With --on-unknown: only the row on this line, or at line:column.',
+      summary: 'Resolve only the row on this line, or at LINE:COLUMN, with --on-unknown',
     }),
     'dry-run': dryRunFlag,
   }

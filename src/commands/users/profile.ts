@@ -3,10 +3,13 @@ import { calls } from '../../cli/requests.ts'
 import { profileView } from '../../view/users.ts'
 
 export default class UsersProfile extends BaseCommand {
-  static override summary = 'Show the user to whom the credential belongs.'
+  static override summary = 'Show the user that the credential belongs to'
   static override requests = calls('getProfile')
   static override view = profileView
-  static override examples = ['<%= config.bin %> users profile']
+  static override examples = [
+    { description: 'Show your user', command: 'chatctl users profile' },
+    { description: 'Print your email address', command: "chatctl users profile --jq '.email'" },
+  ]
 
   async run(): Promise<void> {
     const { context } = await this.start(UsersProfile)

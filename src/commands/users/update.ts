@@ -10,26 +10,34 @@ import type { UpdateUserRequest } from '../../contract/user.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersUpdate extends BaseCommand {
-  static override summary = "Change a user's name, metadata or settings: exactly what is named."
+  static override summary = "Change a user's name, metadata, or settings"
+  static override description = 'Only the values you give are sent.'
   static override requests = calls('updateUser')
   static override view = userView
   static override examples = [
-    '<%= config.bin %> users update ID --name "Ada Lovelace"',
-    '<%= config.bin %> users update ID --metadata company=Acme --theme dark --notifications off',
+    { description: 'Change the name', command: 'chatctl users update ID --name "Ada Lovelace"' },
+    {
+      description: 'Change metadata and settings',
+      command: 'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
+    },
+    {
+      description: 'Print the request without sending it',
+      command: 'chatctl users update ID --metadata seats:=5 --dry-run',
+    },
   ]
   static override args = {
-    id: Args.string({ description: 'Id of the user.', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'ID of the user', required: true, ignoreStdin: true }),
   }
   static override flags = {
-    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
+    name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: textFlag({
-      helpValue: '<k=v>',
+      helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Anything else about the user; k:=json for other types than text; repeatable.',
+      summary: 'Metadata: KEY=TEXT or KEY:=JSON',
     }),
-    theme: textFlag({ helpValue: '<name>', summary: "Theme in the user's settings." }),
-    notifications: switchFlag({ summary: 'Whether the user is notified.' }),
+    theme: textFlag({ helpValue: 'NAME', summary: 'Theme of the user' }),
+    notifications: switchFlag({ summary: 'Notifications of the user' }),
     'dry-run': dryRunFlag,
   }
 
@@ -45,7 +53,7 @@ export default class UsersUpdate extends BaseCommand {
       ...(Object.keys(settings).length === 0 ? {} : { settings }),
     }
     if (Object.keys(patch).length === 0) {
-      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users update --help' })
     }
     const client = await context.connect()
     const answer = await this.change(client.users.update(args.id, patch))

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
-import { Failure, unknownOutcome } from '../../contract/failure.ts'
+import { afterColon, Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type Change, foundAt, isSame } from '../plan.ts'
@@ -89,8 +89,8 @@ export function configurationFailure(failure: Failure, afterSettings: boolean): 
   const done = 'The settings were changed and verified; '
   return judged.reworded(
     failure.inDoubt
-      ? `${done}the outcome of setting the API configuration is unknown: ${failure.message}`
-      : `${done}setting the API configuration failed: ${failure.message}`,
+      ? `${done}the outcome of setting the API configuration is unknown: ${afterColon(failure.message)}`
+      : `${done}setting the API configuration failed: ${afterColon(failure.message)}`,
   )
 }
 
@@ -112,7 +112,8 @@ function aboutKeys(
 }
 
 function unknown(outcome: Outcome): string {
-  return `The outcome of the change is unknown: ${outcome.failure?.message ?? describeOutcome(outcome)}`
+  const reason = outcome.failure ? afterColon(outcome.failure.message) : describeOutcome(outcome)
+  return `The outcome of the change is unknown: ${reason}`
 }
 
 function checkAdvice(command: string): Advice {
@@ -122,7 +123,7 @@ function checkAdvice(command: string): Advice {
 function describeOutcome(outcome: Outcome): string {
   const status = statusOf(outcome)
   if (status !== undefined) return `the ${outcome.what} returned ${status}`
-  return `the ${outcome.what} had no response: ${outcome.failure?.message}`
+  return `the ${outcome.what} had no response: ${afterColon(outcome.failure?.message ?? '')}`
 }
 
 function statusOf({ answer, failure }: Outcome): number | undefined {
@@ -137,7 +138,7 @@ function shown(value: unknown): string {
 
 /** A change whose request failed, although the settings are as wanted. */
 export function describeDoubt(failure: Failure): string {
-  const answer = failure.status === undefined ? failure.message : `it returned ${failure.status}`
+  const answer = failure.status === undefined ? afterColon(failure.message) : `it returned ${failure.status}`
   return `The settings have the new values, although the request failed: ${answer}`
 }
 

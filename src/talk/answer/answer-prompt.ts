@@ -19,10 +19,7 @@ export interface UnsentPrompt {
 
 /** What it takes to send a prompt and show the reply, and what changes by it. */
 interface PromptHost extends ConversationHost {
-  readonly options: Pick<
-    SessionOptions,
-    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'refusalHint'
-  >
+  readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
   /** Whether nothing on the screen may change by itself. */
   readonly isStill: boolean
@@ -69,7 +66,7 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   // An error that the service says in place of an answer is none that was cut off.
   const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
   if (failure) {
-    session.output.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    session.output.sayFailure(failure)
     session.giveBack(prompt)
     return session.screen.separate()
   }

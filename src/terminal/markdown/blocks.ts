@@ -239,7 +239,7 @@ class Fence {
     )
   }
 
-  /** The line as code, coloured. */
+  /** The line as code, colored. */
   read(line: string): string {
     const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
     return this.#paint?.(code) ?? code

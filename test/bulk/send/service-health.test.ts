@@ -51,7 +51,7 @@ describe('whether it is worth going on', () => {
 
   it('goes on at whatever is the fault of a row', () => {
     const health = new ServiceHealth()
-    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'unusable_answer'] as const) {
+    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'invalid_response'] as const) {
       fail(health, 100, kind)
     }
   })

@@ -195,7 +195,7 @@ describe('the throttle of all workers', () => {
       const failure = await failureOf(send(150))
       expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
       expect(hintOf(failure)).to.match(
-        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or let it wait with --max-wait 1h\.$/,
+        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or wait for it with: --max-wait 1h$/,
       )
       expect(service.taken).to.equal(100)
       expect(service.elapsed).to.be.below(1000)

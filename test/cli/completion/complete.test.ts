@@ -46,7 +46,7 @@ describe('chatctl complete', () => {
   it('speaks to each shell in its own form', async () => {
     const words = ['--', 'chat', 'sen']
     const described = (await complete(['--shell=fish', ...words])).split('\t')[1]?.trim() ?? ''
-    expect(described).to.match(/^[A-Z].*\.$/)
+    expect(described).to.match(/^[A-Z].*[^.]$/)
     expect(await complete(['--shell=zsh', ...words])).to.equal(`words\n send:${described}\n`)
     expect(await complete(['--shell=powershell', ...words])).to.equal(`words\nsend\tsend\t${described}\n`)
     expect(await complete(['--shell=bash', '--', 'chatctl chat sen', ' '])).to.equal('words\nsend\n')

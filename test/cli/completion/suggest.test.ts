@@ -126,7 +126,9 @@ describe('what Tab offers', () => {
       'A recipe of two lines',
     ])
     const flags = await suggest(['chat', 'send', '--model'], program, live)
-    expect(flags.candidates).to.deep.equal([{ value: '--model', description: 'Model that answers.' }])
+    expect(flags.candidates).to.deep.equal([
+      { value: '--model', description: "Model to use (default: the service's choice)" },
+    ])
     const words = await suggest(['setting'], program, live)
     expect(words.candidates[0]?.description).to.equal('About settings')
   })

@@ -32,10 +32,10 @@ describe('doctor, and the machine', () => {
     await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
-    expect(found('service').message).to.contain('knows you as')
-    expect(found('data').message).to.match(/1 user, 0 messages; no service runs on it; .* are free there$/)
+    expect(found('service').message).to.contain('signed in as')
+    expect(found('data').message).to.match(/1 user, 0 messages; no service is running; .* free$/)
     const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
-    expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not asked now')
+    expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
   })
 
   it('says that the data is damaged', async () => {
@@ -69,7 +69,7 @@ describe('doctor, and the machine', () => {
     configure({ default_profile: 'gone', profiles: { work: { base_url: 'https://chat.example' } } })
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(2)
-    expect(found('configuration').message).to.contain('there is no profile "gone"')
+    expect(found('configuration').message).to.contain('unknown profile "gone"')
     expect(found('transcripts').status).to.equal('ok')
     expect(await runChatctl(sandbox, ['config', 'path'])).to.include({ exitCode: 0 })
     expect(await runChatctl(sandbox, ['config', 'unset', 'default_profile'])).to.include({ exitCode: 0 })
@@ -84,7 +84,7 @@ describe('doctor, and the machine', () => {
     expect(exitCode).to.equal(0)
     const faults = all.filter(({ check }) => check === 'configuration')
     expect(faults.map(({ status }) => status)).to.deep.equal(['warning', 'warning'])
-    expect(faults[0]?.hint).to.equal('chatctl config set timeout VALUE --profile work')
+    expect(faults[0]?.hint).to.equal('Set it with: chatctl config set timeout VALUE --profile work')
     expect(faults[1]?.hint).to.contain('auth login --profile empty')
   })
 
@@ -94,8 +94,8 @@ describe('doctor, and the machine', () => {
     expect(exitCode).to.equal(0)
     expect(found('environment')).to.include({
       status: 'warning',
-      message: 'CHATCTL_BASEURL means nothing to chatctl',
-      hint: 'Did you mean CHATCTL_BASE_URL? unset CHATCTL_BASEURL',
+      message: 'CHATCTL_BASEURL is not a variable of chatctl',
+      hint: 'Did you mean CHATCTL_BASE_URL? Otherwise: unset CHATCTL_BASEURL',
     })
     expect(JSON.stringify(all)).not.to.contain('canary')
     const known = await diagnose(sandbox, [], { env: { CHATCTL_RETRIES: '1' } })
@@ -111,7 +111,7 @@ describe('doctor, and the machine', () => {
     const folder = join(sandbox.home, '.config', 'chatctl')
     expect(found('permissions')).to.include({
       status: 'warning',
-      hint: `chmod 700 ${folder}; chmod 600 ${join(folder, 'config.json')}`,
+      hint: `Restrict access with: chmod 700 ${folder}; chmod 600 ${join(folder, 'config.json')}`,
     })
   })
 
@@ -121,14 +121,14 @@ describe('doctor, and the machine', () => {
     writeFileSync(file, '')
     for (const [variable, effect] of [
       ['XDG_CONFIG_HOME', 'profiles cannot be changed'],
-      ['XDG_DATA_HOME', 'sessions and the data of the embedded service cannot be kept'],
+      ['XDG_DATA_HOME', 'sessions and the data of the embedded service cannot be stored'],
       ['XDG_STATE_HOME', 'users import and history export fail'],
     ] as const) {
       const { all } = await diagnose(sandbox, [], { env: { [variable]: file } })
       const [finding, ...others] = all.filter(({ check }) => check === 'directories')
       expect(others).to.deep.equal([])
       expect(finding?.status).to.equal('warning')
-      expect(finding?.message).to.contain(`cannot be made in ${file}: not a directory; ${effect}`)
+      expect(finding?.message).to.contain(`cannot be created in ${file}: not a directory; ${effect}`)
       expect(finding?.hint).to.equal(`Set ${variable} to a directory that you can write to.`)
     }
   })
@@ -142,7 +142,7 @@ describe('doctor, and the machine', () => {
     mkdirSync(folder, { recursive: true })
     chmodSync(folder, 0o777)
     const shared = await diagnose(sandbox)
-    expect(shared.found('cache').hint).to.equal(`rm -r ${folder}`)
+    expect(shared.found('cache').hint).to.equal(`Remove it with: rm -r ${folder}`)
     // As src/boot/load-bundle.ts has it: who can write to a folder above can put another one there.
     chmodSync(folder, 0o700)
     chmodSync(join(folder, '..'), 0o777)
@@ -178,7 +178,7 @@ describe('doctor, and the machine', () => {
     expect(imports.map(({ status }) => status)).to.deep.equal(['ok', 'warning'])
     expect(imports[0]).to.include({
       message: '/srv/half done.csv: 1 of 3 rows were sent to https://chat.example/',
-      hint: "chatctl users import '/srv/half done.csv' --base-url https://chat.example/ (add --close to give it up)",
+      hint: 'Add --close to abandon it, or resume it: chatctl users import "/srv/half done.csv" --base-url https://chat.example/',
     })
     expect(imports[1]?.message).to.contain('the outcome of 1 row is unknown')
     expect(exitCode).to.equal(0)
@@ -190,8 +190,8 @@ describe('doctor, and the machine', () => {
     const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
     expect(again[1]?.message).to.equal('/srv/here.csv: 1 of 3 rows were sent to local /srv/data')
     expect(again.map(({ hint }) => hint)).to.deep.equal([
-      "chatctl users import '/srv/half done.csv' --profile 'at work' (add --close to give it up)",
-      'chatctl users import /srv/here.csv --profile local (add --close to give it up)',
+      'Add --close to abandon it, or resume it: chatctl users import "/srv/half done.csv" --profile "at work"',
+      'Add --close to abandon it, or resume it: chatctl users import /srv/here.csv --profile local',
     ])
   })
 
@@ -233,7 +233,7 @@ describe('the table of doctor', () => {
   it('fits any width but for commands, and loses nothing', () => {
     const path = `/home/somebody/${'folder/'.repeat(12)}config.json`
     const long = [
-      { check: 'configuration', status: 'ok', message: `${path} is not there yet`, hint: null },
+      { check: 'configuration', status: 'ok', message: `${path} does not exist yet`, hint: null },
     ] as const
     for (const width of [20, 30, 40, 60, 100]) {
       for (const shown of [

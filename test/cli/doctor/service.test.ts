@@ -76,7 +76,7 @@ describe('doctor, and the service', () => {
       'GET /v1/chat/models',
     ])
     expect(JSON.stringify(all)).not.to.contain(key)
-    expect(found('service').message).to.match(/^answers in \d+ ms, and knows you as ada@example\.com$/)
+    expect(found('service').message).to.match(/^responds in \d+ ms; signed in as ada@example\.com$/)
     expect(found('credential').message).to.contain('CHATCTL_API_KEY')
     expect(found('network').message).to.match(/ is 127\.0\.0\.1, connected in \d+ ms$/)
     expect(found('clock').status).to.equal('ok')
@@ -100,7 +100,7 @@ describe('doctor, and the service', () => {
     )
     expect(plenty.found('quota')).to.include({
       status: 'ok',
-      message: '73 of 100 requests are left, reset in 90s',
+      message: '73 of 100 requests are left, resets in 90s',
     })
     await server.close()
     const little = await meet(
@@ -115,10 +115,13 @@ describe('doctor, and the service', () => {
     const date = new Date(Date.now() - 600_000).toUTCString()
     const { found, exitCode } = await meet(failing(401, 'invalid_key', 'Invalid API key', { date }))
     expect(exitCode).to.equal(4)
-    expect(found('service')).to.include({ status: 'failed', message: 'Invalid API key' })
+    expect(found('service')).to.include({
+      status: 'failed',
+      message: `Invalid API key (401, GET ${server?.url}/api/user/profile)`,
+    })
     expect(found('service').hint).to.contain('CHATCTL_API_KEY')
     expect(found('clock').status).to.equal('warning')
-    expect(found('clock').message).to.match(/^is 6[01]\d s ahead of the service's/)
+    expect(found('clock').message).to.match(/^is 6[01]\d s ahead of the clock of the service/)
     expect(found('models').status).to.equal('skipped')
   })
 
@@ -148,12 +151,15 @@ describe('doctor, and the service', () => {
     expect(refused.exitCode).to.equal(0)
     expect(refused.found('models')).to.include({
       status: 'warning',
-      message: 'cannot be listed: Not for you',
+      message: `cannot be listed: Not for you (403, GET ${server?.url}/v1/chat/models)`,
     })
     await server.close()
     const other = await meet(well(), [], { CHATCTL_MODEL: 'z' })
-    expect(other.found('models')).to.include({ status: 'warning', hint: 'chatctl chat models' })
-    expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not among the 4 models')
+    expect(other.found('models')).to.include({
+      status: 'warning',
+      hint: 'List them with: chatctl chat models',
+    })
+    expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not one of the 4 models')
   })
 
   it('warns of an answer that departs from the interface', async () => {
@@ -220,7 +226,7 @@ describe('doctor, and the service', () => {
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
       expect(known.found('network').message).to.match(
-        /TLS 1\.3, certificate until \d{4}-\d\d-\d\d: 0 days left/,
+        /TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/,
       )
     } finally {
       secured.close()

@@ -46,12 +46,12 @@ describe('a file that is read', () => {
     it(`says what the system says of it: ${args.join(' ')}`, async () => {
       const naming = (path: string) =>
         args.at(-1)?.endsWith('@') ? [...args.slice(0, -1), `${args.at(-1)}${path}`] : [...args, path]
-      expectFailure(await run(naming('nowhere')), 2, 'nowhere cannot be read: no such file')
-      expectFailure(await run(naming('folder')), 2, 'folder cannot be read', 'directory (EISDIR)')
+      expectFailure(await run(naming('nowhere')), 2, 'Cannot read nowhere: no such file')
+      expectFailure(await run(naming('folder')), 2, 'Cannot read folder: ', 'directory (EISDIR)')
       write('latin1', Buffer.from('caf\xe9', 'latin1'))
       expectFailure(await run(naming('latin1')), 2, 'latin1 is not UTF-8 text')
       write('nul', 'a\0b')
-      expectFailure(await run(naming('nul')), 2, 'nul has a NUL character at position 1')
+      expectFailure(await run(naming('nul')), 2, 'nul is not text: it has a NUL character at position 1')
       expect(server.requests).to.deep.equal([])
     })
   }
@@ -129,12 +129,12 @@ describe('a file that is read', () => {
     })
 
     const faults: Fault[] = [
-      ['list.yaml', '[1, 2]', 'list.yaml must hold an object'],
-      ['none.yaml', '', 'none.yaml must hold an object'],
+      ['list.yaml', '[1, 2]', 'list.yaml must contain an object'],
+      ['none.yaml', '', 'none.yaml must contain an object'],
       ['colons.yaml', 'a: b: c', 'colons.yaml: ', 'at line 1, column 4'],
       ['number.yaml', 'version: 3', 'version must be a string'],
       ['typo.yaml', 'cros: {}', 'cros is not a known field'],
-      ['text.yaml', 'rate_limiting: fast', 'rate_limiting must hold an object'],
+      ['text.yaml', 'rate_limiting: fast', 'rate_limiting must contain an object'],
       ['proto.yaml', '__proto__: {version: x}', '__proto__ is not a known field'],
       ['bomb.yaml', bomb, 'bomb.yaml: Excessive alias count'],
       ['tag.yaml', 'version: !secret x', 'tag.yaml: Unresolved tag: !secret'],
@@ -194,7 +194,7 @@ describe('a file that is read', () => {
     expectFailure(
       await run(['api', 'POST', '/v1/users', '--data', '@cut.json']),
       2,
-      'The body is not JSON',
+      'The request body is not valid JSON',
       'position',
     )
     expect(server.requests).to.have.length(1)

@@ -48,7 +48,7 @@ describe('a text on stdin', () => {
   })
 
   it('is not sent with a NUL in it, and says where', async () => {
-    expectFailure(await send('ab\0c'), 2, 'stdin has a NUL character at position 2')
+    expectFailure(await send('ab\0c'), 2, 'stdin is not text: it has a NUL character at position 2')
     expect(sent()).to.deep.equal([])
   })
 
@@ -63,7 +63,7 @@ describe('a text on stdin', () => {
     expectFailure(
       await runChatctl(sandbox, args, { env: env(), stdin: 'x' }),
       2,
-      'stdin is spent: the value of theme.mode cannot come from it too',
+      'stdin was already read, so the value of theme.mode cannot come from it',
     )
     expect(server.requests).to.deep.equal([])
   })

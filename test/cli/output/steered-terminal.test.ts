@@ -21,7 +21,7 @@ describe('a terminal cannot be steered', () => {
         form: 'table',
         fields: undefined,
         jq: undefined,
-        loadColours: async () => ({ bold: String, dim: String, red: String, green: String }) as never,
+        loadColors: async () => ({ bold: String, dim: String, red: String, green: String }) as never,
         forTerminal: true,
         width: 80,
       })

@@ -283,7 +283,7 @@ describe('Assembly', () => {
       for (let length = 0; length < bytes.length; length += 7) {
         const { complete, text, failure } = endOf(run(type, [bytes.subarray(0, length)], 'connection reset'))
         expect(answer.startsWith(text), `${length}: ${text}`).to.equal(true)
-        if (!complete) expect(failure?.kind).to.be.oneOf(['truncated', 'unusable_answer'])
+        if (!complete) expect(failure?.kind).to.be.oneOf(['truncated', 'invalid_response'])
         if (complete) expect(text).to.equal(answer)
       }
     })
@@ -416,7 +416,7 @@ describe('Assembly', () => {
 
   it('takes a text for one that is announced as a web page, but a tag for its beginning', () => {
     expect(endOf(runText('text/html; charset=utf-8', 'Hello'))).to.include({ text: 'Hello', complete: true })
-    expect(endOf(runText('text/html', ' <p>Sign in</p>')).failure?.kind).to.equal('unusable_answer')
+    expect(endOf(runText('text/html', ' <p>Sign in</p>')).failure?.kind).to.equal('invalid_response')
   })
 
   it('does not take what keeps a connection open for a part of the answer', () => {
@@ -551,7 +551,7 @@ describe('Assembly', () => {
     it(`cannot use ${what}`, () => {
       const end = endOf(runText(type, body))
       expect(end).to.include({ complete: false, text: '' })
-      expect(end.failure?.kind).to.equal('unusable_answer')
+      expect(end.failure?.kind).to.equal('invalid_response')
     })
   }
 

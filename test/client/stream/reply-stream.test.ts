@@ -230,7 +230,7 @@ describe('streamed answers', () => {
 
   it('are not read when they come encoded', async () => {
     await start(answer(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }, 'xx'))
-    expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('unusable_answer')
+    expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('invalid_response')
   })
 
   it('do not repeat the credential in their failure', async () => {

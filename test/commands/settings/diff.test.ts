@@ -109,9 +109,9 @@ describe('settings diff', () => {
     )
     const { stderr } = await diff('bad.yaml', '--json')
     expect(JSON.parse(stderr).error.details.faults).to.have.length(2)
-    expectFailure(await diff(), 2, 'No settings file is named')
-    expectFailure(await diff('nowhere.yaml'), 2, 'nowhere.yaml cannot be read')
-    expectFailure(await diff('-', '-f', '-'), 2, '- is given twice')
+    expectFailure(await diff(), 2, 'No settings file was given')
+    expectFailure(await diff('nowhere.yaml'), 2, 'Cannot read nowhere.yaml')
+    expectFailure(await diff('-', '-f', '-'), 2, '- was given twice')
     expect(run.server.requests).to.deep.equal([])
   })
 
@@ -140,7 +140,7 @@ describe('settings diff', () => {
       for (const mode of ['light', 'dark']) {
         run.service.change({ theme: { mode } })
         expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
-          'The plan is in out.plan: chatctl settings apply out.plan',
+          'The plan is in out.plan. Apply it with: chatctl settings apply out.plan',
         )
         const path = join(run.sandbox.home, 'out.plan')
         expect(statSync(path).mode & 0o777).to.equal(0o600)
@@ -164,11 +164,7 @@ describe('settings diff', () => {
       )
       expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'exists and is not a plan')
       expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
-      expectFailure(
-        await diff('settings.yaml', '--save', 'no/where.plan'),
-        1,
-        'cannot be written: no such file',
-      )
+      expectFailure(await diff('settings.yaml', '--save', 'no/where.plan'), 1, ': no such file')
     })
 
     it('makes what diff does not take for a settings file', async () => {

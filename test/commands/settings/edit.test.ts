@@ -69,7 +69,7 @@ describe('settings edit', () => {
   ] as const) {
     it(`says so where ${what}`, async () => {
       const { exitCode, stderr } = await edit(script)
-      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
       expect(run.methods).to.equal('GET')
     })
   }
@@ -89,12 +89,12 @@ describe('settings edit', () => {
   it('names the directory in which no file can be made for the editor, and the variable that chooses it', async () => {
     const missing = join(run.sandbox.home, 'no', 'such', 'directory')
     const done = await edit('true', ['--yes'], { TMPDIR: missing })
-    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint: Set TMPDIR')
+    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint:  Set TMPDIR')
     expect(run.changes).to.deep.equal([])
   })
 
   it('is over where the editor fails', async () => {
-    expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'ended with 1')
+    expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'exited with 1')
     expect(run.methods).to.equal('GET')
   })
 
@@ -116,7 +116,7 @@ describe('settings edit', () => {
   it('does not mind a byte order mark', async () => {
     const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
     const { exitCode, stderr } = await edit(script)
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
   })
 
   it('ends as it is told to, although nothing was changed', async () => {

@@ -20,7 +20,7 @@ describe('settings export', () => {
     for (const words of [
       'chatctl settings schema > settings.schema.json',
       'chatctl settings apply settings.yaml',
-      '# Most tokens that one completion may generate\n  max_tokens: 4096\n',
+      '# Maximum number of tokens in a completion\n  max_tokens: 4096\n',
     ]) {
       expect(stdout).to.contain(words)
     }
@@ -46,7 +46,7 @@ describe('settings export', () => {
         '#   theme: {"primary_color":"tomato","x_font":"serif"}\n#   x_extra: 1\n',
     )
     expect(stdout).not.to.contain('max_tokens')
-    expect(stderr).to.equal('The service has values that chatctl would not set: theme.primary_color\n')
+    expect(stderr).to.equal('chatctl cannot set these values of the service: theme.primary_color\n')
     const { stdout: json } = await run.settings(['export', '--json', '--quiet'])
     expect(JSON.parse(json)).to.deep.equal({
       app_name: 'Chat',

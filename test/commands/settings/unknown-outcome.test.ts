@@ -37,7 +37,7 @@ describe('settings apply, set and edit after a response that was lost', () => {
       applied,
       69,
       unknown,
-      'the service answered 502',
+      'HTTP 502',
       'app_name is still "Chat", limits.max_tokens is still 4096',
       'Check the current settings with: chatctl settings diff base.yaml --file more.yaml',
     )
@@ -70,7 +70,7 @@ describe('settings apply, set and edit after a response that was lost', () => {
     ])
     expect(exitCode, stderr).to.equal(0)
     expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
-    expect(JSON.parse(stderr).warning.message).to.contain('no answer within 250 ms')
+    expect(JSON.parse(stderr).warning.message).to.contain('within 250 ms')
     await run.stop()
   })
 })
@@ -90,18 +90,21 @@ describe('a single change after a response that was lost', () => {
     await server.close()
   })
 
-  const resend = 'Permissions cannot be read back. Run the same command again'
+  const resend = 'Permissions cannot be read back. To assign them again, run the same command again.'
   for (const [args, hint] of [
-    [['users', 'update', 'u 1', '--name', 'Ada'], "Check the user with: chatctl users get 'u 1'"],
+    [['users', 'update', 'u 1', '--name', 'Ada'], 'Check the user with: chatctl users get "u 1"'],
     [
       ['users', 'settings', 'set', '--theme', 'dark'],
       'Check your preferences with: chatctl settings preferences',
     ],
     [['users', 'permissions', 'assign', 'u1', 'read:chat'], resend],
-    [['settings', 'api', 'set', '--version', 'v2'], 'cannot be read back. Run the same command again'],
+    [
+      ['settings', 'api', 'set', '--version', 'v2'],
+      'cannot be read back. To send it again, run the same command again.',
+    ],
     [['api', 'PATCH', '/v1/settings', '--data', '{}'], 'with: chatctl api GET /v1/settings'],
-    [['api', 'POST', '/v1/other', '--data', '{}'], 'Check whether it was made before you send it again'],
-    [['api', 'POST', '/v1/moved', '--data', '{}'], 'Check whether it was made before you send it again'],
+    [['api', 'POST', '/v1/other', '--data', '{}'], 'Check the effect before you send the request again'],
+    [['api', 'POST', '/v1/moved', '--data', '{}'], 'Check the effect before you send the request again'],
   ] as const) {
     it(`${args.join(' ')} exits 69 and says what to check`, async () => {
       const run = await runChatctl(sandbox, [...args, '--retries', '0'], {

@@ -139,7 +139,7 @@ describe('users get ID ID', () => {
   it('says it once where there is only one', async () => {
     const run = await get(['-'], users({ a: missing('a') }), 'a\n')
     expectFailure(run, 6)
-    expect(run.stderr).to.equal('Error: There is no user a\n')
+    expect(run.stderr).to.equal(`Error: There is no user a (404, GET ${server.url}/v1/users/a)\n`)
   })
 
   it('stops at once where the credential is refused, and keeps what came before', async () => {
@@ -168,7 +168,7 @@ describe('users get ID ID', () => {
 
   it('stops where nothing can be reached', async () => {
     const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1', '--retries', '0'], reset)
-    expectFailure(run, 69, 'did not answer')
+    expectFailure(run, 69, 'No response from')
     expect(server.requests).to.have.length(1)
   })
 
@@ -213,10 +213,10 @@ describe('users get ID ID', () => {
       'line 3 of stdin: the id must not be ".."',
     )
     await server.close()
-    expectFailure(await get(['a', '', 'b'], users()), 2, 'the id must not be empty')
+    expectFailure(await get(['a', '', 'b'], users()), 2, 'The id must not be empty')
     expect(server.requests).to.have.length(0)
     await server.close()
-    expectFailure(await get(['-', '-'], users(), 'a'), 2, 'can be given once')
+    expectFailure(await get(['-', '-'], users(), 'a'), 2, 'was given twice')
     await server.close()
     const options = await start(users())
     const run = await runChatctl(sandbox, ['users', 'get', '-'], {

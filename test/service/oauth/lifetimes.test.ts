@@ -69,7 +69,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
       const late = new Browser()
       const page = await late.open(askForCode(url).url)
       clock.pass(hour)
-      expect((await signIn(late, page)).text).to.include('This sign-in is over')
+      expect((await signIn(late, page)).text).to.include('This sign-in has ended')
 
       const { db, close } = await openStore(place)
       const { id } = await db

@@ -128,13 +128,10 @@ describe('TLS', () => {
       const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
-        [
-          { certFile: join(dataDir, 'none'), keyFile },
-          'none cannot be read: no such file or directory (ENOENT)',
-        ],
+        [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
         [
           { certFile, keyFile: dataDir },
-          `${dataDir} cannot be read: illegal operation on a directory (EISDIR)`,
+          `Cannot read the private key file ${dataDir}: illegal operation on a directory (EISDIR)`,
         ],
         [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
         [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],

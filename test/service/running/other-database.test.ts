@@ -53,7 +53,7 @@ describe('a command on this machine beside a service that uses another database'
       expect(found?.status).to.equal('warning')
       expect(found?.message).to.contain(defaultDatabase()).and.to.contain(service.url)
       expect(found?.message).to.contain(join(data, 'chatctl.db'))
-      expect(found?.hint).to.equal(`chatctl auth login --base-url ${service.url}`)
+      expect(found?.hint).to.equal(`Use that service with: chatctl auth login --base-url ${service.url}`)
     } finally {
       await service.stop()
     }
@@ -64,7 +64,7 @@ describe('a command on this machine beside a service that uses another database'
     try {
       const refused = await runChatctl(sandbox, ['service', 'backup', '--to', join(sandbox.home, 'b.db')])
       expect(refused.exitCode, refused.stderr).to.equal(2)
-      expect(refused.stderr).to.contain(`and this command would use ${defaultDatabase()}`)
+      expect(refused.stderr).to.contain(`but this command would use ${defaultDatabase()}`)
     } finally {
       await service.stop()
     }

@@ -13,7 +13,7 @@ import { createSandbox } from '../../support/sandbox.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 
-const signInAgain = /^Hint: chatctl auth login (-p|--profile) work$/m
+const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
 /** Against oidc-provider, which ends everything when a refresh token is used twice (RFC 9700 section 4.14.2). */
 describe('eight processes at once', function () {

@@ -37,7 +37,7 @@ const exceptions: Record<string, (ending: Ending, faultName: string, json: boole
   // Whatever the answer is, it is the result; only where JSON was asked for must it be JSON.
   api: (ending, faultName, json) => {
     if (faultName !== 'what is not JSON' && faultName !== 'a web page') return ending
-    return json ? { exitCode: 1, code: 'unusable_answer' } : { done: 'body' }
+    return json ? { exitCode: 1, code: 'invalid_response' } : { done: 'body' }
   },
   // Nobody will find the user again whose id was not said.
   'users:create': (ending) =>

@@ -44,7 +44,7 @@ const same =
   () =>
     behaviour
 
-const useless: Ending = { exitCode: 1, code: 'unusable_answer' }
+const useless: Ending = { exitCode: 1, code: 'invalid_response' }
 
 export const faults = {
   success: { script: (call) => json(200, call.answer), sent: 'once', ending: { done: 'body' } },

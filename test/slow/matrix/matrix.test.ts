@@ -200,7 +200,7 @@ function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): 
 
 /** The events of a stream have been printed when it turns out to be of no use. */
 function keepsWhatCame(call: ServiceCall, ending: Ending): boolean {
-  const broken = ['unusable_answer', 'truncated']
+  const broken = ['invalid_response', 'truncated']
   return call.name === 'chat:send streamed' && 'code' in ending && broken.includes(ending.code)
 }
 

@@ -142,7 +142,7 @@ describe('service run and its keys', () => {
         '--log-level',
         'silent',
       )
-      expectFailure(run, 7, `Port ${port} on 127.0.0.1 is in use`, 'Hint: ')
+      expectFailure(run, 7, `Port ${port} on 127.0.0.1 is in use`, 'Hint:  ')
     } finally {
       taken.close()
     }

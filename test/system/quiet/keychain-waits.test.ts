@@ -91,7 +91,7 @@ for (const { title, begin, endless } of waits) {
         expect(run.endedAfter, name).to.be.below(14_000)
         if (!endless) continue
         const notices = linesOf(run).flatMap(({ notice }) => notice?.message ?? [])
-        expect(notices, name).to.deep.equal(['Waiting for the keychain; it may be asking to be unlocked…'])
+        expect(notices, name).to.deep.equal(['Waiting for the keychain. It may show a prompt to unlock it…'])
         expect(run.waitingAfter, name).to.be.within(1_900, 6_000)
         expect(run.endedAfter, name).to.be.above(9_900)
       }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { hintOf } from '../../../src/cli/hints.ts'
+import { describeFailure } from '../../../src/cli/describe-failure.ts'
 import { Client } from '../../../src/client/client.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/directories.ts'
@@ -79,10 +79,9 @@ export class SessionWorld {
       recallPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
-      refusalHint: () => undefined,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
       showCommand: (id) => `chatctl chat show ${id}`,
-      hintOf,
+      describeFailure,
       ...given,
     })
     let isOver = false

@@ -8,20 +8,30 @@ import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
-  static override summary = 'Create a user with the role admin, on the machine of the service.'
+  static override summary = 'Create an administrator of the embedded service'
   static override description =
-    'The way in for the first admin, while the service runs or not. The password is asked for twice, or comes from stdin or a file.'
+    'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
   static override view = accountView
   static override examples = [
-    '<%= config.bin %> service admin create ada@example.com --name "Ada"',
-    '<%= config.bin %> service admin create ada@example.com --password-file password.txt',
+    {
+      description: 'Create an administrator',
+      command: 'chatctl service admin create ada@example.com --name "Ada"',
+    },
+    {
+      description: 'Read the password from a file',
+      command: 'chatctl service admin create ada@example.com --password-file password.txt',
+    },
+    {
+      description: 'Show what would be created',
+      command: 'chatctl service admin create ada@example.com --dry-run',
+    },
   ]
   static override args = {
-    email: Args.string({ description: 'E-mail address to sign in with.', required: true, ignoreStdin: true }),
+    email: Args.string({ description: 'Email address', required: true, ignoreStdin: true }),
   }
   static override flags = {
-    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
+    name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     ...newPasswordFlags,
     data: dataFlag,
     database: databaseFlag,

@@ -7,29 +7,41 @@ import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
-  static override summary = 'Create an API key of the embedded service and print it, this once.'
+  static override summary = 'Create an API key for the embedded service'
   static override description =
-    'Only a hash of the key is kept. It acts as its user and never may more than that user; without --user, as the built-in admin.'
-  static override usage = 'service keys create --name <text>'
+    'The key is printed once; the service stores only a hash. A key never has more permissions than its user.'
   static override requests = serviceData
   static override view = newKeyView
   static override examples = [
-    '<%= config.bin %> service keys create --name ci --tier pro --expires 90d',
-    '<%= config.bin %> service keys create --name bot --user ada@example.com',
-    '<%= config.bin %> service keys create --name reader --permission read:users --jq .key',
-    '<%= config.bin %> service keys create --name big --tier enterprise --limit 50000',
+    {
+      description: 'Create a key for CI',
+      command: 'chatctl service keys create --name ci --tier pro --expires 90d',
+    },
+    {
+      description: 'Create a key for a user',
+      command: 'chatctl service keys create --name bot --user ada@example.com',
+    },
+    {
+      description: 'Print only the key',
+      command: 'chatctl service keys create --name reader --permission read:users --jq .key',
+    },
+    {
+      description: 'Set an hourly limit',
+      command: 'chatctl service keys create --name big --tier enterprise --limit 50000',
+    },
   ]
   static override flags = {
-    name: textFlag({ helpValue: '<text>', required: true, summary: 'What the key is for.' }),
+    name: textFlag({ helpValue: 'TEXT', required: true, summary: 'Name of the key' }),
     tier: Flags.option({
+      helpValue: 'TIER',
       options: tiers,
       default: 'free',
-      summary: 'Subscription tier, which sets the hourly limit.',
+      summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
     })(),
     ...keyFlags,
     user: textFlag({
-      helpValue: '<id|email>',
-      summary: 'Whom the key acts as; the built-in admin unless said.',
+      helpValue: 'USER',
+      summary: 'User of the key: ID or email address (default: the built-in administrator)',
     }),
     data: dataFlag,
     database: databaseFlag,

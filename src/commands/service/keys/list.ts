@@ -4,10 +4,16 @@ import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysList extends BaseCommand {
-  static override summary = 'List the API keys of the embedded service.'
+  static override summary = 'List the API keys of the embedded service'
   static override requests = serviceData
   static override view = keyView
-  static override examples = ['<%= config.bin %> service keys list']
+  static override examples = [
+    { description: 'List the keys', command: 'chatctl service keys list' },
+    {
+      description: 'Show when each key was last used',
+      command: 'chatctl service keys list --fields name,last_used_at',
+    },
+  ]
   static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {

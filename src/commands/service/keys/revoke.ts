@@ -6,12 +6,15 @@ import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysRevoke extends BaseCommand {
-  static override summary = 'Revoke an API key of the embedded service for good.'
+  static override summary = 'Revoke an API key permanently'
   static override requests = serviceData
   static override view = keyView
-  static override examples = ['<%= config.bin %> service keys revoke KEY_ID --yes']
+  static override examples = [
+    { description: 'Show what would be revoked', command: 'chatctl service keys revoke KEY_ID --dry-run' },
+    { description: 'Revoke a key without confirmation', command: 'chatctl service keys revoke KEY_ID --yes' },
+  ]
   static override args = {
-    id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'ID of the key', required: true, ignoreStdin: true }),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

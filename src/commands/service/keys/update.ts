@@ -9,22 +9,32 @@ import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysUpdate extends BaseCommand {
-  static override summary = 'Change the tier, rights, end or name of an API key.'
+  static override summary = 'Change an API key of the embedded service'
   static override description =
-    'What is not given stays; --permission replaces the permissions. A running service goes by it from the next request on.'
+    'Values that you omit are not changed; --permission replaces the permissions. A running service applies the change to the next request.'
   static override requests = serviceData
   static override view = keyView
   static override examples = [
-    '<%= config.bin %> service keys update KEY_ID --tier pro',
-    '<%= config.bin %> service keys update KEY_ID --permission read:chat --permission write:chat',
-    '<%= config.bin %> service keys update KEY_ID --permission all --expires never',
+    { description: 'Change the tier', command: 'chatctl service keys update KEY_ID --tier pro' },
+    {
+      description: 'Limit a key to chat',
+      command: 'chatctl service keys update KEY_ID --permission read:chat --permission write:chat',
+    },
+    {
+      description: 'Remove all limits',
+      command: 'chatctl service keys update KEY_ID --permission all --expires never',
+    },
   ]
   static override args = {
-    id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'ID of the key', required: true, ignoreStdin: true }),
   }
   static override flags = {
-    name: textFlag({ helpValue: '<text>', summary: 'What the key is for.' }),
-    tier: Flags.option({ options: tiers, summary: 'Subscription tier, which sets the hourly limit.' })(),
+    name: textFlag({ helpValue: 'TEXT', summary: 'Name of the key' }),
+    tier: Flags.option({
+      helpValue: 'TIER',
+      options: tiers,
+      summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
+    })(),
     ...keyFlags,
     data: dataFlag,
     database: databaseFlag,

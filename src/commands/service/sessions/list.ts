@@ -4,10 +4,16 @@ import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { sessionView } from '../../../view/service.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
-  static override summary = 'List who is signed in to the embedded service, and where.'
+  static override summary = 'List the sessions of the embedded service'
   static override requests = serviceData
   static override view = sessionView
-  static override examples = ['<%= config.bin %> service sessions list']
+  static override examples = [
+    { description: 'List the sessions', command: 'chatctl service sessions list' },
+    {
+      description: 'Show who is signed in from where',
+      command: 'chatctl service sessions list --fields email,address,agent',
+    },
+  ]
   static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {

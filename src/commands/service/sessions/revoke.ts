@@ -6,12 +6,21 @@ import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { sessionView } from '../../../view/service.ts'
 
 export default class ServiceSessionsRevoke extends BaseCommand {
-  static override summary = 'End a sign-in to the embedded service, with all its tokens.'
+  static override summary = 'Revoke a session and all its tokens'
   static override requests = serviceData
   static override view = sessionView
-  static override examples = ['<%= config.bin %> service sessions revoke SESSION_ID --yes']
+  static override examples = [
+    {
+      description: 'Show what would be revoked',
+      command: 'chatctl service sessions revoke SESSION_ID --dry-run',
+    },
+    {
+      description: 'Revoke a session without confirmation',
+      command: 'chatctl service sessions revoke SESSION_ID --yes',
+    },
+  ]
   static override args = {
-    id: Args.string({ description: 'Id of the session.', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'ID of the session', required: true, ignoreStdin: true }),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

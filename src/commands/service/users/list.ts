@@ -4,14 +4,13 @@ import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { accountView } from '../../../view/service.ts'
 
 export default class ServiceUsersList extends BaseCommand {
-  static override summary = 'List the users of the embedded service, on its machine.'
-  static override description =
-    'The interface has no request for that, so that only the machine of the service can tell.'
+  static override summary = 'List the users of the embedded service'
+  static override description = 'Run it on the machine of the service: the HTTP interface cannot list users.'
   static override requests = serviceData
   static override view = accountView
   static override examples = [
-    '<%= config.bin %> service users list',
-    `<%= config.bin %> service users list --jq '.[] | select(.role == "admin") | .email'`,
+    { description: 'List the users', command: 'chatctl service users list' },
+    { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },
   ]
   static override flags = { data: dataFlag, database: databaseFlag }
 

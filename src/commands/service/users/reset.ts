@@ -7,17 +7,24 @@ import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
-  static override summary = 'Let somebody back in who lost a password or a second factor.'
+  static override summary = 'Reset the password and second factor of a user'
   static override description =
-    'Sets a new password, on the machine of the service, while it runs or not. The second factor and all sign-ins end, and failed attempts are cleared; keys stay. The password is asked for twice, or comes from stdin or a file.'
+    'Run it on the machine of the service; the service may be running or stopped. All sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
   static override view = accountView
   static override examples = [
-    '<%= config.bin %> service users reset ada@example.com',
-    '<%= config.bin %> service users reset ada@example.com --password-file password.txt',
+    { description: 'Prompt for a new password', command: 'chatctl service users reset ada@example.com' },
+    {
+      description: 'Read the password from a file',
+      command: 'chatctl service users reset ada@example.com --password-file password.txt',
+    },
+    {
+      description: 'Read the password from stdin',
+      command: 'chatctl service users reset ada@example.com --password-stdin < password.txt',
+    },
   ]
   static override args = {
-    user: Args.string({ description: 'E-mail address or id.', required: true, ignoreStdin: true }),
+    user: Args.string({ description: 'Email address or ID of the user', required: true, ignoreStdin: true }),
   }
   static override flags = {
     ...newPasswordFlags,

@@ -12,36 +12,43 @@ import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiSet extends BaseCommand {
-  static override summary = 'Set the API configuration: rate limiting and CORS.'
+  static override summary = 'Set the API configuration: rate limiting and CORS'
   static override description =
-    'It can be set but not read back, so that the difference to what was last sent from here is shown. Only what is given is sent; flags go before what --file says.'
+    'The service cannot show its API configuration, so chatctl shows the difference from what it last sent. Only the values you give are sent; a flag takes precedence over --file.'
   static override requests = calls('setApiConfiguration')
   static override view = apiConfigurationView
   static override examples = [
-    '<%= config.bin %> settings api set --version v2 --rate-limiting on --requests-per-minute 60',
-    '<%= config.bin %> settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
-    '<%= config.bin %> settings api set --file api.yaml',
+    {
+      description: 'Limit requests',
+      command: 'chatctl settings api set --version v2 --rate-limiting on --requests-per-minute 60',
+    },
+    {
+      description: 'Allow an origin',
+      command:
+        'chatctl settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
+    },
+    { description: 'Send a file', command: 'chatctl settings api set --file api.yaml' },
   ]
   static override flags = {
-    version: textFlag({ helpValue: '<text>', summary: 'Version of the configuration.' }),
-    'rate-limiting': switchFlag({ summary: 'Whether requests are limited by the minute.' }),
-    'requests-per-minute': integerFlag({ helpValue: '<n>', summary: 'Most requests in a minute.' }),
+    version: textFlag({ helpValue: 'TEXT', summary: 'Version of the configuration' }),
+    'rate-limiting': switchFlag({ summary: 'Limit requests per minute' }),
+    'requests-per-minute': integerFlag({ helpValue: 'N', summary: 'Maximum number of requests per minute' }),
     'allowed-origin': textFlag({
-      helpValue: '<origin>',
+      helpValue: 'ORIGIN',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Origin that CORS lets in; repeatable.',
+      summary: 'Origin that CORS allows',
     }),
     'allowed-method': textFlag({
-      helpValue: '<method>',
+      helpValue: 'METHOD',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Method that CORS lets through; repeatable.',
+      summary: 'HTTP method that CORS allows',
     }),
     file: textFlag({
       char: 'f',
-      helpValue: '<file>',
-      summary: 'YAML or JSON with any of these; - reads stdin.',
+      helpValue: 'FILE',
+      summary: 'Configuration in YAML or JSON, or - for stdin',
     }),
     'dry-run': dryRunFlag,
   }
@@ -64,7 +71,7 @@ export default class SettingsApiSet extends BaseCommand {
       }),
     }
     if (Object.keys(configuration).length === 0) {
-      throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl settings api set --help' })
     }
     const client = await context.connect()
     const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
@@ -92,7 +99,7 @@ export default class SettingsApiSet extends BaseCommand {
 
 function asObject(value: unknown, what: string): Record<string, unknown> {
   if (isRecord(value)) return value
-  throw new Failure('refused', `${what} must hold an object`)
+  throw new Failure('refused', `${what} must contain an object`)
 }
 
 /** One nested object of the configuration, from the file with the flags over it; absent when neither names it. */

@@ -12,39 +12,42 @@ import { closedView, importView } from '../../../view/import.ts'
 import { permissionsView } from '../../../view/users.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
-  static override summary = 'Assign permissions and a role to a user, or to those of a file.'
+  static override summary = 'Assign permissions and a role to users'
   static override description =
-    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command. After a finished run, the same command sends every row again.'
+    'Only the values you give are sent. Whether they replace the existing permissions or add to them depends on the service; the embedded service replaces them. A file is checked before anything is sent, and an interrupted run is resumed by the same command. After a finished run, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
-    note: 'and with `--file` one more to see the quota.',
+    note: 'and with `--file` one more to read the quota.',
   }
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
   static override examples = [
-    '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
-    '<%= config.bin %> users permissions assign ID --role admin',
-    '<%= config.bin %> users permissions assign --file roles.csv --yes',
+    {
+      description: 'Assign permissions and a role',
+      command: 'chatctl users permissions assign ID read:chat write:users --role editor',
+    },
+    { description: 'Assign only a role', command: 'chatctl users permissions assign ID --role admin' },
+    { description: 'Assign from a file', command: 'chatctl users permissions assign --file roles.csv --yes' },
   ]
   static override usage = [
-    'users permissions assign ID [PERMISSION...] [--role <name>]',
-    'users permissions assign --file <file>',
+    'users permissions assign ID [PERMISSION...]',
+    'users permissions assign --file FILE',
   ]
   static override args = {
     // oclif wants all that stands before a list to be required, and a file stands in for both.
     id: Args.string({
-      description: 'Id of the user, then permissions: <action>:<resource>, such as read:chat.',
+      description: 'ID of the user, then permissions in the form ACTION:RESOURCE, such as read:chat',
       multiple: true,
       ignoreStdin: true,
     }),
   }
   static override flags = {
-    role: textFlag({ char: 'r', helpValue: '<name>', summary: 'Role of the user.' }),
+    role: textFlag({ char: 'r', helpValue: 'NAME', summary: 'Role of the user' }),
     file: textFlag({
       char: 'f',
-      helpValue: '<file>',
+      helpValue: 'FILE',
       exclusive: ['role'],
-      summary: 'Rows of id, role and permissions: CSV, JSONL, JSON or YAML; - is stdin.',
+      summary: 'File with columns id, role, and permissions (CSV, JSONL, JSON, or YAML), or - for stdin',
     }),
     ...bulkFlags('file'),
     'dry-run': dryRunFlag,
@@ -56,7 +59,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     )
     const [id, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
-      if (id !== undefined) throw new Failure('usage', `--file names the users, and so does ${id}`)
+      if (id !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${id}`)
       if (flags.close) {
         const { closeImports } = await import('../../../bulk/journal/unfinished-imports.ts')
         return closeImport(context, closeImports, { file: flags.file, kind: 'assignments' })
@@ -74,8 +77,8 @@ export default class UsersPermissionsAssign extends BaseCommand {
       })
     }
     if (permissions.length === 0 && flags.role === undefined) {
-      throw new Failure('usage', 'Neither a permission nor a role was given', {
-        hint: 'chatctl users permissions assign ID read:chat --role editor',
+      throw new Failure('usage', 'No permission and no role was given', {
+        hint: 'For example: chatctl users permissions assign ID read:chat --role editor',
       })
     }
     const client = await context.connect()

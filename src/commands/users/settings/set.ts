@@ -9,21 +9,32 @@ import type { UserSettingsRequest } from '../../../contract/profile.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {
-  static override summary = 'Change your own settings: exactly what is named.'
+  static override summary = 'Change your own settings'
+  static override description = 'Only the values you give are sent.'
   static override requests = calls('updateUserSettings')
   static override view = userSettingsView
   static override examples = [
-    '<%= config.bin %> users settings set --theme dark --language de',
-    '<%= config.bin %> users settings set --notification email=off --notification push=on',
+    {
+      description: 'Change the theme and the language',
+      command: 'chatctl users settings set --theme dark --language de',
+    },
+    {
+      description: 'Turn notifications on and off',
+      command: 'chatctl users settings set --notification email=off --notification push=on',
+    },
+    {
+      description: 'Print the request without sending it',
+      command: 'chatctl users settings set --theme light --dry-run',
+    },
   ]
   static override flags = {
-    theme: textFlag({ helpValue: '<name>', summary: 'Theme.' }),
-    language: textFlag({ helpValue: '<code>', summary: 'Language code, such as en.' }),
+    theme: textFlag({ helpValue: 'NAME', summary: 'Theme' }),
+    language: textFlag({ helpValue: 'CODE', summary: 'Language code, such as en' }),
     notification: textFlag({
-      helpValue: '<k=v>',
+      helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'A notification, on or off; k:=json for other types; repeatable.',
+      summary: 'Notification: KEY=on, KEY=off, or KEY:=JSON',
     }),
     'dry-run': dryRunFlag,
   }
@@ -38,7 +49,7 @@ export default class UsersSettingsSet extends BaseCommand {
         : { notifications: parseSwitches(flags.notification, '--notification') }),
     }
     if (Object.keys(request).length === 0) {
-      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users settings set --help' })
     }
     const client = await context.connect()
     const answer = await this.change(client.users.updateSettings(request))

@@ -1,11 +1,11 @@
 import type { ChalkInstance } from 'chalk'
 import type { TextStyle } from '../../terminal/markdown/text-style.ts'
 
-/** The few styles in use; without colour each returns its text. */
-export type Colours = Pick<TextStyle, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>
+/** The few styles in use; without color each returns its text. */
+export type Colors = Pick<TextStyle, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>
 
 const same = (text: string): string => text
-const plain: Colours = {
+const plain: Colors = {
   bold: same,
   dim: same,
   red: same,
@@ -15,14 +15,14 @@ const plain: Colours = {
 }
 
 /** FORCE_COLOR and NO_COLOR as https://force-color.org and https://no-color.org have them. */
-export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, noColour: boolean): boolean {
-  if (noColour || env['NO_COLOR']) return false
+export function wantsColor(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, noColor: boolean): boolean {
+  if (noColor || env['NO_COLOR']) return false
   const forced = env['FORCE_COLOR']
   if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false'
   return stream.isTTY === true && env['TERM'] !== 'dumb'
 }
 
-/** The styles of a session; undefined without colour. */
+/** The styles of a session; undefined without color. */
 export async function loadSessionStyle(wanted: boolean) {
   if (!wanted) return undefined
   const { Chalk } = await import('chalk')
@@ -44,8 +44,8 @@ export async function loadSessionStyle(wanted: boolean) {
   }
 }
 
-/** chalk is loaded only where colour will be seen. */
-export async function loadColours(wanted: boolean): Promise<Colours> {
+/** chalk is loaded only where color will be seen. */
+export async function loadColors(wanted: boolean): Promise<Colors> {
   if (!wanted) return plain
   const { Chalk } = await import('chalk')
   const chalk: ChalkInstance = new Chalk({ level: 1 })

@@ -1,0 +1,65 @@
+import type { Row } from './page.ts'
+
+/** Variables that stand for a flag. A flag on the command line takes precedence. */
+export const flagVariables: readonly Row[] = [
+  ['CHATCTL_PROFILE', '--profile'],
+  ['CHATCTL_BASE_URL', '--base-url'],
+  ['CHATCTL_MODEL', '--model'],
+  ['CHATCTL_OUTPUT', '--output'],
+  ['CHATCTL_JSON', '--json'],
+  ['CHATCTL_FIELDS', '--fields'],
+  ['CHATCTL_JQ', '--jq'],
+  ['CHATCTL_QUIET', '--quiet'],
+  ['CHATCTL_DEBUG', '--debug'],
+  ['CHATCTL_NO_INPUT', '--no-input'],
+  ['CHATCTL_NO_COLOR', '--no-color'],
+  ['CHATCTL_TIMEOUT', '--timeout'],
+  ['CHATCTL_RETRIES', '--retries'],
+  ['CHATCTL_MAX_WAIT', '--max-wait'],
+  ['CHATCTL_DRY_RUN', '--dry-run'],
+  ['CHATCTL_YES', '--yes'],
+  ['CHATCTL_DATABASE', '--database'],
+  ['CHATCTL_AUTH_URL', '--auth-url of auth login'],
+  ['CHATCTL_CLIENT_ID', '--client-id of auth login'],
+  ['CHATCTL_TOKEN_URL', '--token-url of auth login'],
+  ['CHATCTL_SCOPE', '--scope of auth login'],
+  ['CHATCTL_REDIRECT_HOST', '--redirect-host of auth login'],
+  ['CHATCTL_REDIRECT_PORT', '--redirect-port of auth login'],
+  ['CHATCTL_REDIRECT_PATH', '--redirect-path of auth login'],
+]
+
+export const credentialVariables: readonly Row[] = [
+  ['CHATCTL_API_KEY', 'API key, used instead of the stored credential'],
+  ['CHATCTL_API_KEY_FILE', 'File that contains the API key'],
+]
+
+export const otherVariables: readonly Row[] = [
+  ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
+  ['NO_PROXY', 'Hosts to reach without the proxy'],
+  ['NODE_EXTRA_CA_CERTS', 'PEM file of additional certificate authorities'],
+  ['VISUAL, EDITOR', 'Editor for settings edit and chat (default: vi)'],
+  ['BROWSER', 'Browser for auth login'],
+  ['NO_COLOR', 'Disable color'],
+  ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],
+  ['TERM', 'Terminal type; dumb disables color and animation'],
+  ['LC_ALL, LC_CTYPE, LANG', 'Locale; doctor warns if it is not UTF-8'],
+  ['DISPLAY, WAYLAND_DISPLAY', 'Desktop whose clipboard /copy uses'],
+  ['SSH_CONNECTION', 'If set, /copy uses the clipboard of the terminal'],
+  ['HOME', 'Home directory (Windows: USERPROFILE)'],
+  ['XDG_CONFIG_HOME', 'Base of the config directory (Windows: APPDATA)'],
+  ['XDG_DATA_HOME', 'Base of the data directory (Windows: LOCALAPPDATA)'],
+  ['XDG_STATE_HOME', 'Base of the state directory (Windows: LOCALAPPDATA)'],
+  ['XDG_CACHE_HOME', 'Base of the cache directory (Windows: LOCALAPPDATA)'],
+  ['TMPDIR', 'Directory for temporary files (Windows: TEMP)'],
+  ['PGHOST, PGPORT', 'PostgreSQL server, as in libpq'],
+  ['PGDATABASE, PGUSER', 'PostgreSQL database and user'],
+  ['PGPASSWORD, PGPASSFILE', 'PostgreSQL password, or the file that contains it'],
+  ['PGSSLMODE', 'TLS for PostgreSQL; also PGSSLNEGOTIATION'],
+  ['PGOPTIONS', 'Options for the PostgreSQL server'],
+  ['OCLIF_COLUMNS', 'Width of help pages'],
+]
+
+/** Every CHATCTL_ variable. */
+export const ownVariables: readonly string[] = [...flagVariables, ...credentialVariables].map(
+  ([name]) => name,
+)

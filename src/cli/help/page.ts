@@ -1,0 +1,24 @@
+/** A page of help, before it is laid out for a terminal, the docs, or man. */
+export interface Page {
+  /** One sentence. */
+  summary: string
+  sections: readonly Section[]
+  /** Where to read more, one sentence each. */
+  closing: readonly string[]
+}
+
+export type Section = { title: string } & (
+  | { kind: 'text'; text: string }
+  | { kind: 'usage'; lines: readonly string[] }
+  | { kind: 'examples'; examples: readonly Example[] }
+  | { kind: 'list'; rows: readonly Row[] }
+)
+
+export interface Example {
+  /** The job that the command does. */
+  description: string
+  command: string
+}
+
+/** A word and what it means. */
+export type Row = readonly [label: string, text: string]

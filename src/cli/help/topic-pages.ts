@@ -1,0 +1,89 @@
+import { flagLabel } from './command-page.ts'
+import { type Declarations, describeFlag, sharedFlagsOf } from './declared-command.ts'
+import { credentialVariables, flagVariables, otherVariables } from './environment-variables.ts'
+import { exitCodeMeanings } from './exit-code-meanings.ts'
+import { helpTopics } from './help-topics.ts'
+import type { Page, Row } from './page.ts'
+
+/** The page of a help topic, such as `exit-codes`. */
+export function helpTopicPage(name: (typeof helpTopics)[number]['name'], declarations: Declarations): Page {
+  const summary = `${helpTopics.find((topic) => topic.name === name)?.summary}.`
+  switch (name) {
+    case 'flags':
+      return { summary, ...flagsPage(declarations) }
+    case 'environment':
+      return { summary, ...environmentPage }
+    case 'exit-codes':
+      return { summary, ...exitCodesPage }
+    case 'output':
+      return { summary, ...outputPage }
+  }
+}
+
+type Content = Omit<Page, 'summary'>
+
+function flagsPage(declarations: Declarations): Content {
+  const rows: Row[] = sharedFlagsOf(declarations)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((flag) => [flagLabel(flag), describeFlag(flag)])
+  return {
+    sections: [
+      { title: 'GLOBAL FLAGS', kind: 'list', rows },
+      {
+        title: 'PRECEDENCE',
+        kind: 'text',
+        text: 'A flag takes precedence over the environment, the environment over the profile, and the profile over the default. To see the values in use, run: chatctl config list',
+      },
+    ],
+    closing: ['Environment variables: chatctl help environment'],
+  }
+}
+
+const environmentPage: Content = {
+  sections: [
+    { title: 'FLAGS', kind: 'list', rows: flagVariables },
+    { title: 'CREDENTIALS', kind: 'list', rows: credentialVariables },
+    { title: 'SYSTEM', kind: 'list', rows: otherVariables },
+  ],
+  closing: [
+    'For a flag without a value, 1, true, yes, and y turn it on. An empty variable counts as not set.',
+    'Precedence: chatctl help flags',
+  ],
+}
+
+const exitCodesPage: Content = {
+  sections: [{ title: 'EXIT CODES', kind: 'list', rows: exitCodeMeanings }],
+  closing: ['With --json, errors are one line of JSON on stderr: {"error":{"code","message","hint",…}}'],
+}
+
+const outputPage: Content = {
+  sections: [
+    {
+      title: 'FORMATS',
+      kind: 'list',
+      rows: [
+        ['table', 'Columns that fit the terminal (default in a terminal)'],
+        ['tsv', 'Tab-separated rows without a header (default in a pipe)'],
+        ['csv', 'RFC 4180 with a header'],
+        ['json', 'The response body as the service sent it'],
+        ['jsonl', 'One line of JSON for each row'],
+        ['yaml', 'The response body as YAML'],
+      ],
+    },
+    {
+      title: 'EXAMPLES',
+      kind: 'examples',
+      examples: [
+        { description: 'Show two fields of a user', command: 'chatctl users get ID --fields id,email' },
+        { description: 'Print one value for a script', command: "chatctl users profile --jq '.email'" },
+        { description: 'Save the settings as JSON', command: 'chatctl settings get --json > settings.json' },
+      ],
+    },
+    {
+      title: 'DESCRIPTION',
+      kind: 'text',
+      text: 'Data goes to stdout; errors, warnings, and progress go to stderr. Commands whose result is a text, such as chat send, print that text if no format is given. --fields selects fields in every format. --jq filters the JSON result and prints strings without quotes. Numbers keep every digit.',
+    },
+  ],
+  closing: ['Errors as JSON: chatctl help exit-codes'],
+}
