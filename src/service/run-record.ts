@@ -6,22 +6,22 @@ import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
 
-/** Where a service that announced itself can be reached. */
+/** A running service, as its record in the data directory describes it. */
 export interface RunRecord {
   url: string
   pid: number
-  /** Null where it has none. */
+  /** Null if it has no admin port. */
   admin_url: string | null
-  /** Of the program. */
+  /** The version of chatctl. */
   version: string | null
   /** ISO 8601. */
   started_at: string | null
 }
 
-/** The same as it lies in the data folder; `place` is the database, as `Store.place` has it. */
+/** The content of the file; `place` is `Store.location`. */
 type WrittenRecord = RunRecord & { place: string }
 
-/** A service that runs on another database than the one that was asked about. */
+/** A service that runs on another database than the one in question. */
 export interface OtherService {
   url: string
   /** Without a password. */
@@ -29,21 +29,21 @@ export interface OtherService {
 }
 
 export interface Announcement {
-  /** The data directory of commands that name none, which gets a record too. */
+  /** The data directory of commands that do not name one. It gets a record too. */
   defaultDirectory?: string | undefined
-  /** Calls `cleanup` where the process ends before the service does; returns what withdraws it. */
+  /** Calls `cleanup` if the process ends before the service is closed. Returns a function that removes `cleanup`. */
   onExit?(cleanup: () => void): () => void
 }
 
 /**
- * One file for each process, so that of two services on one directory neither hides the other. In the
- * user's default data directory a record with the name `elsewhere-…` is of a service on another one.
+ * One file for each process, so that two services on one directory do not hide each other. In the
+ * user's default data directory, `elsewhere-…` is the record of a service on another directory.
  */
 const recordName = /^(running|elsewhere)-\d+\.json$/
 
 /**
- * Records in the data directory that this process serves it, and drops the records of dead processes.
- * @returns removes the records
+ * Writes the record of this process into the data directory, and removes the records of dead processes.
+ * @returns removes the record
  */
 export async function announceRun(
   directory: string,
@@ -57,14 +57,14 @@ export async function announceRun(
     if (defaultDirectory !== undefined && !(await isSameDirectory(directory, defaultDirectory)))
       files.push(await writeRecord(defaultDirectory, 'elsewhere', record))
   } catch {
-    // The service of a container or of a system user may have no home that it can write to.
+    // In a container or for a system user, the home directory may not be writable.
   }
-  // For a process that ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came.
+  // The process may end before the service is closed: after EPIPE on stdout, or a second Ctrl-C.
   const withdrawCleanup = onExit?.(() => {
     try {
       for (const file of files) rmSync(file, { force: true })
     } catch {
-      // Readers of the record see that this process is gone.
+      // Readers of the record check that the process is alive.
     }
   })
   return async () => {
@@ -79,7 +79,7 @@ async function isSameDirectory(one: string, other: string): Promise<boolean> {
 }
 
 async function writeRecord(directory: string, kind: string, record: WrittenRecord): Promise<string> {
-  // Nothing else has made it where the database is on another server.
+  // With a database on another server, nothing else has created the directory.
   makePrivateDirectory(directory)
   for (const name of await listRecords(directory)) {
     const known = await readRecord(join(directory, name))
@@ -90,7 +90,7 @@ async function writeRecord(directory: string, kind: string, record: WrittenRecor
   return file
 }
 
-/** The services that run on a data directory and a database; one that died without withdrawing does not count. */
+/** The services that run on a data directory and a database. A record of a dead process does not count. */
 export async function findRunningServices(directory: string, location: string): Promise<RunRecord[]> {
   const records = await liveRecords(
     directory,
@@ -100,8 +100,8 @@ export async function findRunningServices(directory: string, location: string): 
 }
 
 /**
- * The services of this user that run on another database than `place`, when none runs on `place`.
- * @param named whether the directory was named: then only services on this directory count
+ * The services of this user that run on another database than `location`, if none runs on `location`.
+ * @param named whether the user named the directory; then only services on this directory count
  */
 export async function findOtherServices(
   directory: string,
@@ -129,7 +129,7 @@ async function liveRecords(
 
 const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 
-/** Of one folder there is one file, whatever the folder is called: links and mounts lead to it, too. */
+/** Each directory has one database file, so two paths in one directory are the same file, also through links and mounts. */
 const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
 
@@ -158,12 +158,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, under another user.
+    // EPERM: the process belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** A pid is soon given to another process, in a container at the next start: the port tells. */
+/** Another process may have the same pid, in a container already after a restart, so the port decides. */
 function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {

@@ -1,12 +1,12 @@
 import { ApiError } from './api-error.ts'
 import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
 
-/** Anything thrown while a request is answered, as what the caller is told. A bug tells nothing. */
+/** The error response for anything that was thrown while a request was handled. It reveals nothing about a bug. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
-  // What Fastify reports of a stream whose client leaves before the first byte of it.
+  // Fastify reports this if the client disconnects before the first byte of a stream.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
-    return clientLeft()
+    return clientDisconnected()
   if (isDiskFull(error)) {
     return new ApiError('storage_full', 'The service has no disk space left; nothing was stored', {
       cause: error,
@@ -35,15 +35,15 @@ export function toApiError(error: unknown): ApiError {
     )
   }
   return (
-    fromFramework(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
+    fromFastify(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
   )
 }
 
-/** The reason of the signal of an abandoned request. No client receives it. */
-export const clientLeft = (): ApiError => new ApiError('request_timeout', 'The client disconnected')
+/** The reason of an abort signal after the client has disconnected. No client receives it. */
+export const clientDisconnected = (): ApiError => new ApiError('request_timeout', 'The client disconnected')
 
-/** Fastify's own errors about a request that never reached a handler. */
-function fromFramework(error: unknown): ApiError | undefined {
+/** Fastify's errors about a request that did not reach a handler. */
+function fromFastify(error: unknown): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
   switch (error.statusCode) {
     case 413:

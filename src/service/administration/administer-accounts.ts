@@ -10,17 +10,17 @@ import type { Database } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 import { findUser, requireUser, type UserSummary } from './find-user.ts'
 
-/** What is done to accounts on the service's own machine. */
+/** Manages accounts on the machine of the service. */
 export interface AccountAdministration {
-  /** @throws Failure `refused` for what no user may have, `conflict` where the email is taken */
+  /** @throws Failure `refused` for an invalid email or name, `conflict` if the email is taken */
   checkAdmin(wanted: { email: string; name: string }): Promise<void>
-  /** Makes the data when there is none. @throws as `checkAdmin` */
+  /** Creates the database if there is none yet. @throws as `checkAdmin` */
   createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account>
-  /** All users, in the order in which they were made. */
+  /** All users, in the order of their creation. */
   listAccounts(): Promise<Account[]>
   /** A user by id or email. @throws Failure `not_found` */
   findAccount(user: string): Promise<Account>
-  /** A new password, without second factor and sign-ins. @throws as `findAccount`, `refused` for the password */
+  /** Sets a new password, removes the second factor, and ends all sign-ins. @throws as `findAccount`, `refused` for the password */
   resetAccount(user: string, password: string): Promise<Account>
 }
 
@@ -54,7 +54,7 @@ export function administerAccounts({
   }
 }
 
-/** A user, as what is done on the machine shows one. */
+/** A user, as the commands for accounts show it. */
 interface Account {
   id: string
   email: string
@@ -65,17 +65,16 @@ interface Account {
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
 
-/** A password that any user might have, for what is checked before there is one. */
-const soundPassword = 'x'.repeat(passwordLength.min)
+/** A valid password, to check the email and the name before the password is known. */
+const validPassword = 'x'.repeat(passwordLength.min)
 
 /**
- * @param db undefined where there is no data yet
- * @throws Failure `refused` for an email, a name or a password that no user may have, `conflict`
- * where the email is taken
+ * @param db undefined if there is no data yet
+ * @throws Failure `refused` for an invalid email, name, or password, `conflict` if the email is taken
  */
 async function checkNewAdmin(
   db: Database | undefined,
-  { email, name, password = soundPassword }: { email: string; name: string; password?: string },
+  { email, name, password = validPassword }: { email: string; name: string; password?: string },
 ): Promise<void> {
   checkUser({ email, name, password })
   const person = await findUser(db, email)
@@ -99,20 +98,15 @@ async function createAdmin(
   }
 }
 
-/** All users, in the order in which they were made. */
 function listAccounts(db: Database): Promise<Account[]> {
   return db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute()
 }
 
-/** A user by id or email. @throws Failure `not_found` */
 async function findAccount(db: Database, user: string): Promise<Account> {
   return readAccount(db, (await requireUser(db, user)).id)
 }
 
-/**
- * The way back in: a new password, no second factor, no failed attempts, and no sign-in that was there before.
- * @throws as `findAccount`, and Failure `refused` for the password
- */
+/** Also clears the failed attempts, so that the user can sign in at once. */
 async function resetAccount(
   db: Database,
   user: string,
@@ -139,7 +133,7 @@ function readAccount(db: Database, id: string): Promise<Account> {
   return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** The rules are those of POST /v1/users. */
+/** Applies the rules of POST /v1/users. */
 function checkUser(user: { email: string; password: string; name?: string }): void {
   try {
     validate('createUser', user, {})

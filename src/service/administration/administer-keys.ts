@@ -23,19 +23,19 @@ import type { Database, Tier } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 import { requireUser } from './find-user.ts'
 
-/** What is done to API keys on the service's own machine. */
+/** Manages API keys on the machine of the service. */
 export interface KeyAdministration {
   /**
-   * The key that would be made; nothing is.
-   * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
+   * Returns the key that `createKey` would create, and creates nothing.
+   * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have
    */
   planKey(request: KeyRequest): Promise<NewKey>
-  /** Makes the data when there is none. @throws as `planKey` */
+  /** Creates the database if there is none yet. @throws as `planKey` */
   createKey(request: KeyRequest): Promise<CreatedKey>
-  /** What would be changed of a key; nothing is. @throws as `updateKey` */
+  /** Returns what `updateKey` would change, and changes nothing. @throws as `updateKey` */
   planKeyChange(id: string, change: KeyChange): Promise<Partial<NewKey>>
   /**
-   * Holds in a running service from the next request on.
+   * A running service applies the change from the next request on.
    * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
    */
   updateKey(id: string, change: KeyChange): Promise<KeyRecord>
@@ -43,7 +43,7 @@ export interface KeyAdministration {
   listKeys(): Promise<KeyRecord[]>
   /** @throws Failure `not_found` */
   findKey(id: string): Promise<KeyRecord>
-  /** A running service refuses the key from its next request on. @throws Failure `not_found` */
+  /** A running service refuses the key from the next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
 }
 
@@ -53,7 +53,7 @@ export function administerKeys({
   openExisting,
   reportingFailures,
 }: DataAccess): KeyAdministration {
-  /** Where there is no data, there is no key. */
+  /** Without data, every key is unknown. */
   const withKey = <T>(id: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
     reportingFailures(async () => {
       const store = await openExisting()
@@ -85,36 +85,31 @@ export function administerKeys({
 interface KeyRequest {
   name: string
   tier: Tier
-  /** Requests per hour, for enterprise alone; none when not given. */
+  /** Requests per hour, only for tier enterprise. Default: no limit. */
   limit?: number | undefined
-  /** Id or email; the built-in admin when not given. */
+  /** Id or email. Default: the built-in admin. */
   user?: string | undefined
-  /** What the key may do at most; all that its user may when not given. */
+  /** Default: all permissions of the user. */
   permissions?: readonly string[] | undefined
-  /** ISO 8601; never when not given. */
+  /** ISO 8601. Default: never. */
   expiresAt?: string | undefined
 }
 
-/** What is not given stays. */
+/** A field that is omitted does not change. */
 interface KeyChange {
   name?: string | undefined
   tier?: Tier | undefined
   limit?: number | undefined
-  /** Null for all that its user may. */
+  /** Null for all permissions of the user. */
   permissions?: readonly string[] | null | undefined
   /** Null for never. */
   expiresAt?: string | null | undefined
 }
 
-/** The key in full, which is shown this once. */
+/** The only output that contains the key itself. */
 type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { key: string }
 
-/**
- * The key that a request asks for; nothing is changed.
- *
- * @param db undefined where there is no data yet
- * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
- */
+/** @param db undefined if there is no data yet */
 async function planKey(db: Database | undefined, request: KeyRequest, clock: Clock): Promise<NewKey> {
   const { name, tier, user = adminId, permissions, expiresAt } = request
   checkKeyName(name)
@@ -134,16 +129,11 @@ async function planKey(db: Database | undefined, request: KeyRequest, clock: Clo
   }
 }
 
-/** @param planned as `planKey` makes it */
 async function createKey(db: Database, planned: NewKey, by: AuditContext): Promise<CreatedKey> {
   const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, by)
   return created
 }
 
-/**
- * What a change would make of a key; nothing is changed.
- * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
- */
 async function planKeyChange(
   db: Database,
   id: string,
@@ -175,7 +165,6 @@ async function planKeyChange(
   return { key, change }
 }
 
-/** @throws as `planKeyChange` */
 function updateKey(db: Database, id: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)

@@ -3,13 +3,13 @@ import { localAuditContext, recordChange } from '../domain/audit.ts'
 import { endSessions, listSessions, type SignInSession } from '../oauth/sessions.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** What is done to sign-ins on the service's own machine. */
+/** Manages sign-in sessions on the machine of the service. */
 export interface SessionAdministration {
-  /** Those that last, oldest first. */
+  /** The current sessions, oldest first. */
   listSessions(): Promise<SignInSession[]>
   /** @throws Failure `not_found` */
   findSession(id: string): Promise<SignInSession>
-  /** Running services refuse what was signed in from the next request on. @throws Failure `not_found` */
+  /** A running service refuses the session from the next request on. @throws Failure `not_found` */
   revokeSession(id: string): Promise<SignInSession>
 }
 

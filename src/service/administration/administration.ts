@@ -13,18 +13,18 @@ import { accessData } from './data-access.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 
 interface RunningStatus extends RunRecord {
-  /** `ready`, the `error.code` for which it is not, or `unknown`. */
+  /** `ready`, the `error.code` of the reason that it is not, or `unknown`. */
   health: string
-  /** Whole seconds; null where nobody wrote down when it began. */
+  /** Whole seconds; null if the start time is unknown. */
   uptime_seconds: number | null
 }
 
 interface ServiceStatus {
-  /** The data folder. */
+  /** The data directory. */
   data: string
   /** The database: a file, or `postgres://host:port/name`. */
   database: string
-  /** 0 when there is no data yet. */
+  /** 0 if there is no data yet. */
   schema_version: number
   users: number
   contexts: number
@@ -32,11 +32,11 @@ interface ServiceStatus {
   /** Keys that are not revoked. */
   keys: number
   running: RunningStatus | null
-  /** The URLs of others that share the data, on this machine. */
+  /** The URLs of other services on this machine with the same data. */
   also_running: string[]
 }
 
-/** What is done to a data folder on its own machine, whether a service runs on it or not. */
+/** Manages the data of a service on its machine, whether the service runs or not. */
 export interface Administration
   extends KeyAdministration,
     AccountAdministration,
@@ -45,29 +45,29 @@ export interface Administration
   status(): Promise<ServiceStatus>
   /** The database: a file, or `postgres://host:port/name`. */
   readonly place: string
-  /** Services of this user on other databases, as `findOtherRuns`. */
-  findOthers(isNamed: boolean): Promise<OtherService[]>
-  /** Where data would lie, if there is none yet. */
-  findNothing(): Promise<string | undefined>
+  /** See `findOtherServices`. */
+  findOtherServices(isNamed: boolean): Promise<OtherService[]>
+  /** The location of the database if it does not exist yet, otherwise undefined. */
+  findMissingDatabase(): Promise<string | undefined>
   /**
    * Copies the data to a new file, also while a service runs.
-   * @throws Failure `usage` for PostgreSQL, which has its own ways; as `store/sqlite/back-up.ts`
+   * @throws Failure `usage` for PostgreSQL, which has its own tools; as `store/sqlite/back-up.ts`
    */
   backUp(file: string): Promise<Backup>
   /**
-   * What `restore` would do; nothing is done.
-   * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is no backup, `conflict` while a service runs
+   * Returns what `restore` would do, and does nothing.
+   * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is not a backup, `conflict` while a service runs
    */
   planRestore(file: string): Promise<{ restore: string; replace: string }>
-  /** Puts a backup in the place of the data. @throws as `planRestore` */
+  /** Replaces the data with a backup. @throws as `planRestore` */
   restore(file: string): Promise<Restored>
   close(): Promise<void>
 }
 
-/** Counting a large table takes longer than any request may, in ms. */
+/** In ms. To count a large table takes longer than a request may take. */
 const statementTimeout = 60_000
 
-/** Making a key or an admin makes data, and so does a restore; looking at a place leaves it as it is. @throws Failure `storage` */
+/** Only `createKey`, `createAdmin`, and `restore` create a database. @throws Failure `storage` */
 export async function openAdministration(
   given: DataLocation,
   clock: Clock = systemClock,
@@ -78,7 +78,7 @@ export async function openAdministration(
   const data = accessData(where, location, clock)
   const { openExisting, reportingFailures } = data
 
-  const demandStopped = async () => {
+  const requireStopped = async () => {
     const running = await findRunningServices(directory, location)
     if (running.length === 0) return
     const urls = running.map(({ url }) => url).join(' and ')
@@ -107,8 +107,8 @@ export async function openAdministration(
         }
       }),
     place: location,
-    findOthers: (isNamed) => findOtherServices(directory, location, isNamed),
-    findNothing: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),
+    findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),
+    findMissingDatabase: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),
     backUp: (file) => {
       requireSqlite(given)
       return backUp(directory, file)
@@ -116,12 +116,12 @@ export async function openAdministration(
     async planRestore(file) {
       requireSqlite(given)
       checkBackup(file)
-      await demandStopped()
+      await requireStopped()
       return { restore: resolve(file), replace: location }
     },
     async restore(file) {
       requireSqlite(given)
-      await demandStopped()
+      await requireStopped()
       return restore(directory, file, clock)
     },
     close: () => data.close(),
@@ -156,17 +156,17 @@ function requireSqlite({ database }: DataLocation): void {
   })
 }
 
-/** How long, in ms, a service may take to say how it is: it asks its database first. */
+/** In ms. A service checks its database before it responds. */
 const healthTimeout = 3_000
 
 /**
- * How a service on this machine says that it is: `ready`, or the `error.code` that it gives for not
- * being so; `unknown` when it says neither.
+ * The health of a service on this machine: `ready`, or the `error.code` of its response; `unknown` for any
+ * other response.
  * @param origin of the service or of its admin port
  */
 function fetchHealth(origin: string): Promise<string> {
   const url = new URL('/readyz', origin)
-  // Nothing secret is sent, and the certificate may be for a name that is not this machine's.
+  // Sends nothing secret, and the certificate may be for another host name.
   const request =
     url.protocol === 'https:'
       ? process.getBuiltinModule('node:https').get(url, { rejectUnauthorized: false, agent: false })
@@ -197,7 +197,7 @@ function readHealth(status: number | undefined, text: string): string {
     const { error } = JSON.parse(text)
     if (status === 503 && typeof error?.code === 'string') return error.code
   } catch {
-    // Something else listens there.
+    // Another program listens there.
   }
   return 'unknown'
 }

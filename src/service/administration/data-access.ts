@@ -3,14 +3,14 @@ import { type DataLocation, openExistingStore, openStore } from '../store/open-s
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 
-/** How what is done on the service's own machine gets at the data, which is opened at the first use. */
+/** Opens the data for administration at the first use. */
 export interface DataAccess {
   clock: Clock
-  /** Makes the data when there is none. */
+  /** Creates the database if there is none yet. */
   open(): Promise<Store>
-  /** Leaves a place without data as it is. */
+  /** Undefined if there is no data yet; creates nothing. */
   openExisting(): Promise<Store | undefined>
-  /** @throws Failure `storage` where the work fails because of the data */
+  /** @throws Failure `storage` if the work fails because of the data */
   reportingFailures<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }

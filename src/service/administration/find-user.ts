@@ -2,7 +2,6 @@ import { Failure } from '../../contract/failure.ts'
 import { adminId } from '../domain/access/permissions.ts'
 import type { Database } from '../store/tables.ts'
 
-/** A user, as what is done on the machine has to know them. */
 export interface UserSummary {
   id: string
   email: string
@@ -10,7 +9,7 @@ export interface UserSummary {
   permissions: string[]
 }
 
-/** As the first migration makes it. */
+/** As the first migration creates it. */
 const builtInAdmin: UserSummary = {
   id: adminId,
   email: 'admin@localhost',
@@ -26,9 +25,8 @@ export async function requireUser(db: Database | undefined, name: string): Promi
 }
 
 /**
- * A user by id or email, whose case does not matter; undefined for nobody.
- *
- * @param db undefined where there is no data yet, and so the built-in admin alone
+ * A user by id or email, regardless of case; undefined if there is none.
+ * @param db undefined if there is no data yet; then the built-in admin is the only user
  */
 export async function findUser(db: Database | undefined, name: string): Promise<UserSummary | undefined> {
   const key = name.toLowerCase()

@@ -12,14 +12,14 @@ import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
 import { requireUser } from './find-user.ts'
 
-/** Which entries, as a person names them: actor and target may be an email, `action` may be `key` for all of them. */
+/** A filter as a person writes it: actor and target may be an email, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }
 
-/** What was changed, and by whom, read on the service's own machine. */
+/** Reads the audit log on the machine of the service. */
 export interface AuditAdministration {
   /**
    * Oldest first.
-   * @throws Failure `usage` for an action that there is not, `not_found` for an actor or a target
+   * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
    */
   listChanges(query: AuditQuery): Promise<AuditEntry[]>
 }
@@ -39,7 +39,7 @@ export function readAuditLog({ openExisting, reportingFailures }: DataAccess): A
   }
 }
 
-/** `key.create` is itself, `key` all that is done to keys. */
+/** `key.create` is one action, `key` all actions on keys. */
 function actionsOf(name: string): AuditAction[] {
   const meant = auditActions.filter((action) => action === name || action.startsWith(`${name}.`))
   if (meant.length > 0) return meant
@@ -53,7 +53,7 @@ function actionsOf(name: string): AuditAction[] {
 const actorOf = async (db: Database, name: string) =>
   name === 'machine' ? name : (await requireUser(db, name)).id
 
-/** What may have been changed: a user, a key, or one of the two documents. */
+/** A user, a key, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {
   if (name === 'settings' || name === 'api_configuration') return name
   if (!name.startsWith('key_')) return (await requireUser(db, name)).id

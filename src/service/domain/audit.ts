@@ -4,7 +4,7 @@ import type { AuditRow, Database } from '../store/tables.ts'
 import type { Principal } from './access/permissions.ts'
 import type { JsonObject } from './merge.ts'
 
-/** Who made a change, by what, and by which clock it is dated. */
+/** Who makes a change, with which key, in which request, and the clock that dates it. */
 export interface AuditContext {
   /** A user's id, or `machine`. */
   actor: string
@@ -13,7 +13,7 @@ export interface AuditContext {
   clock: Clock
 }
 
-/** All that leaves an entry. */
+/** The changes that are recorded. */
 export const auditActions = [
   'admin.create',
   'api.update',
@@ -32,18 +32,18 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number]
 
-/** One administrative change, as it is handed in. */
+/** One administrative change. */
 export interface AuditedChange {
   action: AuditAction
   /** The id of what was changed, or its name. */
   target: string
-  /** What may be read by whoever reads the log: no password, hash, key or token. Null: there was nothing. */
+  /** Null for a new object. Must not contain a password, hash, key, or token. */
   before: object | null
-  /** The same; null: there is nothing any more. */
+  /** Null for a deleted object; otherwise as `before`. */
   after: object | null
 }
 
-/** What is done with the program on the service's own machine. */
+/** The context of a change that is made with a command on the machine of the service. */
 export const localAuditContext = (clock: Clock): AuditContext => ({
   actor: 'machine',
   keyId: null,
@@ -63,8 +63,8 @@ export const auditContextOf = (
 })
 
 /**
- * Writes a change into the log; must run inside the transaction that makes it. Of two states only
- * the parts that differ are kept, and where none does there is no entry.
+ * Writes a change into the audit log. Must run inside the transaction that makes it. Only the parts that
+ * differ are recorded; if nothing differs, there is no entry.
  */
 export async function recordChange(
   transaction: Database,
@@ -99,7 +99,7 @@ export interface AuditEntry {
   request_id: string | null
 }
 
-/** Which entries; whatever is not given bounds nothing. Times are ISO 8601 UTC. */
+/** Times are ISO 8601 UTC. A field that is omitted does not filter. */
 export interface AuditFilter {
   /** Inclusive. */
   since?: string | undefined
@@ -109,7 +109,7 @@ export interface AuditFilter {
   /** Any of these. */
   actions?: readonly AuditAction[] | undefined
   target?: string | undefined
-  /** Of more entries than these, the newest. */
+  /** If there are more entries, the newest are returned. */
   limit: number
 }
 
@@ -135,12 +135,12 @@ export async function listAuditEntries(db: Database, filter: AuditFilter): Promi
   }))
 }
 
-/** Names of fields whose content nobody should find in a log, wherever a person may have put it. */
+/** Names of fields that may contain a secret, such as in the metadata of a user. */
 const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i
 
 /**
- * What differs between two states, key by key at every depth; arrays are compared whole. A key that
- * is on one side alone is in that side's part. Undefined where nothing differs.
+ * The differences of two states, by key at every depth; arrays are compared as a whole. A key that only
+ * one state has is in the part of that state. Undefined if nothing differs.
  */
 export function changedParts(
   before: object | null,
@@ -171,12 +171,12 @@ function differences(
   return Object.keys(found.before).length + Object.keys(found.after).length > 0 ? found : undefined
 }
 
-/** Defined, not assigned: metadata may have a key `__proto__`. */
+/** `defineProperty`, because metadata may have a key `__proto__`. */
 function set(target: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** A list or an object under such a name is hidden whole; that there is nothing, or yes or no, may be known. */
+/** Hides the values of secret names, arrays and objects as a whole. Null and booleans remain. */
 function hideSecrets(value: object): object {
   return parseJson(
     JSON.stringify(value, (name, inner) =>

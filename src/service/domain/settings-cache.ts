@@ -7,13 +7,13 @@ import {
   settingsOf,
 } from './settings.ts'
 
-/** What is configured at this moment. */
+/** The settings and the API configuration in effect. */
 export interface CurrentSettings {
   readonly settings: EffectiveSettings
   readonly api: EffectiveApiConfiguration
 }
 
-/** Settings and API configuration for every request, read anew when they may have changed. */
+/** The settings and the API configuration for each request, read again only if they may have changed. */
 export class SettingsCache {
   readonly #store: Store
   #cached: (CurrentSettings & { generation: number; documents: string }) | undefined
@@ -23,7 +23,7 @@ export class SettingsCache {
     this.#store = store
   }
 
-  /** In force at once after a change in this process, and within a second after one in another. */
+  /** Returns a change of this process at once, and one of another process within a second. */
   read(): CurrentSettings | Promise<CurrentSettings> {
     const generation = this.#store.generation()
     if (this.#cached?.generation === generation) return this.#cached
@@ -38,7 +38,7 @@ export class SettingsCache {
     return this.#reading.done
   }
 
-  /** @param generation asked for before reading: what changes meanwhile is read again */
+  /** @param generation from before the read, so that a change during the read causes another read */
   async #read(generation: number): Promise<CurrentSettings> {
     const [row] = await selectBoth(this.#store.db, {})
     const { settings, api } = row ?? { settings: '{}', api: '{}' }
@@ -48,7 +48,7 @@ export class SettingsCache {
       known?.documents === documents
         ? known
         : { settings: settingsOf(settings), api: apiConfigurationOf(api) }
-    // A read that began earlier may end later.
+    // A read that began earlier may end later than a newer one.
     if (!known || known.generation <= generation) {
       this.#cached = { settings: configured.settings, api: configured.api, generation, documents }
     }

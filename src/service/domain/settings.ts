@@ -7,7 +7,7 @@ import type { Database } from '../store/tables.ts'
 import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
 import { merge } from './merge.ts'
 
-/** Settings in which everything has a value. */
+/** Settings with a value for each key. */
 export type EffectiveSettings = {
   app_name: string
   theme: { primary_color: string; mode: string }
@@ -15,14 +15,14 @@ export type EffectiveSettings = {
   limits: { max_tokens: number; max_requests_per_min: number }
 }
 
-/** An API configuration in which everything has a value. */
+/** An API configuration with a value for each key. */
 export type EffectiveApiConfiguration = {
   version: string
   rate_limiting: { enabled: boolean; requests_per_minute: number }
   cors: { allowed_origins: string[]; allowed_methods: string[] }
 }
 
-/** What a fresh service has; a document in the store holds only what was ever set. */
+/** The defaults. The stored document contains only the keys that were set. */
 const defaultSettings: EffectiveSettings = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
@@ -37,8 +37,8 @@ const defaultApiConfiguration: EffectiveApiConfiguration = {
 }
 
 /**
- * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
- * and whoever reads back what they wrote may have been answered by that one.
+ * Reads the settings from the database. `SettingsCache` may be a second behind a change that a client made
+ * through another process and now reads back here.
  */
 export async function readSettings(db: Database): Promise<EffectiveSettings> {
   const [row] = await selectSettings(db, {})
@@ -49,15 +49,15 @@ const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 
 const readStored = (document: string) => parseJson(document) as object
 
-/** Settings as a document in the store makes them, to count by: limits are doubles. */
+/** The settings of a stored document, with limits as doubles for calculations. */
 export const settingsOf = (document: string): EffectiveSettings =>
   merge(defaultSettings, withDoubles(readStored(document)) as object)
 
-/** API configuration as a document in the store makes it, to count by. */
+/** The API configuration of a stored document, with limits as doubles for calculations. */
 export const apiConfigurationOf = (document: string): EffectiveApiConfiguration =>
   merge(defaultApiConfiguration, withDoubles(readStored(document)) as object)
 
-/** Sets the keys that are named, at every depth. Answers with the whole resource. */
+/** Sets the keys of `patch` at every depth. Returns the whole resource. */
 export function updateSettings(
   db: Database,
   patch: SettingsPatch,
@@ -66,7 +66,7 @@ export function updateSettings(
   return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
-/** The same rule as for the settings. */
+/** See `updateSettings`. */
 export function setApiConfiguration(
   db: Database,
   patch: ApiConfiguration,

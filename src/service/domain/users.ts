@@ -20,15 +20,15 @@ import {
   userSettingsOf,
 } from './preferences.ts'
 
-/** The most that a user's metadata may hold, in bytes of JSON. */
+/** Maximum size of the metadata of a user, in bytes of JSON. */
 export const maxMetadataBytes = 65_536
 
-/** A request that has passed validation: the fields that the service requires are there. */
+/** A validated request, which contains the fields that the service requires. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
 /**
- * @param as how the user comes to be; a member unless said
- * @throws ApiError `email_taken`, case aside
+ * @param as the role, and the action for the audit log; default: a member
+ * @throws ApiError `email_taken`, regardless of case
  */
 export async function createUser(
   db: Database,
@@ -73,8 +73,8 @@ export async function readUser(db: Database, id: string): Promise<User> {
 }
 
 /**
- * Sets the name, the metadata and the settings that are given, each key by key; a metadata key set
- * to null is removed.
+ * Sets the given name, and the given keys of the metadata and the settings. A metadata key with the value
+ * null is removed.
  * @throws ApiError `user_not_found`
  */
 export function updateUser(
@@ -106,7 +106,7 @@ export function updateUser(
   })
 }
 
-/** @param hash as `hashPassword` makes it */
+/** @param hash see `hashPassword` */
 export async function storePassword(
   transaction: Database,
   id: string,
@@ -120,16 +120,16 @@ export async function storePassword(
     .execute()
 }
 
-/** The user whom a credential acts as. */
+/** The profile of the user of a credential. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
   const { email, name, created_at, document } = await findUser(db, id)
   return { id, email, name, created_at, preferences: { ...preferencesOf(document) } }
 }
 
-/** A user, and the document of their preferences. */
+/** A user with the document of their preferences. */
 async function findUser(db: Database, id: string): Promise<UserRow & { document: string }> {
   const [row] = await selectUser(db, { id })
-  return known(row, id)
+  return requireRow(row, id)
 }
 
 const selectUser = prepareQuery((db, { id }: { id: string }) =>
@@ -142,19 +142,19 @@ const selectUser = prepareQuery((db, { id }: { id: string }) =>
 )
 
 /**
- * A user, for a transaction that will write it: nobody else does until it ends.
+ * Reads a user and locks them until the transaction ends.
  * @throws ApiError `user_not_found`
  */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
   const [row] = await selectUserToWrite(transaction, { id })
-  return known(row, id)
+  return requireRow(row, id)
 }
 
 const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
   db.selectFrom('users').selectAll().where('id', '=', id).forUpdate(),
 )
 
-function known<Row>(row: Row | undefined, id: string): Row {
+function requireRow<Row>(row: Row | undefined, id: string): Row {
   if (!row) throw new ApiError('user_not_found', `No user ${id}`)
   return row
 }
@@ -169,7 +169,7 @@ function present({ id, email, name, created_at, metadata }: UserRow, preferences
 
 const readMetadata = (document: string) => parseJson(document) as Record<string, unknown>
 
-/** The bound is the record's: many small requests must not make a large one. */
+/** The limit applies to the merged metadata, so that many small requests cannot exceed it. */
 function mergeMetadata(stored: string, given: object | undefined): string {
   if (!given) return stored
   const entries = Object.entries({ ...readMetadata(stored), ...given })

@@ -6,7 +6,7 @@ import type { Principal } from '../domain/access/permissions.ts'
 import { auditContextOf } from '../domain/audit.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import type { Store } from '../store/store.ts'
-import { clientLeft, toApiError } from '../to-api-error.ts'
+import { clientDisconnected, toApiError } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
@@ -84,7 +84,7 @@ export class RequestSignals {
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController()
     if (this.#stopping.aborted) controller.abort(this.#stopping.reason)
-    const abort = () => controller.abort(clientLeft())
+    const abort = () => controller.abort(clientDisconnected())
     if (response.closed || response.destroyed) {
       abort()
       return controller.signal

@@ -6,7 +6,7 @@ import { ApiError, errorBodyOf, statusOf } from '../api-error.ts'
 import { createId } from '../domain/identifiers.ts'
 import { isPublicPath } from './public/public-routes.ts'
 
-/** A request that no route took: 405 with Allow where the path exists, else 404. */
+/** Refuses a request that matches no route: 405 with Allow if the path exists, otherwise 404. */
 export function refuseUnmatched(request: FastifyRequest, reply: FastifyReply): never {
   const path = request.url.split('?', 1)[0] ?? ''
   const methods = methodsOf(path)
@@ -32,8 +32,8 @@ function matches(template: string, path: string): boolean {
 }
 
 /**
- * Bytes that are not an HTTP request, or one that never ended: there is no request to answer by.
- * @returns whether there was anybody to tell
+ * Responds to bytes that are not an HTTP request, or to a request that did not arrive in time.
+ * @returns whether the response could be written
  */
 export function respondToUnparsed(
   error: Error & { code?: string },
@@ -56,7 +56,7 @@ export function respondToUnparsed(
   return true
 }
 
-/** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
+/** Refuses an `Expect` other than `100-continue` (RFC 9110 section 10.1.1). Node calls no handler for it. */
 export function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
   const apiError = new ApiError(
     'invalid_request',

@@ -1,13 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics, RequestEnd } from './metrics.ts'
 
-/** Seconds. From a read on a small table to a model that thinks for minutes. */
+/** In seconds, from a read of a small table to a model that takes minutes. */
 const responseBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const upstreamBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Counters of this process, kept by prom-client, with its own of memory, CPU and the event loop. */
+/** Metrics of this process in prom-client, with its default metrics of memory, CPU, and the event loop. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   const registers = [registry]

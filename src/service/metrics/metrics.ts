@@ -3,44 +3,44 @@ import { ApiError } from '../api-error.ts'
 import type { ModelRequest, ReplyPart, Upstream } from '../upstream/upstream.ts'
 
 /**
- * What the service counts about itself. Every label has few values, all of them ours: never a path,
- * a user, a key or a model, which callers choose.
+ * The metrics of the service. Each label has few values, which the service defines: never a path, a user,
+ * a key, or a model, because clients choose these.
  */
 export interface Metrics {
   beginRequest(): void
   endRequest(end: RequestEnd): void
-  /** Bytes that were not a request. */
+  /** Bytes that are not a request. */
   countUnparsed(): void
-  /** An answer with an error, by its `error.code`. */
+  /** An error response, by its `error.code`. */
   countError(code: string): void
-  /** A request was held to the limits of its key: admitted, or refused for the window that was spent. */
+  /** The limiter admitted a request, or refused it because of the window that is used up. */
   countLimiterDecision(outcome: 'admitted' | 'hour' | 'minute'): void
-  /** One conversation with the model server has ended, after so many seconds. */
+  /** A request to the model server has ended. */
   observeUpstream(operation: UpstreamOperation, outcome: UpstreamOutcome, seconds: number): void
-  /** The first piece of a streamed answer came after so many seconds. */
+  /** The first part of a streamed reply has arrived. */
   observeFirstPart(seconds: number): void
-  /** As the model server counts them. */
+  /** Tokens as the model server counts them. */
   countTokens(prompt: number, completion: number): void
-  /** All of it in Prometheus' text format. */
+  /** Writes all metrics in the text format of Prometheus. */
   write(): Promise<{ contentType: string; text: string }>
 }
 
 export interface RequestEnd {
-  /** Of the contract's table, or what else answered: `healthz`; `unknown` where nothing did. */
+  /** An endpoint of the contract, a public route such as `healthz`, or `unknown`. */
   endpoint: string
   method: string
-  /** 0 where the client went away before the end of the answer. */
+  /** 0 if the client disconnected before the end of the response. */
   status: number
-  /** From the head of the request to the end of its answer. */
+  /** From the headers of the request to the end of the response. */
   seconds: number
 }
 
 type UpstreamOperation = 'models' | 'completion' | 'stream'
 
-/** `cancelled`: the client went away, or the service stops. */
+/** `cancelled`: the client disconnected, or the service is stopping. */
 type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
 
-/** The same upstream, with all that it is asked counted. */
+/** Wraps an upstream to count its requests. */
 export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clock): Upstream {
   const timed = async <T>(operation: UpstreamOperation, signal: AbortSignal, work: Promise<T>) => {
     const startedAt = clock.monotonic()
@@ -73,7 +73,7 @@ async function* observeStream(
   signal: AbortSignal,
 ): AsyncGenerator<ReplyPart> {
   const startedAt = clock.monotonic()
-  // What is left early, by whoever reads it, never says so here.
+  // If the caller stops early, neither `finish` nor an error arrives here.
   let outcome: UpstreamOutcome = 'cancelled'
   let pieces = 0
   try {

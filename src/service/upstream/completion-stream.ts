@@ -4,13 +4,13 @@ import { parseUsage } from './parse-response.ts'
 import type { ReplyPart, TokenCounts } from './upstream.ts'
 import { invalidResponse, messageInBody, messageInText } from './upstream-error.ts'
 
-/** The most text that one stream may hold, in characters. */
+/** Maximum text of one stream, in characters. */
 const maxText = 4 * 1024 * 1024
 
-/** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
+/** How long, in ms, a server may take after a `finish_reason` to send the usage, `[DONE]`, and the end. */
 const endTimeout = 2_000
 
-/** One `data:` of a stream, as far as it matters here. */
+/** The fields of a `data:` line that are used here. */
 interface Chunk {
   model?: unknown
   error?: unknown
@@ -20,11 +20,11 @@ interface Chunk {
 }
 
 /**
- * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
- * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
- * nobody is kept waiting for its end. Left early, the body is destroyed.
- * @param secrets as `UpstreamAddress` has it
- * @throws ApiError `upstream_error` when it is not whole, or carries an error; whatever reading throws
+ * The parts of an OpenAI stream. Text that arrives together is one part. The reply is complete after a
+ * `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for. If the caller
+ * stops early, the body is destroyed.
+ * @param secrets see `UpstreamAddress`
+ * @throws ApiError `upstream_error` if the stream is truncated or contains an error; errors of the body
  */
 export async function* readReply(
   body: Readable,
@@ -34,7 +34,7 @@ export async function* readReply(
   const reply = new StreamedReply(asked, secrets)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
-  // Destroyed while nobody iterates, its error would be an uncaught one.
+  // Without a listener, an error while nobody iterates would be uncaught.
   body.on('error', () => {})
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
@@ -59,7 +59,7 @@ export async function* readReply(
   yield { kind: 'finish', reason, model, usage }
 }
 
-/** A body that is read to its end leaves its connection to the next request. */
+/** A body that is read to its end frees its connection for the next request. */
 function drain(body: Readable): void {
   if (body.closed) return
   const timer = setTimeout(() => body.destroy(), endTimeout)
@@ -67,7 +67,7 @@ function drain(body: Readable): void {
   body.resume()
 }
 
-/** What the chunks so far have said. */
+/** The content of the chunks so far. */
 class StreamedReply {
   model: string
   reason: string | undefined
@@ -83,7 +83,7 @@ class StreamedReply {
     this.#secrets = secrets
   }
 
-  /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
+  /** Returns the text of events, up to one that is an error, which `throwFailure` throws. */
   take(events: readonly EventSourceMessage[]): string {
     let text = ''
     try {
@@ -103,7 +103,7 @@ class StreamedReply {
     return text
   }
 
-  /** @throws ApiError `upstream_error` for an event that was an error, or could not be read */
+  /** @throws ApiError `upstream_error` for an event that is an error or cannot be read */
   throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -111,7 +111,7 @@ class StreamedReply {
   #takeChunk({ model, usage, choices }: Chunk): string {
     if (typeof model === 'string') this.model = model
     this.usage = parseUsage(usage) ?? this.usage
-    // One answer is asked for; should others come they are not mixed into it.
+    // The request is for one choice; others are ignored.
     const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
     if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
     const text = choice?.delta?.content
@@ -139,34 +139,34 @@ function parseObject(data: string): Chunk {
   throw invalidResponse('sent an event that is not a JSON object')
 }
 
-/** Makes events of the bytes of a stream, wherever these are cut. */
+/** Parses the bytes of a stream into events, in chunks of any size. */
 class EventReader {
   readonly #parser: EventSourceParser
   readonly #decoder = new TextDecoder()
   #arrived: EventSourceMessage[] = []
   #isTooLong = false
 
-  /** @param longest the most that is kept of one event, in characters */
-  constructor(longest: number) {
+  /** @param maxLength of one event, in characters */
+  constructor(maxLength: number) {
     this.#parser = createParser({
       onEvent: (event) => this.#arrived.push(event),
       onError: ({ type, field, value, line = '' }) => {
         this.#isTooLong ||= type === 'max-buffer-size-exceeded'
         if (type !== 'unknown-field') return
-        // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
+        // llama.cpp has sent `error: {…}` as a field; other servers end with the JSON of an error.
         const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
         if (words !== undefined) this.#arrived.push({ event: 'error', data: words, id: undefined })
       },
-      maxBufferSize: longest,
+      maxBufferSize: maxLength,
     })
   }
 
-  /** The events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
+  /** Returns the events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
   read(bytes: Uint8Array): EventSourceMessage[] {
     return this.#feed(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** A last event that no blank line ended: some servers forget it after `[DONE]`. */
+  /** Returns a last event without a blank line, which some servers omit after `[DONE]`. */
   end(): EventSourceMessage[] {
     return this.#feed(`${this.#decoder.decode()}\n\n`)
   }

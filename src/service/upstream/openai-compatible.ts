@@ -17,7 +17,7 @@ import type { UpstreamOptions } from './upstream-address.ts'
 import { invalidResponse, upstreamError } from './upstream-error.ts'
 
 /**
- * A model server that speaks the OpenAI chat completions format.
+ * A model server with the chat completions API of OpenAI.
  * @throws Failure `config` or `refused` for a URL or a key that cannot be used
  */
 export async function createOpenAiCompatible(
@@ -48,7 +48,7 @@ export async function createOpenAiCompatible(
   }
 }
 
-/** Left early, the body is destroyed by what iterates it, and the server stops generating. */
+/** If the caller stops early, the iterator destroys the body, and the server stops generating. */
 async function* stream(
   server: ModelServer,
   modelRequest: ModelRequest,
@@ -60,7 +60,7 @@ async function* stream(
       yield* readReply(response.body, modelRequest.model, server.secrets)
       return
     }
-    // Some servers know no streaming and send the whole answer at once.
+    // Some servers do not support streaming and send the whole reply at once.
     const { choices, model, usage } = parseCompletion(
       await readJsonBody(response.body),
       modelRequest.model,
@@ -74,7 +74,7 @@ async function* stream(
   }
 }
 
-/** The fields that leave, named one by one: nothing else of a caller's request does. */
+/** Names each field that is sent, so that no other field of a client's request is. */
 function bodyOf({ model, messages, temperature, max_tokens }: ModelRequest, stream: boolean) {
   return { model, messages, temperature, max_tokens, stream }
 }
@@ -87,10 +87,10 @@ async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal):
   }
 }
 
-/** The most that one answer may hold, in bytes: a server gone wrong must not fill the memory. */
+/** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws ApiError `upstream_error` for what is too large or not JSON; whatever reading throws */
+/** @throws ApiError `upstream_error` for a body that is too large or not JSON; errors of the body */
 async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
   try {
@@ -100,7 +100,7 @@ async function readJsonBody(body: Readable): Promise<unknown> {
   }
 }
 
-/** By events, which cost a fraction of an async iterator. */
+/** Uses events, which cost a fraction of an async iterator. */
 function readAll(body: Readable): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -118,20 +118,20 @@ function readAll(body: Readable): Promise<Buffer> {
   })
 }
 
-/** How long, in ms, a list of models is good for when only its first is asked for. */
+/** How long, in ms, the first model of a list is reused. */
 const maxAge = 10_000
 
 /**
- * The first model of a server's list. Requests that name no model ask for it each time, so what
- * was found is remembered for some seconds, and those who ask at once share one request, which
- * goes on when one of them goes away. A failure is not remembered.
- * @throws ApiError `model_not_found` when the list is empty; whatever `list` throws; the signal's reason
+ * The first model of a server's list. Each request without a model needs it, so it is cached for some
+ * seconds, and concurrent calls share one request, which continues if one of them is aborted. A failure
+ * is not cached.
+ * @throws ApiError `model_not_found` if the list is empty; errors of `list`; the signal's reason
  */
 export function rememberFirstModel(
   list: () => Promise<Model[]>,
   clock: Clock,
 ): (signal: AbortSignal) => Promise<string> {
-  let known: { id: string; until: number } | undefined
+  let cached: { id: string; until: number } | undefined
   let asking: Promise<string> | undefined
 
   async function ask(): Promise<string> {
@@ -139,7 +139,7 @@ export function rememberFirstModel(
       const [first] = await list()
       if (!first?.id)
         throw new ApiError('model_not_found', 'The model server lists no models; choose one in the request')
-      known = { id: first.id, until: clock.monotonic() + maxAge }
+      cached = { id: first.id, until: clock.monotonic() + maxAge }
       return first.id
     } finally {
       asking = undefined
@@ -147,7 +147,7 @@ export function rememberFirstModel(
   }
 
   return async (signal) => {
-    if (known && clock.monotonic() < known.until) return known.id
+    if (cached && clock.monotonic() < cached.until) return cached.id
     asking ??= ask()
     return unlessAborted(asking, signal)
   }

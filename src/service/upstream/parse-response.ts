@@ -5,8 +5,8 @@ import type { CompletionResult, TokenCounts } from './upstream.ts'
 import { invalidResponse, messageInBody } from './upstream-error.ts'
 
 /**
- * What this service needs of a model server's answer; anything else that is odd or missing is left
- * out rather than a reason to refuse a good answer.
+ * The fields of a model server's response that this service needs. Other fields that are missing or
+ * invalid are omitted, so that a usable response is not refused.
  */
 const text = z.catch(z.optional(z.string()), undefined)
 const count = z.catch(z.optional(z.pipe(z.number(), z.transform(Math.floor))), undefined)
@@ -21,7 +21,7 @@ const choice = z.looseObject({
   index: count,
 })
 
-/** Some servers say -1 for what they did not count. */
+/** Some servers send -1 for a count that they do not know. */
 const tokens = z.catch(
   z.optional(
     z.pipe(z.number().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)), z.transform(Math.floor)),
@@ -39,8 +39,8 @@ const completion = z.looseObject({
 })
 
 /**
- * @param secrets as `UpstreamAddress` has it
- * @throws ApiError `upstream_error` for what is no list of models
+ * @param secrets see `UpstreamAddress`
+ * @throws ApiError `upstream_error` for a body that is not a list of models
  */
 export function parseModels(body: unknown, secrets: readonly string[]): Model[] {
   return parse(modelList, body, secrets).data.map(({ id, created, owned_by }) => ({
@@ -52,8 +52,8 @@ export function parseModels(body: unknown, secrets: readonly string[]): Model[] 
 }
 
 /**
- * @param asked the model, for a server that does not say which one answered
- * @throws ApiError `upstream_error` for what is no completion
+ * @param asked the requested model, for a server that does not name the model in its response
+ * @throws ApiError `upstream_error` for a body that is not a completion
  */
 export function parseCompletion(
   body: unknown,
@@ -74,9 +74,9 @@ export function parseCompletion(
   }
 }
 
-/** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
+/** Token counts; a missing one is 0. Undefined if the server sends none. */
 export function parseUsage(given: unknown): TokenCounts | undefined {
-  // Nearly every piece of a stream has none.
+  // Nearly every chunk of a stream has none.
   if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data
   if (!counts) return undefined
@@ -88,7 +88,7 @@ export function parseUsage(given: unknown): TokenCounts | undefined {
 function parse<S extends z.ZodMiniType>(schema: S, body: unknown, secrets: readonly string[]): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  // Some gateways report what failed behind them with a status of 200.
+  // Some gateways report an error of the model server with status 200.
   const words = Object(body).error ? messageInBody(body, secrets) : undefined
   throw words === undefined
     ? invalidResponse('sent a response that is not in the OpenAI format', result.error)

@@ -4,12 +4,12 @@ import { ApiError } from '../api-error.ts'
 
 const timeoutErrors = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** There was no connection: nothing was asked, and asking again costs nothing. */
+/** No connection was made, so no request was sent. */
 const connectionErrors = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
- * What a caller is told of a failure between the service and its model server; the signal's reason
- * where it was aborted. Only the log, through the cause, has the server's address.
+ * The error response for a failure between the service and its model server, or the signal's reason if
+ * it was aborted. The address of the server is only in the cause, for the log.
  */
 export function upstreamError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
@@ -30,16 +30,16 @@ export function upstreamError(error: unknown, signal: AbortSignal): unknown {
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>
   new ApiError('upstream_error', `The model server ${what}`, { cause })
 
-/** An answer of a model server whose status is not 2xx. */
+/** A response of a model server with a status other than 2xx. */
 export interface FailedResponse {
   status: number
-  /** How its body begins. */
+  /** The beginning of its body. */
   text: string
-  /** Seconds that the server asks to wait for; undefined where it asks for nothing. */
+  /** `Retry-After` in seconds; undefined if the response has none. */
   retryAfter: number | undefined
 }
 
-/** The most that is read of an error's body, in characters, and for how long, in ms. */
+/** How much of an error body is read, in characters, and for how long, in ms. */
 const maxErrorBody = 64 * 1024
 const maxErrorTime = 2_000
 
@@ -65,9 +65,9 @@ export async function readFailedResponse(
 }
 
 /**
- * What a caller is told of it. A model server's 401, 403 and 429 are between it and this service:
- * passed on as they are they would say that the caller's own key is wrong, or its quota used up.
- * @param secrets as `UpstreamAddress` has it
+ * The error response for a failed response of the model server. Its 401, 403, and 429 are not passed on:
+ * they would tell clients that their own key is invalid or their quota is used up.
+ * @param secrets see `UpstreamAddress`
  */
 export function statusError(
   { status, text, retryAfter }: FailedResponse,
@@ -78,7 +78,7 @@ export function statusError(
     return new ApiError('model_not_found', `No model ${model}`)
   }
   if (status === 401 || status === 403) {
-    // Servers quote the key that they refuse, so their words stay here.
+    // Servers quote the key that they refuse, so their message is not passed on.
     return new ApiError(
       'upstream_error',
       `The model server rejects the credentials of this service (${status})`,
@@ -96,7 +96,7 @@ export function statusError(
       { details },
     )
   }
-  // Without a model it was a request for the list of models, in which the caller has no part.
+  // Without a model, this was a request for the list of models, which contains nothing from the client.
   if (model !== undefined && (status === 400 || status === 422)) {
     const why = message === undefined ? '' : `: ${message}`
     return new ApiError('invalid_request', `The model server refused the request${why}`, { details })
@@ -120,21 +120,21 @@ const contextTooLong =
 const isTooLong = (status: number, text: string) =>
   (status === 400 || status === 413 || status === 422) && contextTooLong.test(text)
 
-/** RFC 9110 section 10.2.3; more than an hour is not believed. */
+/** RFC 9110 section 10.2.3. Limited to one hour. */
 function readRetryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
   const text = String(header ?? '').trim()
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - clock.now()) / 1000)
   return seconds >= 0 ? Math.min(seconds, 3600) : undefined
 }
 
-/** The most that a caller is shown of a model server's own words, in characters. */
+/** Maximum length of a model server's message in an error response, in characters. */
 const maxMessageLength = 1000
 
 /**
- * The words of a model server's error: `{"error":{"message"}}` as OpenAI has it, `{"error":"…"}` as
- * Ollama, `{"message"}`, `{"detail"}` or `{"detail":[{"msg"}]}` as servers made with FastAPI.
- * Undefined for anything else.
- * @param secrets as `UpstreamAddress` has it
+ * The message of a model server's error: `{"error":{"message"}}` of OpenAI, `{"error":"…"}` of Ollama,
+ * `{"message"}`, and `{"detail"}` or `{"detail":[{"msg"}]}` of servers made with FastAPI. Undefined for
+ * anything else.
+ * @param secrets see `UpstreamAddress`
  */
 export function messageInBody(body: unknown, secrets: readonly string[]): string | undefined {
   const { error, message, detail } = Object(body)
@@ -145,11 +145,11 @@ export function messageInBody(body: unknown, secrets: readonly string[]): string
 }
 
 function redact(words: string, secrets: readonly string[]): string {
-  // Before it is cut: half a key is not to be found any more.
+  // Before it is shortened: a part of a key would not be found.
   return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), words).slice(0, maxMessageLength)
 }
 
-/** The same of a text that may not be JSON: bare words count, a web page does not. */
+/** The message of an error body that may not be JSON: plain text is a message, a web page is not. */
 export function messageInText(text: string, secrets: readonly string[]): string | undefined {
   try {
     return messageInBody(JSON.parse(text), secrets)

@@ -13,8 +13,8 @@ export interface Assignment {
 }
 
 /**
- * Replaces the permissions, the role or both, whichever is given. Nobody grants what they do not
- * hold, nor changes a user who holds more than they do.
+ * Replaces the permissions, the role, or both, as given. A principal can neither grant a permission that
+ * it does not have, nor change a user who has one that it does not have.
  * @throws ApiError `forbidden`, `user_not_found`
  */
 export async function assignPermissions(

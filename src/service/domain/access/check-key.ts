@@ -12,9 +12,8 @@ export function checkKeyName(name: string): void {
 
 /**
  * How many requests per hour a key has; null for no limit.
- *
- * @param limit what was asked for, if anything
- * @throws Failure `usage`: only enterprise has a number of its own
+ * @param limit the requested limit, if any
+ * @throws Failure `usage` for a limit of any tier but enterprise
  */
 export function resolveHourlyLimit(tier: Tier, limit: number | undefined): number | null {
   if (tier !== 'enterprise') {
@@ -28,7 +27,7 @@ export function resolveHourlyLimit(tier: Tier, limit: number | undefined): numbe
   throw new Failure('usage', 'The limit must be an integer of at least 1 (requests per hour)')
 }
 
-/** @throws Failure `usage` for what no endpoint asks for: on a key it could only be a slip */
+/** @throws Failure `usage` for a permission that no endpoint requires: it can only be a mistake */
 export function checkKnownPermissions(permissions: readonly string[]): void {
   const wrong = permissions.find((permission) => !knownPermissions.includes(permission))
   if (wrong === undefined) return
@@ -38,7 +37,7 @@ export function checkKnownPermissions(permissions: readonly string[]): void {
   })
 }
 
-/** @throws Failure `refused`: a key never carries more than its user */
+/** @throws Failure `refused` for a permission that the user of the key does not have */
 export function checkGrantable(
   permissions: readonly string[],
   rights: readonly string[],
@@ -55,7 +54,7 @@ export function checkGrantable(
   )
 }
 
-/** @throws Failure `usage` for an end that has passed, or that is no time at all */
+/** @throws Failure `usage` for a time in the past, or an invalid time */
 export function checkExpiry(expiresAt: string, now: number): void {
   if (Date.parse(expiresAt) > now) return
   throw new Failure('usage', `The expiry time ${expiresAt} is in the past`)

@@ -4,29 +4,29 @@ import type { Store } from '../../store/store.ts'
 import type { Database } from '../../store/tables.ts'
 import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
 
-/** The callers of keys in the database, as they are at this moment. */
+/** Finds the principals of API keys in the database, in their current state. */
 export interface KeyAuthenticator {
   /**
-   * @param digest of the key, as `hashKey` makes it
-   * @returns undefined for a key that is unknown, revoked or past its end
+   * @param digest see `hashKey`
+   * @returns undefined for an unknown, revoked, or expired key
    */
   find(digest: string): Promise<Principal | undefined>
-  /** Waits for what is still being written of the use of keys. */
+  /** Waits until the last use of each key is written. */
   close(): Promise<void>
 }
 
 interface CachedKey {
   principal: Principal
-  /** When the key ends, in Unix ms; Infinity for never. */
+  /** Unix ms; Infinity for never. */
   expiresAt: number
-  /** When its use was last noted in the database, in Unix ms. */
+  /** The time of the last use in the database, in Unix ms. */
   usedAt: number
 }
 
-/** Keys that are remembered: unknown ones are not among them, so that nobody can fill this up. */
+/** Unknown keys are not cached, so requests without a valid key cannot fill the cache. */
 const maxCachedKeys = 1_000
 
-/** `last_used_at` is kept to the minute: a write for every request would cost more than it tells. */
+/** In ms. `last_used_at` is written at most once a minute, because a write for each request would cost too much. */
 const usageInterval = 60_000
 
 const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
@@ -48,12 +48,11 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
 )
 
 /**
- * Remembers whom a key acts as for as long as nothing has changed in the database that could make
- * it another answer.
+ * Caches the principals of keys until a change in the database could affect them.
  */
 export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthenticator {
   const cached = new Map<string, CachedKey>()
-  /** When this process last noted the use of a key, by its id: the note itself makes `known` outdated. */
+  /** When this process last wrote the use of a key, by its id. The write itself clears `cached`. */
   const usageRecorded = new Map<string, number>()
   const writing = new Set<Promise<void>>()
   let generation = Number.NaN
@@ -69,7 +68,7 @@ export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthentic
       if (!found) {
         found = await readKey(store.db, digest)
         if (!found) return undefined
-        // What was read may be older than a change that came meanwhile.
+        // The row may be older than a change that was made in the meantime.
         if (store.generation() === current && generation === current) {
           if (cached.size >= maxCachedKeys) cached.clear()
           cached.set(digest, found)
@@ -123,6 +122,6 @@ async function recordUsage(db: Database, id: string, time: number): Promise<void
       .where('id', '=', id)
       .execute()
   } catch {
-    // A full disk must not keep anybody from reading.
+    // A full disk must not prevent reading.
   }
 }

@@ -1,10 +1,10 @@
 import type { EndpointName } from '../../../contract/endpoints.ts'
 
-/** `<action>:<resource>`; either may be `*` where rights are granted, never where they are asked for. */
+/** `<action>:<resource>`. In a granted permission, either may be `*`. */
 export type Permission =
   `${'read' | 'write' | 'assign'}:${'chat' | 'profile' | 'settings' | 'api' | 'users' | 'permissions'}`
 
-/** What each endpoint asks for. docs/reference/service.md shows the same table. */
+/** The permission that each endpoint requires. docs/reference/service.md shows the same table. */
 export const requiredPermissions = {
   createCompletion: 'write:chat',
   listModels: 'read:chat',
@@ -24,7 +24,7 @@ export const requiredPermissions = {
 
 const required = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
 
-/** Every permission that some endpoint asks for, and every pattern that stands for some of them. */
+/** Every permission that an endpoint requires, and every pattern that covers some of them. */
 export const knownPermissions: readonly string[] = [
   ...new Set(
     ['*', ...required.map(([action]) => action)].flatMap((action) =>
@@ -37,7 +37,7 @@ export const knownPermissions: readonly string[] = [
   ),
 ]
 
-/** What a role carries by itself; permissions that were assigned come on top. */
+/** The permissions of each role. Assigned permissions are added to them. */
 const rolePermissions = {
   admin: ['*:*'],
   editor: ['*:chat', '*:profile', '*:settings', 'read:users'],
@@ -46,22 +46,21 @@ const rolePermissions = {
 
 export type Role = keyof typeof rolePermissions
 
-/** The role's permissions and those assigned beyond them. A role that is unknown carries nothing. */
+/** The permissions of a role and the assigned ones. An unknown role has none. */
 export function effectivePermissions(role: string, assigned: readonly string[]): string[] {
   const ofRole = Object.hasOwn(rolePermissions, role) ? rolePermissions[role as Role] : []
   return [...ofRole, ...assigned]
 }
 
-/** Whom keys made on the machine act as; the first migration makes this user. */
+/** The built-in admin, whom keys act as by default. The first migration creates this user. */
 export const adminId = 'usr_admin'
 
-/** The same of a user. The built-in admin may do everything, whatever is assigned: nobody can lock the machine out. */
+/** The permissions of a user. The built-in admin always has all, so that the machine cannot be locked out. */
 export const userPermissions = (id: string, role: string, assigned: readonly string[]): string[] =>
   id === adminId ? [...rolePermissions.admin] : effectivePermissions(role, assigned)
 
 /**
- * Whether what was granted includes a permission, or all of what a pattern such as `read:*` stands
- * for.
+ * Whether granted permissions cover a permission, or everything that a pattern such as `read:*` covers.
  */
 export function covers(granted: readonly string[], wanted: string): boolean {
   const [action, resource] = wanted.split(':')
@@ -74,7 +73,7 @@ export function covers(granted: readonly string[], wanted: string): boolean {
   })
 }
 
-/** Whom a credential acts for may always be asked with it, whatever else it is bound to. */
+/** Every credential may read the profile of its user. */
 export const alwaysGranted = 'read:profile' satisfies Permission
 
 /** The user and the credential that a request acts for, and what they may do. */

@@ -6,7 +6,7 @@ import { type MessageRequest, type PreparedExchange, prepareExchange, type Reque
 import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
-/** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
+/** The events of a streamed reply. Each contains `id` and `context_id`, so that any one of them is enough. */
 export type ChatEvent =
   | { event: 'delta'; data: { id: string; context_id: string; created_at: string; delta: string } }
   | {
@@ -18,15 +18,15 @@ export type ChatEvent =
         response: string
         model: string
         finish_reason: string
-        /** Only where the model server told. */
+        /** Omitted if the model server does not report it. */
         usage?: TokenCounts
       }
     }
 
 /**
- * Sends a message and yields the answer as it arrives. With its first piece the exchange is stored,
- * marked incomplete; what arrives after that is stored now and then, and when it ends, for whatever
- * reason. An answer that fails before its first piece leaves nothing behind.
+ * Sends a message and yields the reply as it arrives. The exchange is stored with the first part of the
+ * reply, marked incomplete, then every 2 s, and when the reply ends for any reason. If it fails before
+ * its first part, nothing is stored.
  */
 export async function* streamMessage(
   db: Database,
@@ -40,7 +40,7 @@ export async function* streamMessage(
   const { signal, clock } = context
   let record: StoredReply | undefined
   let usage: TokenCounts | undefined
-  // A client that reads no more holds this generator back: what it was not sent is kept all the same.
+  // This generator waits for a client that stops reading, so an abort stores the text that arrived.
   const keep = () => void record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
@@ -77,22 +77,22 @@ function doneEvent(exchange: Exchange, usage: TokenCounts | undefined): ChatEven
   }
 }
 
-/** How often, in ms, what has arrived is stored while more is coming. */
+/** How often, in ms, an incomplete reply is stored. */
 const storeInterval = 2_000
 
-/** An answer that arrives in pieces, and what of it lies in the store. */
+/** Stores a reply while its parts arrive. */
 export class StoredReply {
   readonly exchange: Exchange
   readonly #db: Database
   readonly #clock: Clock
   readonly #text = new StorableStream()
   #isStored = false
-  /** Something was taken since the last write. */
+  /** Whether a part was added since the last write. */
   #isDue = false
   #storedAt = 0
-  /** The last write: they go one after the other, so that no older one comes to lie on top. */
+  /** The last write. Writes are sequential, so that an older text never replaces a newer one. */
   #writing: Promise<void> = Promise.resolve()
-  /** A write that nobody waits for. */
+  /** A write that `take` does not wait for. */
   #meanwhile: Promise<void> | undefined
 
   constructor(db: Database, exchange: PreparedExchange['exchange'], clock: Clock) {
@@ -103,10 +103,9 @@ export class StoredReply {
   }
 
   /**
-   * With the first piece the exchange is stored, marked incomplete until the last one was taken.
-   * A database that is away or slow after that neither ends an answer nor holds it up: what could
-   * not be stored is tried again.
-   * @returns the text that the piece adds to the answer
+   * Adds a part. The first one stores the exchange, marked incomplete until the last part. After that, an
+   * unavailable or slow database neither ends nor delays the reply: the write is tried again.
+   * @returns the text that the part adds to the reply
    */
   async take(piece: ReplyPart): Promise<string> {
     this.exchange.model = piece.model
@@ -122,7 +121,7 @@ export class StoredReply {
     return text
   }
 
-  /** Stores what was taken and is not stored yet. */
+  /** Stores the parts that are not stored yet. */
   store(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#write())
     return this.#writing
@@ -144,7 +143,7 @@ export class StoredReply {
       else await storeExchange(this.#db, this.exchange)
       this.#isStored = true
     } catch (error) {
-      // An exchange that may lie there all the same is not stored twice.
+      // The exchange may have been stored despite the error, so it is not inserted again.
       this.#isDue = this.#isStored
       throw error
     } finally {

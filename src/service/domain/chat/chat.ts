@@ -11,27 +11,27 @@ import type { EffectiveSettings } from '../settings.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { storableText } from './storable-text.ts'
 
-/** A request that has passed validation. */
+/** A validated request. */
 export type MessageRequest = SendRequest & { message: string }
 
-/** A request that is being answered. */
+/** The context of a request in progress. */
 export interface RequestContext {
-  /** Aborted when the client goes away or the service stops. */
+  /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
   reserve: ReserveMemory
   clock: Clock
 }
 
-/** Everything that is known about an exchange before the model says a word. */
+/** An exchange before the model replies. */
 export interface PreparedExchange {
   exchange: Omit<Exchange, 'reply' | 'incomplete' | 'finishReason' | 'createdAt'>
   modelRequest: ModelRequest
 }
 
 /**
- * Finds the context, or names a new one, and lays out the whole conversation for the model.
+ * Finds the context, or creates the id of a new one, and prepares the whole conversation for the model.
  * Nothing is stored yet.
- * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`; as `hold`
+ * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`; as `reserve`
  */
 export async function prepareExchange(
   db: Database,
@@ -67,7 +67,7 @@ export async function prepareExchange(
   }
 }
 
-/** Sends a message and waits for the whole answer; an answer that fails leaves nothing behind. */
+/** Sends a message and waits for the whole reply. If it fails, nothing is stored. */
 export async function sendMessage(
   db: Database,
   upstream: Upstream,
@@ -91,7 +91,7 @@ export async function sendMessage(
   return { id: exchange.replyId, response, context_id: exchange.contextId, created_at: createdAt }
 }
 
-/** Reading models and history stays possible: only the model is not asked. @throws ApiError `feature_disabled` */
+/** The lists of models and messages can be read even if chat is off. @throws ApiError `feature_disabled` */
 function requireChat({ features }: EffectiveSettings): void {
   if (features.chat) return
   throw new ApiError(
@@ -103,11 +103,11 @@ function requireChat({ features }: EffectiveSettings): void {
   )
 }
 
-/** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */
+/** How many tokens a completion may generate: as requested, and at most as the settings allow. */
 const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
 
-/** One stateless completion; nothing of it is stored. @throws ApiError `feature_disabled` */
+/** One stateless completion. Nothing is stored. @throws ApiError `feature_disabled` */
 export async function complete(
   upstream: Upstream,
   settings: EffectiveSettings,

@@ -5,7 +5,7 @@ import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** @throws ApiError `context_not_found`, for another user's context too */
+/** @throws ApiError `context_not_found`, also for the context of another user */
 export async function findContext(db: Database, userId: string, id: string): Promise<void> {
   const [found] = await selectContext(db, { id, userId })
   if (!found) throw contextNotFound(id)
@@ -17,16 +17,16 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** Maximum size of a conversation that a model is sent, with the new message; models take a fraction of it. */
+/** Maximum size of a conversation that is sent to a model, with the new message. Models accept a fraction of it. */
 const maxConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 
-/** The most bytes of texts as JSON: twice the text, unless it has many control characters, of six bytes each. */
+/** Maximum bytes of texts as JSON: twice the text, because few texts have many control characters, of six bytes each. */
 export const maxJsonBytes = 8 * 1024 * 1024
 
 /**
- * The whole conversation of a user's context, oldest first, as a model takes it.
- * @param added bytes of the message that comes next
- * @throws ApiError `context_not_found`, for another user's context too; `context_too_long`; as `hold`
+ * The whole conversation of a user's context for the model, oldest first.
+ * @param added bytes of the new message
+ * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`; as `reserve`
  */
 export async function readConversation(
   db: Database,
@@ -53,7 +53,7 @@ const contextTooLong = () =>
     'The conversation would exceed 4 MiB of text, 8 MiB of JSON, or 10,000 messages; start a new one',
   )
 
-/** How many bytes longer a text is as JSON (RFC 8259 section 7), without writing it. */
+/** How many bytes longer a text is as JSON (RFC 8259 section 7). Does not write the JSON. */
 export function countEscapes(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {
@@ -66,7 +66,7 @@ export function countEscapes(text: string): number {
 
 const shortEscapes = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)))
 
-/** Looks at no more messages than a conversation may have, so that a longer one takes no longer. */
+/** Reads at most as many messages as a conversation may have, so that a longer one takes no longer. */
 const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =>
   db
     .selectFrom((from) =>
@@ -84,28 +84,28 @@ const selectConversation = prepareQuery((db, { contextId }: { contextId: string 
   db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),
 )
 
-/** A message and its answer, which lie side by side in the history. */
+/** A message and its reply, which are adjacent in the history. */
 export interface Exchange {
   userId: string
   contextId: string
-  /** Whether the context is to be made along with the exchange. */
+  /** Whether the context is created with the exchange. */
   isNewContext: boolean
   messageId: string
   /** The id of the assistant's message. */
   replyId: string
   message: string
-  /** As `storableText` makes it. */
+  /** See `storableText`. */
   reply: string
-  /** Whether more of the answer may come, or it was cut off. */
+  /** Whether the reply is still arriving or was truncated. */
   incomplete: boolean
   model: string
   finishReason: string | null
   sentAt: string
-  /** When the answer began. */
+  /** When the reply began. */
   createdAt: string
 }
 
-/** Stores both messages, and the context when it is new: all of it or nothing. */
+/** Stores both messages, and a new context, in one transaction. */
 export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
   const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
   return db.transaction().execute(async (transaction) => {
@@ -119,7 +119,7 @@ const insertContext = prepareQuery((db, { contextId, userId, sentAt }: ExchangeR
   db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: sentAt }),
 )
 
-/** Two exchanges at once in one context: PostgreSQL would number their rows as they come, one's between the other's. */
+/** Without this lock, PostgreSQL could interleave the rows of two concurrent exchanges in one context. */
 const lockContext = prepareQuery((db, { contextId }: Pick<ExchangeRow, 'contextId'>) =>
   db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
 )
@@ -150,7 +150,7 @@ const insertMessages = prepareQuery((db, exchange: ExchangeRow) => {
   ])
 })
 
-/** What has arrived of an answer that was stored when it began. */
+/** Stores the text of a reply that has arrived since `storeExchange`. */
 export async function updateReply(
   db: Database,
   reply: Pick<Exchange, 'replyId' | 'reply' | 'incomplete' | 'model' | 'finishReason'>,
@@ -171,5 +171,5 @@ const updateMessage = prepareQuery(
       .where('id', '=', reply.replyId),
 )
 
-/** An exchange as the columns take it. */
+/** An exchange with the types of the columns. */
 type ExchangeRow = Omit<Exchange, 'incomplete'> & { incomplete: number }

@@ -6,18 +6,18 @@ import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
 import { countEscapes, findContext, maxJsonBytes } from './contexts.ts'
 
-/** Messages on a page when `limit` is not given. */
+/** The default of `limit`. */
 const defaultLimit = 20
 
-/** Bytes of text on a page. A single message that is longer is a page by itself. */
+/** Maximum bytes of text on a page. A single message that is longer has a page for itself. */
 const maxPageBytes = 4 * 1024 * 1024
 
 /**
- * A page of a user's messages, oldest first, ending just before the message whose id is `before`,
- * or with the newest one. Without a context: the messages of all of the user's contexts. Long
- * messages make a page shorter than `limit`.
+ * A page of a user's messages, oldest first. It ends before the message whose id is `before`, or with the
+ * newest one. Without a context, it has messages of all contexts of the user. With long messages, a page
+ * is shorter than `limit`.
  * @throws ApiError `context_not_found`; `invalid_request` for a `before` that is not a message there;
- * as `hold`
+ * as `reserve`
  */
 export async function listHistory(
   db: Database,
@@ -29,7 +29,7 @@ export async function listHistory(
   if (context_id !== undefined) await findContext(db, userId, context_id)
   const seq =
     before === undefined ? Number.MAX_SAFE_INTEGER : await findCursor(db, userId, context_id, before)
-  // One more than asked for tells whether older ones remain.
+  // One more than requested shows whether there are older messages.
   const bounds = { userId, seq, count: limit + 1 }
   const sizes =
     context_id === undefined
@@ -48,14 +48,14 @@ export async function listHistory(
   return { messages: rows.slice(first).map(present), has_more: sizes.length > count || first > 0 }
 }
 
-/** The place of a message, and the bytes of its text. */
+/** The position of a message, and the bytes of its text. */
 interface Size {
   seq: number
   size: number
 }
 
 /**
- * How many messages fit on a page, one at least.
+ * How many messages fit on a page, at least one.
  * @param sizes newest first
  */
 function fitPage(sizes: readonly Size[], limit: number, newest: Size) {
@@ -69,7 +69,7 @@ function fitPage(sizes: readonly Size[], limit: number, newest: Size) {
   return page
 }
 
-/** @returns from which message on a page is not too long as JSON; the newest one is always on it */
+/** @returns the index of the first message with which the page is not too long as JSON; the newest always fits */
 function fitJson(rows: readonly { content: string }[]): number {
   let bytes = 0
   for (const [index, { content }] of [...rows.entries()].reverse()) {
@@ -79,30 +79,30 @@ function fitJson(rows: readonly { content: string }[]): number {
   return 0
 }
 
-/** The place of a message in the order of them all. */
+/** The position of a message in the order of all messages. */
 async function findCursor(
   db: Database,
   userId: string,
   contextId: string | undefined,
   id: string,
 ): Promise<number> {
-  const [message] = await selectPlace(db, { id, userId })
+  const [message] = await selectPosition(db, { id, userId })
   if (message && (contextId === undefined || message.context_id === contextId)) return message.seq
   throw invalidRequest([{ path: 'before', message: 'is not the id of a message in this history' }])
 }
 
-const selectPlace = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
+const selectPosition = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
   db.selectFrom('messages').select(['seq', 'context_id']).where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** Messages before a place. */
+/** Messages before a position. */
 interface PageBounds {
   userId: string
   seq: number
   count: number
 }
 
-/** Newest first. Neither engine reads a long text to tell its length. */
+/** Newest first. Neither engine reads a long text to determine its length. */
 const newestBefore = (db: Database, { seq, count }: PageBounds) =>
   db
     .selectFrom('messages')
@@ -119,7 +119,7 @@ const measureOfContext = prepareQuery((db, bounds: PageBounds & { contextId: str
   newestBefore(db, bounds).where('context_id', '=', bounds.contextId),
 )
 
-/** Messages from one place to another, both included. */
+/** Messages from one position to another, inclusive. */
 interface RowRange {
   userId: string
   from: number

@@ -3,7 +3,7 @@ import { errorBodyOf } from '../../api-error.ts'
 import type { Readiness } from './readiness.ts'
 import { renderStatusPage } from './status-page.ts'
 
-/** What anybody may ask for, without a key and at no cost to a quota, with its name in the metrics. */
+/** The paths that require no key and cost no quota, with their labels in the metrics. */
 const publicPaths: ReadonlyMap<string, string> = new Map([
   ['/', 'status_page'],
   ['/healthz', 'healthz'],
@@ -14,13 +14,13 @@ export const isPublicPath = (path: string): boolean => publicPaths.has(path)
 
 export interface PublicRoutesOptions {
   readiness: Readiness
-  /** Shown where it is known. */
+  /** Shown if it is known. */
   version: string | undefined
-  /** What clients call this service; else what they called it in their request. */
+  /** The origin that clients use. Default: the origin of the request. */
   publicUrl: string | undefined
 }
 
-/** Whether the service is alive and ready, and a page for whoever opens its address in a browser. */
+/** Adds the health checks, and a page for people who open the address of the service in a browser. */
 export function addPublicRoutes(
   server: FastifyInstance,
   { readiness, version, publicUrl }: PublicRoutesOptions,
@@ -48,7 +48,7 @@ export function addPublicRoutes(
   })
 }
 
-/** The origin that the browser was given; of a host that is none, nothing is repeated. */
+/** The origin of the request. An invalid host is not repeated in the page. */
 function requestedOrigin({ protocol, host, socket }: FastifyRequest): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
   const isHost = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)

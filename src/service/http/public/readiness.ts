@@ -4,12 +4,12 @@ import { ApiError } from '../../api-error.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 
-/** How long, in ms, the database may take to say that it is there. */
+/** How long, in ms, the database may take to respond. */
 const databaseTimeout = 2_000
-/** How long, in ms, an answer is good for: whoever asks without a key makes no work. */
+/** How long, in ms, a result is reused: requests without a key must not cause work. */
 const maxAge = 500
 
-/** Whether requests should be sent here. */
+/** Whether the service can handle requests. */
 export class Readiness {
   readonly #db: Database
   readonly #clock: Clock
@@ -21,7 +21,7 @@ export class Readiness {
     this.#clock = clock
   }
 
-  /** From now on this service is not ready. */
+  /** From now on, this service is not ready. */
   stop(): void {
     this.#stopping = true
   }
@@ -30,7 +30,7 @@ export class Readiness {
     return this.#stopping
   }
 
-  /** Why no requests should come, or undefined when they may. Never rejects. */
+  /** Why the service is not ready, or undefined if it is. Never rejects. */
   check(): Promise<ApiError | undefined> {
     if (this.#stopping) {
       return Promise.resolve(new ApiError('service_stopping', 'The service is stopping'))

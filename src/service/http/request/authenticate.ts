@@ -8,10 +8,10 @@ import { adminId, type Permission, type Principal } from '../../domain/access/pe
 import { findTokenPrincipal } from '../../oauth/token-principal.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** Digests of the keys that live only in this process; they act as the admin. */
+/** Digests of the keys that exist only in this process. They act as the built-in admin. */
 export type ProcessKeys = ReadonlySet<string>
 
-/** Where the credentials of a request are looked up. */
+/** Where `authenticate` looks up the credential of a request. */
 interface CredentialSources {
   keys: KeyAuthenticator
   db: Database
@@ -28,12 +28,12 @@ const processPrincipal: Principal = {
   isRateLimited: false,
 }
 
-/** RFC 6750 section 2.1; the scheme's name knows no case (RFC 9110 section 11.1). */
+/** RFC 6750 section 2.1. The name of the scheme is case-insensitive (RFC 9110 section 11.1). */
 const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 /**
- * Whom a request acts as.
- * @throws ApiError `unauthorized`, in the same words for a key that is unknown, revoked or past its end
+ * The principal of a request.
+ * @throws ApiError `unauthorized`, with the same message for an unknown, a revoked, and an expired key
  */
 export async function authenticate(
   credentials: CredentialSources,
@@ -48,10 +48,10 @@ export async function authenticate(
   return principal
 }
 
-/** As `generateKey` makes them; access tokens are shorter. */
+/** The format of `generateKey`. Access tokens are shorter. */
 const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
 
-/** A key says of itself that it is one; anything else may be an access token. */
+/** Anything that does not have the format of a key may be an access token. */
 async function findPrincipal(
   { keys: principals, db, processKeys, clock }: CredentialSources,
   key: string,
@@ -61,7 +61,7 @@ async function findPrincipal(
   return processKeys.has(digest) ? processPrincipal : principals.find(digest)
 }
 
-/** @throws ApiError `forbidden`, which names what is missing, and to whom */
+/** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
 export function authorize(principal: Principal, permission: Permission): void {
   if (principal.can(permission)) return
   throw new ApiError('forbidden', `Missing permission ${permission}: ${principal.denialReason(permission)}`, {
@@ -69,42 +69,42 @@ export function authorize(principal: Principal, permission: Permission): void {
   })
 }
 
-/** How long, in ms, a request may take to arrive without being asked again whose it is. */
+/** How long, in ms, a request may take to arrive before it is authenticated again. */
 const promptArrival = 500
 
-/** Whom the requests that are being answered act as. */
+/** The principals of the requests in progress. */
 export class RequestPrincipals {
   readonly #find: (headers: IncomingHttpHeaders) => Promise<Principal>
   readonly #known = new WeakMap<FastifyRequest, { caller: Principal; at: number }>()
 
   readonly #clock: Clock
 
-  /** @param find as `authenticate` does it */
+  /** @param find `authenticate` for the headers of a request */
   constructor(find: (headers: IncomingHttpHeaders) => Promise<Principal>, clock: Clock) {
     this.#find = find
     this.#clock = clock
   }
 
-  /** Finds out whose a request is. @throws ApiError `unauthorized` */
+  /** @throws ApiError `unauthorized` */
   async authenticate(request: FastifyRequest): Promise<Principal> {
     const principal = await this.#find(request.headers)
     this.#known.set(request, { caller: principal, at: this.#clock.monotonic() })
     return principal
   }
 
-  /** Undefined for a request of nobody, or before `identify`. */
+  /** Undefined for a request that was not authenticated. */
   find(request: FastifyRequest): Principal | undefined {
     return this.#known.get(request)?.caller
   }
 
-  /** The same where there must be one. @throws ApiError `unauthorized` */
+  /** @throws ApiError `unauthorized` for a request that was not authenticated */
   require(request: FastifyRequest): Principal {
     const principal = this.find(request)
     if (principal) return principal
     throw new ApiError('unauthorized', 'Invalid API key')
   }
 
-  /** Whether a body came so late that rights may have been taken away meanwhile. */
+  /** Whether the body arrived so late that a permission may have been revoked in the meantime. */
   isLate(request: FastifyRequest): boolean {
     return this.#clock.monotonic() - (this.#known.get(request)?.at ?? 0) > promptArrival
   }

@@ -6,8 +6,8 @@ import type { RateLimiter, WindowState } from '../../limits/rate-limiter.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 
 /**
- * Counts a request and puts the state of both windows into its answer's headers, whatever the
- * answer will be (draft-ietf-httpapi-ratelimit-headers).
+ * Counts a request and sets the rate limit headers for both windows, also on an error response
+ * (draft-ietf-httpapi-ratelimit-headers).
  * @throws ApiError `rate_limited`
  */
 export async function enforceRateLimits(
@@ -29,14 +29,14 @@ export async function enforceRateLimits(
   if (minute) show('minute', 60, minute)
   reply.header('ratelimit-policy', policies.join(', ')).header('ratelimit', states.join(', '))
   if (isAdmitted) return metrics?.countLimiterDecision('admitted')
-  // Where both are spent, the longer wait is the one that helps.
+  // If both windows are used up, the client must wait for the longer one.
   const window = hour?.remaining === 0 ? 'hour' : 'minute'
-  const spent = window === 'hour' ? hour : minute
+  const exceeded = window === 'hour' ? hour : minute
   metrics?.countLimiterDecision(window)
-  if (spent) refuse(window, spent, reply)
+  if (exceeded) refuse(window, exceeded, reply)
 }
 
-/** The stricter of what the settings and the API configuration say. */
+/** The lower limit of the settings and the API configuration. */
 function minuteLimit({ settings, api }: CurrentSettings): number {
   const { max_requests_per_min: max } = settings.limits
   const { enabled, requests_per_minute } = api.rate_limiting

@@ -4,24 +4,24 @@ import { passwordLength } from '../../domain/access/passwords.ts'
 import { maxMetadataBytes } from '../../domain/users.ts'
 
 /**
- * Where docs/interface.md, "Resources and their fields", is silent: which fields this service requires
- * and what it accepts in them.
- * docs/reference/service.md lists the same. Types are the contract's, checked before.
+ * A constraint that docs/interface.md, "Resources and their fields", leaves open: whether this service
+ * requires a field, and which values it accepts. docs/reference/service.md lists the same. The types are
+ * checked before, with the contract.
  */
 interface FieldConstraint {
-  /** Dotted, as in a fault; empty for the body itself. */
+  /** Dotted, as in a fault. Empty for the body itself. */
   path: string
   /**
-   * All that is wrong with the value; undefined stands for an absent field. The contract may have
-   * found faults inside of the value, though not in the value itself.
+   * All faults of the value; undefined is an absent field. The type of the value is correct, but values
+   * inside it may have faults.
    */
   check(value: unknown): readonly Fault[]
 }
 
-/** What is wrong in words, or as faults whose paths go on from the value. */
+/** Returns the message of a fault, or faults with paths relative to the value. */
 type Test<T> = (value: T) => string | readonly Fault[] | undefined
 
-/** Only a field that is given is looked at. */
+/** Checks a field only if it is present. */
 const optional = <T>(path: string, ...tests: Test<T>[]): FieldConstraint => ({
   path,
   check: (value) => (value === undefined ? [] : faultsAt(path, tests, value as T)),
@@ -33,7 +33,7 @@ const required = <T>(path: string, ...tests: Test<T>[]): FieldConstraint => ({
     value === undefined ? [{ path, message: 'is required' }] : faultsAt(path, tests, value as T),
 })
 
-/** What the first test says that is not content: one fault is enough for one place. */
+/** The result of the first test that fails: one fault is enough for one place. */
 function faultsAt<T>(path: string, tests: Test<T>[], value: T): readonly Fault[] {
   for (const test of tests) {
     const found = test(value)
@@ -57,7 +57,7 @@ const notEmpty: Test<string | unknown[]> = (value) =>
 const hasLength =
   (min: number, max: number): Test<string> =>
   (value) => {
-    // One character takes two units at most, so that a long text need not be taken apart.
+    // A character has at most two code units, so a long text does not have to be split.
     const length = value.length > 2 * max ? value.length : [...value].length
     return length < min || length > max ? `must have ${min} to ${max} characters` : undefined
   }
@@ -141,7 +141,7 @@ export const fieldConstraints: { readonly [N in EndpointName]?: readonly FieldCo
   ],
 }
 
-/** Whether a text is a well-formed language tag (RFC 5646). */
+/** RFC 5646. */
 function isLanguageTag(text: string): boolean {
   try {
     return Intl.getCanonicalLocales(text).length === 1
@@ -156,5 +156,4 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
 }
 
-/** The bytes of a value's JSON. */
 const jsonSize = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

@@ -3,7 +3,7 @@ import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { RequestMemory } from './request-memory.ts'
 
-/** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
+/** The body itself and 100 levels of arrays and objects inside it. A conversation has 4 values per message. */
 const bodyLimits = { depth: 101, values: 50_000 }
 
 const faults = {
@@ -14,9 +14,9 @@ const faults = {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Takes JSON bodies and no others. They must be UTF-8 (RFC 8259 section 8.1): bytes that were
- * replaced would be stored as if they had been meant. Whether there must be a body is left to
- * validation. Fastify's own parser also refuses a key `__proto__`.
+ * Accepts JSON bodies only. They must be UTF-8 (RFC 8259 section 8.1), because replacement characters
+ * would be stored as if they had been sent. Validation decides whether a body is required. Fastify's
+ * parser also refuses a key `__proto__`.
  */
 export function acceptJson(server: FastifyInstance, memory: RequestMemory): void {
   const parse = server.getDefaultJsonParser('error', 'ignore')
@@ -48,7 +48,7 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
     } catch {
       return done(invalidRequest([{ path: '', message: 'must be UTF-8' }]))
     }
-    // The parser's words quote the body, which may hold a password that ends up in somebody's log.
+    // The parser's message quotes the body, which may contain a password that would then be logged.
     parse(request, text, (error, value) =>
       error
         ? done(invalidRequest([{ path: '', message: 'must be valid JSON' }]))
@@ -70,16 +70,16 @@ const backslash = 0x5c
 const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 
-/** Arrays and objects inside each other, and values in all of them. */
+/** Maximum depth of nested arrays and objects, and maximum number of all values. */
 interface BodyLimits {
   depth: number
   values: number
 }
 
 /**
- * Which bound a JSON text exceeds, if any. Looks at the bytes: what walks a parsed value overflows the
- * stack where `depth` matters, and blocks the event loop where `values` does. For a text that is not
- * JSON, any result may be returned.
+ * The limit that a JSON text exceeds, if any. Reads the bytes, because walking a parsed value would
+ * overflow the stack if it is too deep, and block the event loop if it has too many values. For a text
+ * that is not JSON, the result is meaningless.
  */
 export function exceededLimit(text: Uint8Array, bounds: BodyLimits): keyof BodyLimits | undefined {
   let depth = 0
@@ -92,7 +92,7 @@ export function exceededLimit(text: Uint8Array, bounds: BodyLimits): keyof BodyL
       values++
     } else if (openings.has(byte)) {
       depth++
-      // An empty one counts too: at most twice as many are counted as there are.
+      // Counts one value also for an empty array or object, so the count is at most twice the real number.
       values++
       if (depth > bounds.depth) return 'depth'
     } else if (closings.has(byte)) {
@@ -103,7 +103,7 @@ export function exceededLimit(text: Uint8Array, bounds: BodyLimits): keyof BodyL
   return undefined
 }
 
-/** The place of the closing quote; the end of a text that has none. */
+/** The position of the closing quote, or the end of a text that has none. */
 function endOfString(text: Uint8Array, opening: number): number {
   let at = opening
   for (;;) {

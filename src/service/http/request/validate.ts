@@ -15,8 +15,8 @@ export interface Validated<N extends EndpointName> {
 }
 
 /**
- * The one place where requests are checked: the contract's types first, then this service's bounds
- * on every field whose type is right, so that one answer names every fault.
+ * The only place where requests are checked: first the types of the contract, then the constraints of
+ * this service on each field whose type is correct, so that one response lists all faults.
  * @throws ApiError `invalid_request`
  */
 export function validate<N extends EndpointName>(name: N, body: unknown, query: object): Validated<N> {
@@ -29,8 +29,8 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
     faults.push(...Object.keys(query).map((path) => ({ path, message: 'is an unknown parameter' })))
   }
   if (endpoint.request) faults.push(...check(name, endpoint.request, body))
-  // A completion is not stored, so a model may be asked about any text.
-  if (name !== 'createCompletion') faults.push(...findUnstorable(body, ''))
+  // A completion is not stored, so it may contain any text.
+  if (name !== 'createCompletion') faults.push(...findInvalidText(body, ''))
   if (faults.length > 0) throw invalidRequest(faults)
   return { body: body as RequestOf<N>, query: checkedQuery as QueryOf<N> }
 }
@@ -46,12 +46,12 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
   return [...faults, ...outOfBounds]
 }
 
-/** Entries of an array that are checked at once. */
+/** How many entries of an array are checked at once. */
 const arrayPart = 50
 
 /**
- * What the contract finds. A long array is checked in parts, up to the first that has faults: to
- * describe every fault of tens of thousands of entries would block the event loop for seconds.
+ * The faults that the contract finds. A long array is checked in parts, up to the first part with
+ * faults: to describe all faults of tens of thousands of entries would block the event loop for seconds.
  */
 function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
   const [key, entries] = Object.entries(Object(value)).find(isLongArray) ?? []
@@ -77,16 +77,16 @@ function moveIndex(fault: Fault, key: string, by: number): Fault {
 }
 
 /**
- * Texts and names that a database cannot hold: a text column ends at U+0000 on Node 22, PostgreSQL
- * refuses it, and UTF-8 has no lone surrogates.
+ * Strings and keys that a database cannot store. On Node 22, SQLite truncates text at U+0000; PostgreSQL
+ * refuses it; UTF-8 has no lone surrogates.
  */
-function findUnstorable(value: unknown, path: string): Fault[] {
+function findInvalidText(value: unknown, path: string): Fault[] {
   const message = 'must be Unicode text without U+0000'
   if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {
     if (!isStorable(name)) return [{ path, message: 'must have only keys of Unicode text without U+0000' }]
-    return findUnstorable(inner, path === '' ? name : `${path}.${name}`)
+    return findInvalidText(inner, path === '' ? name : `${path}.${name}`)
   })
 }
 
@@ -98,7 +98,7 @@ function valueAt(value: unknown, path: string): unknown {
   return found
 }
 
-/** In a query everything is text: where the contract wants a number, one is read. */
+/** Query parameters are text: converts those that are numbers in the contract. */
 function readQuery(schema: NonNullable<Endpoint['query']>, raw: object): object {
   const read: Record<string, unknown> = { ...raw }
   for (const issue of schema.safeParse(raw).error?.issues ?? []) {

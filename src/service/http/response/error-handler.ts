@@ -4,14 +4,14 @@ import { type ApiError, type ApiErrorCode, errorBodyOf, statusOf } from '../../a
 import type { Metrics } from '../../metrics/metrics.ts'
 import { toApiError } from '../../to-api-error.ts'
 
-/** Answers whatever was thrown while a request was answered. */
+/** Sends the error response for anything that was thrown while a request was handled. */
 export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const apiError = toApiError(error)
     failures.write(request.log, apiError)
     metrics?.countError(apiError.code)
-    // Closed now, with a body on the way, the connection would be reset and the answer lost to some: a
-    // proxy says 502 then. Node reads on and forgets, for as long as a request may take.
+    // If the connection closed while the body still arrives, it would be reset, and some clients would lose
+    // the response: a proxy would report 502. Node reads and discards the rest, until the request timeout.
     if (apiError.code === 'payload_too_large') reply.removeHeader('connection')
     if (apiError.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
     if (apiError.retryAfter !== undefined) reply.header('retry-after', apiError.retryAfter)
@@ -19,10 +19,10 @@ export function createErrorHandler(metrics: Metrics | undefined, failures: Failu
   }
 }
 
-/** How long, in ms, further failures of the same kind are only counted. */
+/** How long, in ms, further failures of the same kind are counted and not logged. */
 const quietTime = 10_000
 
-/** Logs the failures that are the service's own. While the database is down, every request has the same one. */
+/** Logs failures of the service itself. While the database is down, every request has the same one. */
 export class FailureLog {
   readonly #clock: Clock
   readonly #lines = new Map<string, { at: number; omitted: number }>()
@@ -32,7 +32,7 @@ export class FailureLog {
   }
 
   write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, apiError: ApiError): void {
-    // The status in the line of a request shows a mistake of its caller.
+    // The log line of the request already shows the status of a mistake of the client.
     if (statusOf(apiError) < 500) return
     const { code, message } = apiError
     if (code === 'service_stopping') {
@@ -50,6 +50,6 @@ export class FailureLog {
   }
 }
 
-/** Failures of what all requests share: the database, the model server, and this process. A bug is always logged. */
+/** Whether all requests have the same failure: of the database, the model server, or this process. A bug is always logged. */
 const isShared = (code: ApiErrorCode) =>
   code.startsWith('storage_') || code === 'upstream_unreachable' || code === 'too_busy'

@@ -5,14 +5,14 @@ import type { Metrics } from '../../metrics/metrics.ts'
 
 export interface RecordOptions {
   metrics: Metrics | undefined
-  /** Whether the log names the client's address. */
+  /** Whether the log contains the client's address. */
   logsAddresses: boolean
-  /** The key that a request came with, once that is known. */
+  /** The id of the key of a request, once the key is known. */
   keyOf(request: FastifyRequest): string | undefined
   clock: Clock
 }
 
-/** Has the end of a request logged and counted, however it ends; to be called at its beginning. */
+/** Logs and counts the end of a request, however it ends. Call it when the request begins. */
 export function recordResponse(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -20,11 +20,11 @@ export function recordResponse(
 ): void {
   const startedAt = clock.monotonic()
   metrics?.beginRequest()
-  // Not Fastify's `onResponse`, which no answer reaches that its client did not wait for.
+  // Fastify's `onResponse` is not called if the client disconnects before the response.
   reply.raw.once('close', () => {
     const ms = clock.monotonic() - startedAt
     const { method } = request
-    // 0 stands for a client that went away before the end of its answer.
+    // 0: the client disconnected before the end of the response.
     const status = reply.raw.writableFinished ? reply.statusCode : 0
     logResponse(request, status, Math.round(ms), {
       key: keyOf(request),
@@ -34,20 +34,20 @@ export function recordResponse(
   })
 }
 
-function logResponse(request: FastifyRequest, status: number, ms: number, who: object): void {
+function logResponse(request: FastifyRequest, status: number, ms: number, client: object): void {
   const { method, url, routeOptions } = request
-  // The address of a sign-in names it: what is logged is its route.
+  // The path of a sign-in contains its id, so its route is logged instead.
   const path = routeOptions.config?.isPublic ? routeOptions.url : url.split('?', 1)[0]
   const level = isProbe(path) && status === 200 ? 'debug' : 'info'
   const words = status === 0 ? 'client disconnected' : 'response sent'
-  request.log[level]({ method, path, status, ms, ...who }, words)
+  request.log[level]({ method, path, status, ms, ...client }, words)
 }
 
-/** Asked by machines, so often that the log would show nothing else. */
+/** Whether a monitoring program requests this path, so often that the log would show nothing else. */
 const isProbe = (path: string | undefined) => path === '/healthz' || path === '/readyz'
 
-/** Which row of the contract's table, or which open route, a request was for; bounded, unlike its path. */
+/** The endpoint of the contract or the public route: a label with few values, unlike the path. */
 const endpointOf = ({ routeOptions }: FastifyRequest) => routeOptions.config?.endpoint ?? 'unknown'
 
-/** Where a proxy does not add to it, `X-Forwarded-For` may hold anything. */
+/** `X-Forwarded-For` may contain anything if the proxy does not set it. */
 const addressOf = ({ ip }: FastifyRequest) => (isIP(ip) ? ip : undefined)
