@@ -41,7 +41,7 @@ interface SignedInPerson {
   sessionId: string
 }
 
-/** The page of the person who is signed in, or the way to sign in. */
+/** Shows the account of the person who is signed in, or redirects to the sign-in page. */
 export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
@@ -49,7 +49,7 @@ export async function showAccount(server: OAuthServer, visit: BrowserRequest): P
   await show(server, visit, person, {})
 }
 
-/** What a form of the page asks for. */
+/** Carries out a form of the account page. */
 export async function submitAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
@@ -108,7 +108,7 @@ const actions: Record<string, Act> = {
     return { done: 'The password was changed, and all other sessions were ended.' }
   },
   async 'factor-begin'(server, _visit, person, form) {
-    // Who finds a browser open could else lock its person out for good.
+    // Otherwise, anyone with an open browser could lock its owner out permanently.
     const refused = await requirePassword(server, person, form)
     if (refused) return refused
     await beginSecondFactor(server.db, server.cipher, person.user.id)
@@ -139,7 +139,7 @@ const actions: Record<string, Act> = {
   },
 }
 
-/** What the audit log says of a change that a person made to their own account. */
+/** The audit context of a change that a person makes to their own account. */
 const auditContextOf = (
   { clock }: OAuthServer,
   { response }: BrowserRequest,
@@ -151,7 +151,7 @@ const auditContextOf = (
   clock,
 })
 
-/** @returns why not; undefined where the password of the form is the person's */
+/** @returns an error notice; undefined if the form contains the person's password */
 async function requirePassword(
   { db, clock }: OAuthServer,
   { user, session }: SignedInPerson,

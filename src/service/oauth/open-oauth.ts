@@ -21,16 +21,16 @@ import { SignInRateLimit } from './sign-in-rate-limit.ts'
 
 interface OAuthParts {
   db: Database
-  /** Where the key of the second factors is. */
+  /** Contains the encryption key of the second factors. */
   dataDir: string
-  /** What clients see: an origin, without a path. */
+  /** The origin that clients use. */
   issuer: string
-  /** Is told of every error that a request ends with; a refusal may be among them. */
+  /** Called with each error that ends a request, also with an `ApiError`. */
   onError: (error: unknown) => void
   clock: Clock
 }
 
-/** Answers one request of a sign-in. Rejects with what the service should answer as any other error. */
+/** Handles one request. Rejects with an error to which the service must respond. */
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
@@ -56,7 +56,7 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
     onError(error)
     reportUnavailable(ctx, error)
   })
-  // Of Koa, which would else write it to stderr.
+  // Without this listener, Koa would write the error to stderr.
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key', clock)
   const cipher = new SecondFactorCipher(dataDir)
@@ -91,7 +91,7 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   }
 }
 
-/** oidc-provider makes addresses of these headers: nobody but the issuer may say what they are. */
+/** oidc-provider builds URLs from these headers, so they are set to the issuer. */
 function setIssuerHeaders(issuer: string, request: IncomingMessage): void {
   const { protocol, host } = new URL(issuer)
   Object.assign(request.headers, {
@@ -101,13 +101,13 @@ function setIssuerHeaders(issuer: string, request: IncomingMessage): void {
   })
 }
 
-/** In characters: the browser keeps the request in a cookie, and browsers take 4,096 bytes. */
+/** In characters: the request is stored in a cookie, which may have 4,096 bytes. */
 const maxRequestLength = 1024
 const maxParameterLength = 512
 
 /**
- * Bounds the parameters, which are of printable ASCII (RFC 6749 appendix A). Fills in what no scope
- * means (section 3.3), and refuses other answers than by a query.
+ * Limits the parameters, which must be printable ASCII (RFC 6749 appendix A). Sets the default scope
+ * (section 3.3), and refuses any response mode but `query`.
  */
 function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void {
   let length = 0
@@ -126,13 +126,13 @@ function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void
 
 const outOfBounds = (sentence: string) => new PageError(400, 'Sign-in failed', sentence)
 
-/** A person may write `localhost`: cookies of one name are not sent to the other. */
+/** A person may type `localhost`, but cookies of 127.0.0.1 are not sent to it. */
 function isOtherLoopback(host: string | undefined, issuer: string): boolean {
   const { hostname, port } = new URL(issuer)
   return hostname === '127.0.0.1' && host === `localhost:${port}`
 }
 
-/** oidc-provider calls all that it did not expect a server error, a database that is away for a moment too. */
+/** oidc-provider responds to any unexpected error with `server_error`, also if the database is unavailable for a moment. */
 function reportUnavailable(ctx: KoaContextWithOIDC, error: unknown): void {
   const apiError = toApiError(error)
   if (statusOf(apiError) === 500 || typeof ctx.body !== 'object' || ctx.body === null) return
@@ -171,8 +171,7 @@ const wordsOf = (error: string, description: string | undefined) =>
     : `The request was refused: ${description} (${error}).`
 
 /**
- * A secret that all processes of one database share: 256 random bits, made by whichever comes
- * first.
+ * A secret that all processes of one database share: 256 random bits. The first process creates it.
  */
 async function sharedSecret(db: Database, name: string, clock: Clock): Promise<string> {
   await db

@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto'
 
-/** SHA-256, hex: all that the database knows of an id. Ids are random, so a plain digest cannot be searched. */
+/** SHA-256, hex. The database contains only the digests of ids. Ids are random, so they cannot be guessed from a digest. */
 export const digest = (id: string): string => createHash('sha256').update(id).digest('hex')
 
 /**
- * How one record names another: `#` and the digest of its id, which nobody can present as an id.
- * What was read from the database names others so already.
+ * How a record names another one: `#` and the digest of its id, which is not valid as an id. A payload
+ * from the database already contains references.
  */
 const referTo = (id: string): string => (id.startsWith('#') ? id : `#${digest(id)}`)
 
-/** The digest of what is an id or a reference; only for what never comes from outside. */
+/** The digest of an id or a reference. Must not be used for a value that a client sent. */
 export const digestOfReference = (idOrReference: string): string => referTo(idOrReference).slice(1)
 
-/** Where a payload names another record. */
+/** Fields of a payload that name another record. */
 const referenceFields = new Set(['grantId', 'sessionUid', 'uid'])
 
-/** The record's own id and end have columns; `cookie` would be the id of a session in an interaction. */
+/** The id and the expiry of a record have columns. `cookie` would be the id of a session in an interaction. */
 const omittedFields = new Set(['jti', 'exp', 'consumed', 'cookie'])
 
-/** Stands for the record's own id in the address that an interaction returns to. */
+/** Replaces the id of an interaction in its return address. */
 const ownId = '{id}'
 
-/** A payload of oidc-provider as it is stored: JSON in which no id of anything can be found. */
+/** The stored JSON of a payload, without any id. */
 export function writePayload(id: string, payload: object): string {
   return JSON.stringify(payload, (key, value) => {
     if (omittedFields.has(key)) return undefined
@@ -31,7 +31,7 @@ export function writePayload(id: string, payload: object): string {
   })
 }
 
-/** The same back, for the id that it was found by. */
+/** Reverses `writePayload`. @param id the id that the record was found by */
 export function readPayload(id: string | undefined, text: string): Record<string, unknown> {
   const payload = JSON.parse(text)
   if (id === undefined) return payload

@@ -1,20 +1,20 @@
 import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 
-/** Milliseconds between two looks of one process. */
+/** Minimum time between two removals of one process, in ms. */
 const removeInterval = 10 * 60_000
 
-/** Milliseconds after which a failed attempt is forgotten. */
+/** How long a failed attempt counts, in ms. */
 export const failureLifetime = 60 * 60_000
 
-/** Removes what has expired, now and then; what has not been removed yet is not found either. */
+/** Returns a function that removes expired records at intervals. Until then, queries ignore them. */
 export function createExpiredRemover(db: Database, clock: Clock): () => void {
   let next = 0
   return () => {
     const now = clock.now()
     if (now < next) return
     next = now + removeInterval
-    // Nobody waits for it, and where it fails the next one does it.
+    // Nothing waits for the removal, and the next one makes up for a failure.
     void removeExpired(db, now).catch(() => {})
   }
 }

@@ -1,15 +1,15 @@
 import { alwaysGranted, covers } from '../domain/access/permissions.ts'
 
 interface Scope {
-  /** What a person agrees to. */
+  /** Shown on the consent page. */
   description: string
-  /** As `includes` reads them; never more than the user's own. */
+  /** Patterns for `covers`. A token never has more permissions than its user. */
   permissions: readonly string[]
 }
 
 /**
- * docs/interface.md, "Authentication", names `chat:write` and leaves the rest open. docs/reference/service-oauth.md shows
- * the same table.
+ * docs/interface.md, "Authentication", defines only `chat:write`. docs/reference/service-oauth.md shows the
+ * same table.
  */
 export const scopes: Readonly<Record<string, Scope>> = {
   'chat:read': { description: 'Read your conversations and list models', permissions: ['read:chat'] },
@@ -28,7 +28,7 @@ export const scopes: Readonly<Record<string, Scope>> = {
   admin: { description: 'Do everything that you are allowed to do', permissions: ['*:*'] },
 }
 
-/** What a request without a scope asks for. */
+/** The scope of a request without one. */
 export const defaultScope = 'chat:write'
 
 /** The names in a `scope` (RFC 6749 section 3.3). */
@@ -39,6 +39,6 @@ export const permissionsOf = (names: readonly string[]): string[] => [
   ...names.flatMap((name) => scopes[name]?.permissions ?? []),
 ]
 
-/** The scopes that carry a permission, the narrowest first. */
+/** The scopes that grant a permission, the narrowest first. */
 export const scopesGranting = (permission: string): string[] =>
   Object.keys(scopes).filter((name) => covers(scopes[name]?.permissions ?? [], permission))

@@ -5,12 +5,12 @@ import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import { isPlain, type SecondFactorCipher } from './second-factor-cipher.ts'
 
-/** RFC 6238 with what every authenticator program assumes: SHA-1, six digits, 30 s. */
+/** RFC 6238 with the defaults of all authenticator apps: SHA-1, six digits, 30 s. */
 const period = 30
 const codeOf = (secret: string, label = '') =>
   new TOTP({ issuer: 'chatctl', label, secret: Secret.fromBase32(secret), period })
 
-/** Whether the person has to show a code to sign in. */
+/** Whether signing in requires a code. */
 export async function hasSecondFactor(db: Database, userId: string): Promise<boolean> {
   const row = await db
     .selectFrom('second_factors')
@@ -20,7 +20,7 @@ export async function hasSecondFactor(db: Database, userId: string): Promise<boo
   return row !== undefined && row.confirmed_at !== null
 }
 
-/** A new secret that asks for nothing until a first code has confirmed it; one that is there already stays. */
+/** Stores a new secret, which is not used before a first code confirms it. An existing secret stays. */
 export async function beginSecondFactor(
   db: Database,
   cipher: SecondFactorCipher,
@@ -34,7 +34,7 @@ export async function beginSecondFactor(
     .execute()
 }
 
-/** A secret that waits for its first code, for the eye and for the camera; else undefined. */
+/** A secret before its first code, as text and as a QR code; undefined if there is none. */
 export async function readUnconfirmed(
   db: Database,
   cipher: SecondFactorCipher,
@@ -53,8 +53,8 @@ export async function readUnconfirmed(
 }
 
 /**
- * Takes a code, of this step or one beside it. No code counts twice, nor one older than the last
- * (RFC 6238 section 5.2), in whichever process.
+ * Accepts a code of the current time step or an adjacent one. In all processes together, a code is accepted
+ * once, and never after a newer one (RFC 6238 section 5.2).
  */
 export async function consumeCode(
   db: Database,
@@ -84,7 +84,7 @@ export async function consumeCode(
   return taken.numUpdatedRows > 0n
 }
 
-/** From now on the person is asked for a code; a first one was right. */
+/** Turns the second factor on, after a first correct code. */
 export async function confirmSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: changed } = await transaction
@@ -97,7 +97,7 @@ export async function confirmSecondFactor(db: Database, userId: string, by: Audi
   })
 }
 
-/** Forgets a secret that waits for its first code. */
+/** Deletes a secret before its first code. */
 export async function cancelSecondFactor(db: Database, userId: string): Promise<void> {
   await db
     .deleteFrom('second_factors')
@@ -106,7 +106,7 @@ export async function cancelSecondFactor(db: Database, userId: string): Promise<
     .execute()
 }
 
-/** From now on the password is enough. */
+/** Turns the second factor off. */
 export async function removeSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numDeletedRows: gone } = await transaction

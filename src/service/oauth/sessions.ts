@@ -3,34 +3,34 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database, Tables } from '../store/tables.ts'
 import { inSeconds } from './lifetimes.ts'
 
-/** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
+/** A sign-in session of a browser, or of a program that a person has authorized. */
 export interface SignInSession {
-  /** Made of a digest: it names the session and opens nothing. */
+  /** Part of a digest: it names the session and grants no access. */
   id: string
   kind: 'browser' | 'program'
   user_id: string
   email: string
-  /** What a program may do; empty for a browser. */
+  /** The scope of a program; empty for a browser. */
   scope: string
-  /** The User-Agent that was there last. */
+  /** The last User-Agent. */
   agent: string
-  /** The network address that was there last. */
+  /** The last network address. */
   address: string
   created_at: string
-  /** Of a program: when it last got a token, once an hour while it works. */
+  /** For a program, when it last got a token: about once an hour while it is used. */
   last_used_at: string
   expires_at: string
 }
 
-/** The whole digest stays inside: with it alone a session can be ended. */
+/** The whole digest is not shown, because it is enough to end the session. */
 type StoredSession = SignInSession & { hash: string }
 
-/** How much of a digest tells sessions apart: 80 bits, hex. */
+/** Hex digits of the digest in the id: 80 bits. */
 const idLength = 20
 
 export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
-/** All sessions, or those of one person, in the order in which they began. */
+/** All sessions, or those of one person, oldest first. */
 export async function listSessions(db: Database, clock: Clock, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
@@ -51,14 +51,14 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
     }
     if (model !== 'Grant') continue
     const tokens = byGrant.get(idHash) ?? []
-    // One that never got as far as a token, or has none any more, is none.
+    // A grant without a token is not a session.
     if (tokens.length === 0) continue
     found.push(present({ ...row, hash: idHash, kind: 'program', begun: written.iat, last: tokens }))
   }
   return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
 }
 
-/** What of a payload is looked at. Times are Unix seconds. */
+/** The fields of a payload that are used here. Times are Unix seconds. */
 interface RecordPayload {
   iat?: number
   loginTs?: number
@@ -84,7 +84,7 @@ function present(
 ): StoredSession {
   const { hash, kind, begun: startedAt, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
-  // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
+  // The session of a program ends with its grant, or when its last token expires.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
   return {
     hash,
@@ -104,8 +104,8 @@ function present(
 const toIsoTime = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /**
- * Ends sessions: a browser's with all that was signed in through it, a program's with its tokens.
- * @param also what is written in the same transaction
+ * Ends sessions: of a browser with all sign-ins made in it, of a program with its tokens.
+ * @param also writes in the same transaction
  */
 export async function endSessions(
   db: Database,
@@ -119,7 +119,7 @@ export async function endSessions(
   })
 }
 
-/** Ends all sessions of a person but `kept`; must run inside a transaction. */
+/** Ends all sessions of a person except `kept`. Must run inside a transaction. */
 export async function endOtherSessions(
   transaction: Database,
   clock: Clock,
@@ -145,13 +145,13 @@ async function endStoredSessions(
   await endGrants(transaction, hashes('program'))
 }
 
-/** The longest that a session can still be written by a request that was under way when it was ended. */
+/** In seconds. After the end of a session, a request in progress can still write it for less than this time. */
 const endedLifetime = 86_400
 
 /** Marks a session as ended, by the digest of its uid. */
 const endedModel = 'EndedSession'
 
-/** A mark that the session of a record was ended: a subquery for `not exists`. */
+/** A subquery for `not exists`, which finds the mark of an ended session. */
 export function endedSession<T extends string>(eb: ExpressionBuilder<Tables, never> | object, uid: T) {
   const { selectFrom } = eb as ExpressionBuilder<Tables, 'oauth_records'>
   return selectFrom('oauth_records as ended')
@@ -176,8 +176,8 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
 
 /**
  * Ends sessions of browsers, by the digests of their uids, with all grants that were made in them.
- * A request that is under way may still write them; the mark makes nothing of that. Must run inside
- * a transaction.
+ * A request in progress may still write them, but with the mark they are not found. Must run inside a
+ * transaction.
  */
 async function endBrowserSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
   if (uidHashes.length === 0) return
@@ -214,8 +214,8 @@ async function endBrowserSessions(db: Database, clock: Clock, uidHashes: readonl
 }
 
 /**
- * Ends all that a person signed in to, and every sign-in of theirs that is half done: whoever has
- * shown the password has it in an interaction for an hour. Must run inside a transaction.
+ * Ends all sessions of a person, and their sign-ins in progress: an interaction contains the result of a
+ * correct password for an hour. Must run inside a transaction.
  */
 export async function endSignIns(db: Database, clock: Clock, userId: string): Promise<void> {
   const sessions = await db

@@ -6,18 +6,18 @@ import { networkOf } from './attempt-throttle.ts'
 const burst = 200
 const perSecond = 20
 
-/** Networks that are remembered. The one that was idle for longest is forgotten first. */
+/** Maximum number of networks that are tracked. The one that was idle for longest is removed first. */
 const maxNetworks = 10_000
 
-/** What a network has left at a moment of the monotonic clock. */
+/** How many sign-ins a network has left, at a time of the monotonic clock. */
 interface Allowance {
   left: number
   at: number
 }
 
 /**
- * Limits how fast one network begins sign-ins, which needs no credential. In the memory of one
- * process: nothing that an anonymous request does is written to the database.
+ * Limits how fast one network begins sign-ins, which requires no credential. The state is in the memory of
+ * the process: an anonymous request never writes to the database.
  */
 export class SignInRateLimit {
   readonly #clock: Clock

@@ -22,10 +22,10 @@ import { consumeCode, hasSecondFactor } from './second-factor.ts'
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
-/** Milliseconds between password and code. */
+/** Maximum time between password and code, in ms. */
 const codeTimeout = 5 * 60_000
 
-/** A sign-in by itself, for `/account`: an interaction that no program has begun. */
+/** Begins a sign-in for `/account`: an interaction without a program. */
 export async function beginSignIn(
   { provider, issuer, startLimit }: OAuthServer,
   visit: BrowserRequest,
@@ -42,17 +42,17 @@ export async function beginSignIn(
   redirect(visit.response, path)
 }
 
-/** The page of a sign-in as far as it has come: password, code, or consent. */
+/** Shows the current page of a sign-in: password, code, or consent. */
 export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   await showStep(server, visit, interaction, {}, '')
 }
 
-/** What a page of a sign-in sent. */
+/** Carries out a form of a sign-in page. */
 export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   const form = await readForm(server, visit, interaction.uid)
-  const program = programOf(interaction)
+  const program = redirectUriOf(interaction)
   if (form.get('decision') === 'deny' && program !== undefined)
     return deny(server, visit, interaction, program)
   if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
@@ -89,8 +89,8 @@ async function submitPassword(
 }
 
 /**
- * The user of an address and a password, or undefined; it takes as long for an address that nobody
- * has, and for a user who has no password.
+ * The user with an email and a password, or undefined. It takes as long for an unknown email and for a user
+ * without a password.
  */
 async function checkPassword(db: Database, email: string, password: string): Promise<UserRow | undefined> {
   const user = await db
@@ -134,20 +134,20 @@ async function complete(
   rememberBrowser(server.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
-    // The browser was somebody else's until now, whose session ends with this.
+    // Another person was signed in to this browser; their session ends now.
     delete interaction.session
     interaction.result = { login }
     await interaction.save(interaction.exp - providerNow())
   }
   await openSession(server.provider, visit, user.id, methods)
-  if (programOf(interaction) === undefined) {
+  if (redirectUriOf(interaction) === undefined) {
     await interaction.destroy()
     return redirect(visit.response, paths.account)
   }
   await finish(server, visit, { login })
 }
 
-/** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
+/** Each consent is a separate grant, so that signing out on one machine does not end the others. */
 async function agree(
   server: OAuthServer,
   visit: BrowserRequest,
@@ -211,7 +211,7 @@ async function findInteraction(
   throw new PageError(400, 'This sign-in has ended', 'Start again in the program that you came from.')
 }
 
-/** Who has shown the password and not yet the code. */
+/** The user whose password was correct, before the code. */
 async function pendingUser(
   { db, clock }: OAuthServer,
   { result }: Interaction,
@@ -221,8 +221,8 @@ async function pendingUser(
   return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
 }
 
-/** The redirect URI of the program that began this. */
-function programOf({ params }: Interaction): string | undefined {
+/** The redirect URI of the program that began the sign-in. */
+function redirectUriOf({ params }: Interaction): string | undefined {
   const uri = params['redirect_uri']
   return typeof uri === 'string' ? uri : undefined
 }
@@ -238,7 +238,7 @@ async function showStep(
   const form: SignInForm = {
     action: `${paths.signIn}/${uid}`,
     token: formToken(server.formKey, uid),
-    redirectUri: programOf(interaction),
+    redirectUri: redirectUriOf(interaction),
     ...notice,
   }
   if (prompt.name !== 'consent') {

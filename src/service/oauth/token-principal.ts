@@ -9,8 +9,8 @@ import { permissionsOf, scopeNames, scopesGranting } from './scopes.ts'
 import { endedSession } from './sessions.ts'
 
 /**
- * Whom an access token acts for. Read at each request: a token whose grant or session was ended is
- * undefined at once, as one that is unknown or past its end.
+ * The principal of an access token. It is read for each request, so that a token is refused as soon as its
+ * grant or session was ended. Undefined for such a token, and for an unknown or expired one.
  */
 export async function findTokenPrincipal(
   db: Database,
