@@ -27,15 +27,15 @@ async function withAdministration<T>(
   }
 }
 
-/** The database in words, the password not among them. */
-function placeOf({ dataDir, database }: DataLocation): string {
+/** Where the status says that the database is, without the password. */
+function locationOf({ dataDir, database }: DataLocation): string {
   if (database === undefined) return join(dataDir, 'chatctl.db')
   const { host, pathname } = new URL(database)
   return `postgres://${host}${pathname}`
 }
 
 onEachEngine('administration of the embedded service', (withService, engine) => {
-  it('makes keys that work at once on a running service, and revokes them at once', () =>
+  it('creates keys that work at once on a running service, and revokes them at once', () =>
     withService(({ url, place }) =>
       withAdministration(place, async (administration) => {
         const { key, id, ...rest } = await administration.createKey({ name: 'ci', tier: 'pro' })
@@ -54,7 +54,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }),
     ))
 
-  it('keeps no key anywhere, only its digest', () =>
+  it('stores only the digest of a key', () =>
     withPlace(engine, async (place) => {
       const { key } = await withAdministration(place, (one) => one.createKey({ name: 'ci', tier: 'free' }))
       for (const file of readdirSync(place.dataDir)) {
@@ -67,15 +67,15 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(JSON.stringify(listed)).not.to.include(key.slice(9))
     }))
 
-  it('gives each tier its limit, and only enterprise one of its own', () =>
+  it('gives each tier its limit, and accepts another limit for enterprise only', () =>
     withPlace(engine, (place) =>
       withAdministration(place, async (administration) => {
-        const limitOf = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
+        const resolveHourlyLimit = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
           (await administration.createKey({ name: 'x', tier, limit })).limit
-        expect(await limitOf('free')).to.equal(100)
-        expect(await limitOf('pro')).to.equal(1000)
-        expect(await limitOf('enterprise')).to.equal(null)
-        expect(await limitOf('enterprise', 5000)).to.equal(5000)
+        expect(await resolveHourlyLimit('free')).to.equal(100)
+        expect(await resolveHourlyLimit('pro')).to.equal(1000)
+        expect(await resolveHourlyLimit('enterprise')).to.equal(null)
+        expect(await resolveHourlyLimit('enterprise', 5000)).to.equal(5000)
         for (const [tier, limit] of [
           ['free', 5],
           ['enterprise', 0],
@@ -90,7 +90,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }),
     ))
 
-  it('says that a key to revoke does not exist', () =>
+  it('reports that the key to revoke does not exist', () =>
     withPlace(engine, async (place) => {
       const revoke = () =>
         withAdministration(place, (one) => one.revokeKey('key_nope')).catch((error) => error)
@@ -99,14 +99,14 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(await revoke()).to.include({ kind: 'not_found' })
     }))
 
-  it('looks at a folder without making anything in it', () =>
+  it('lists keys and shows the status without creating the data directory', () =>
     withPlace(engine, async ({ dataDir, database }) => {
       const data = join(dataDir, 'none')
       await withAdministration({ dataDir: data, database }, async (administration) => {
         expect(await administration.listKeys()).to.deep.equal([])
         expect(await administration.status()).to.deep.equal({
           data,
-          database: placeOf({ dataDir: data, database }),
+          database: locationOf({ dataDir: data, database }),
           schema_version: 0,
           users: 0,
           contexts: 0,
@@ -127,7 +127,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }
     }))
 
-  it('counts what is there and finds the service that announced itself', () => {
+  it('counts the stored data, and finds the service that announced itself', () => {
     const clock = new SteppedClock()
     return withService(
       async ({ call, url, adminUrl, dataDir, place, close }) => {
@@ -139,7 +139,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             const { running, ...rest } = await administration.status()
             expect(rest).to.deep.equal({
               data: dataDir,
-              database: placeOf(place),
+              database: locationOf(place),
               schema_version: 2,
               users: 1,
               contexts: 1,
@@ -169,7 +169,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
     )
   })
 
-  it('finds the one that is left of two on the same data', () =>
+  it('finds the remaining one of two services on the same data', () =>
     withPlace(engine, async ({ database }) => {
       const sandbox = createSandbox()
       if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
@@ -192,30 +192,30 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }
     }))
 
-  it('does not find a service that did not announce itself, or one that died', () =>
+  it('ignores a service that did not announce itself, and one that died', () =>
     withService(async ({ url, dataDir, place }) => {
       const running = () => withAdministration(place, async (one) => (await one.status()).running)
       expect(await running()).to.equal(null)
       const record = join(dataDir, 'running-1.json')
       for (const stale of [
-        { url, pid: 2 ** 30, place: placeOf(place) },
-        { url: 'http://127.0.0.1:9', pid: process.pid, place: placeOf(place) },
-        { url: 'x', pid: process.pid, place: placeOf(place) },
+        { url, pid: 2 ** 30, place: locationOf(place) },
+        { url: 'http://127.0.0.1:9', pid: process.pid, place: locationOf(place) },
+        { url: 'x', pid: process.pid, place: locationOf(place) },
         { url, pid: process.pid, place: 'elsewhere' },
         'x',
       ]) {
         writeFileSync(record, JSON.stringify(stale))
         expect(await running(), JSON.stringify(stale)).to.equal(null)
       }
-      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: placeOf(place) }))
+      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: locationOf(place) }))
       expect(await running()).to.include({ url, pid: process.pid })
       writeFileSync(record, '{')
       expect(await running()).to.equal(null)
     }))
 })
 
-describe('a data folder that is known by another name', () => {
-  it('is known to be in use, and is not restored over', () =>
+describe('a data directory that is named by a symbolic link', () => {
+  it('is recognized as in use, and is not replaced by restore', () =>
     withService(
       async ({ call, dataDir, url }) => {
         await call('PATCH', '/v1/settings', { app_name: 'Before' })
@@ -239,8 +239,8 @@ describe('a data folder that is known by another name', () => {
     ))
 })
 
-describe('a service that says where it runs to nobody', () => {
-  it('takes that back when it ends of it', async () => {
+describe('service run without a reader of stdout', () => {
+  it('removes its announcement when it ends', async () => {
     const sandbox = createSandbox()
     try {
       const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])

@@ -4,8 +4,8 @@ import { startService } from '../../src/service/start-service.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip } from './temporary-service.ts'
 
-/** A process of its own, so that its stderr is the service's log and nothing else. */
-const [directory = ''] = process.argv.slice(2)
+/** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */
+const [folder = ''] = process.argv.slice(2)
 
 await withUpstream(
   (response, { path, body }) => {
@@ -19,11 +19,7 @@ await withUpstream(
   },
   async ({ url }) => {
     const service = equip(
-      await startService({
-        dataDir: directory,
-        upstream: { url, key: 'sk-canary' },
-        log: { level: 'trace' },
-      }),
+      await startService({ dataDir: folder, upstream: { url, key: 'sk-canary' }, log: { level: 'trace' } }),
     )
     const { call, key } = service
     await call('POST', '/v1/users', { email: 'canary@example.com', password: 'canary canary' })

@@ -5,17 +5,17 @@ import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { withFolder } from './temporary-service.ts'
 
-/** The first message of a conversation, with an answer to come. */
+/** The first message of a conversation, with a reply to come. */
 const firstExchange = () => ({
   ...{ userId: 'usr_admin', contextId: createId('ctx'), isNewContext: true },
   ...{ messageId: createId('msg'), replyId: createId('msg') },
   ...{ message: 'hello', model: 'm', sentAt: new Date().toISOString() },
 })
 
-describe('an answer that is stored while it arrives', () => {
-  it('is stored by the next attempt when one has failed', () =>
-    withFolder(async (directory) => {
-      const { db, connection, close } = openSqlite(directory)
+describe('a reply that is stored while it arrives', () => {
+  it('is stored by the next attempt after one has failed', () =>
+    withFolder(async (folder) => {
+      const { db, connection, close } = openSqlite(folder)
       const record = new StoredReply(db, firstExchange(), systemClock)
       await record.take({ kind: 'delta', text: 'one ', model: 'm' })
       await record.take({ kind: 'delta', text: 'two', model: 'm' })
@@ -36,9 +36,9 @@ describe('an answer that is stored while it arrives', () => {
       await close()
     }))
 
-  it('is not stored later when it was refused at its first piece', () =>
-    withFolder(async (directory) => {
-      const { db, connection, close } = openSqlite(directory)
+  it('is not stored later if its first piece could not be stored', () =>
+    withFolder(async (folder) => {
+      const { db, connection, close } = openSqlite(folder)
       const record = new StoredReply(db, firstExchange(), systemClock)
       connection.exec(
         "create trigger full before insert on messages begin select raise(abort, 'no room'); end",

@@ -12,71 +12,71 @@ import { readEvents } from './read-events.ts'
 import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip, withFolder, withService } from './temporary-service.ts'
 
-describe('starting and closing the embedded service', () => {
-  it('listens on loopback, tells whether it made the data, and keeps it', () =>
-    withFolder(async (directory) => {
-      const first = equip(await startService({ dataDir: directory }))
+describe('the embedded service', () => {
+  it('listens on loopback, reports whether it created the data, and keeps it', () =>
+    withFolder(async (folder) => {
+      const first = equip(await startService({ dataDir: folder }))
       expect(first.created).to.equal(true)
       expect(first.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
       await first.call('PATCH', '/v1/settings', { app_name: 'Kept' })
       await first.close()
-      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
-      const second = equip(await startService({ dataDir: directory }))
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+      const second = equip(await startService({ dataDir: folder }))
       expect(second.created).to.equal(false)
       expect((await second.call('GET', '/v1/settings')).body.app_name).to.equal('Kept')
       await second.close()
     }))
 
-  it('forgets the keys of a process with it', () =>
-    withFolder(async (directory) => {
-      const first = equip(await startService({ dataDir: directory }))
+  it('revokes the keys of its process when it closes', () =>
+    withFolder(async (folder) => {
+      const first = equip(await startService({ dataDir: folder }))
       await first.close()
-      const second = await startService({ dataDir: directory })
+      const second = await startService({ dataDir: folder })
       expect((await caller(second.url, first.key)('GET', '/v1/settings')).status).to.equal(401)
       await second.close()
     }))
 
-  it('says that a port is in use, and leaves nothing open', () =>
-    withFolder(async (directory) => {
+  it('reports that a port is in use, and leaves nothing open', () =>
+    withFolder(async (folder) => {
       const server = createServer()
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
-      const failure = await startService({ dataDir: directory, port }).catch((error) => error)
+      const failure = await startService({ dataDir: folder, port }).catch((error) => error)
       expect(failure).to.be.instanceOf(Failure)
       expect(failure.kind).to.equal('conflict')
       expect(failure.message).to.include(String(port))
-      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
       server.close()
     }))
 
-  it('says that the machine has no such address', () =>
-    withFolder(async (directory) => {
-      const failure = await startService({ dataDir: directory, host: '192.0.2.1', behindProxy: true }).catch(
+  it('reports that the machine does not have the address', () =>
+    withFolder(async (folder) => {
+      const failure = await startService({ dataDir: folder, host: '192.0.2.1', behindProxy: true }).catch(
         (error) => error,
       )
       expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
     }))
 
   it('closes when its signal is aborted, and only once', () =>
-    withFolder(async (directory) => {
+    withFolder(async (folder) => {
       const controller = new AbortController()
-      const service = await startService({ dataDir: directory, signal: controller.signal })
+      const service = await startService({ dataDir: folder, signal: controller.signal })
       controller.abort()
       await Promise.all([service.close(), service.close()])
       const refused = await fetch(service.url).catch((error) => error.cause.code)
       expect(refused).to.equal('ECONNREFUSED')
     }))
 
-  it('does not go on running when its signal was aborted during the start', () =>
-    withFolder(async (directory) => {
+  it('does not continue if its signal was aborted during the start', () =>
+    withFolder(async (folder) => {
       const controller = new AbortController()
-      const starting = startService({ dataDir: directory, signal: controller.signal, announce: {} })
+      const starting = startService({ dataDir: folder, signal: controller.signal, announce: {} })
       controller.abort()
       expect((await starting.catch((error) => error)).name).to.equal('AbortError')
-      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
     }))
 
-  it('lets a stream that ends soon come to its end', () => {
+  it('lets a stream that ends soon finish before it closes', () => {
     const { serve, finish } = halfAnAnswer()
     return withUpstream(serve, ({ url }) =>
       withService(
@@ -94,22 +94,22 @@ describe('starting and closing the embedded service', () => {
     )
   })
 
-  it('cuts off a stream that does not, says so in it, and keeps what arrived', () =>
-    withFolder((directory) =>
+  it('interrupts a longer stream with an error event before it closes, and keeps what arrived', () =>
+    withFolder((folder) =>
       withUpstream(
         (response) => {
           startEvents(response)
           sendDelta(response, 'half')
         },
         async ({ url }) => {
-          const service = equip(await startService({ dataDir: directory, upstream: { url }, drain: 50 }))
+          const service = equip(await startService({ dataDir: folder, upstream: { url }, drain: 50 }))
           const response = await service.open('POST', '/api/chat/send', { message: 'x', stream: true })
           const events = readEvents(response)
           await events.next()
           const [last] = await Promise.all([events.next(), service.close()])
           expect(last.value.event).to.equal('error')
           expect(last.value.data.error.code).to.equal('service_stopping')
-          const again = equip(await startService({ dataDir: directory }))
+          const again = equip(await startService({ dataDir: folder }))
           const { body } = await again.call('GET', '/api/chat/history')
           expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
           await again.close()
@@ -117,12 +117,12 @@ describe('starting and closing the embedded service', () => {
       ),
     ))
 
-  it('logs who asked for what and how it went, and neither keys nor passwords nor what people write', function () {
+  it('logs the method, path, and status of requests, and no keys, passwords, or content', function () {
     this.timeout(20_000)
-    return withFolder(async (directory) => {
+    return withFolder(async (folder) => {
       const child = spawn(
         process.execPath,
-        [fileURLToPath(new URL('log-requests.ts', import.meta.url)), directory],
+        [fileURLToPath(new URL('log-requests.ts', import.meta.url)), folder],
         {
           stdio: ['ignore', 'pipe', 'pipe'],
         },

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../contract/failure.ts'
 import type { Migration } from './migrations/migrations.ts'
 
-/** A row of the table `migrations`, which both engines keep alike. */
+/** A row of the table `migrations`, the same in both engines. */
 export interface AppliedMigration {
   number: number
   name: string
   checksum: string
 }
 
-/** Of the text as it stands in the list, on every engine. */
+/** The checksum of the SQLite text, on both engines. */
 export const checksumOf = ({ statements }: Migration): string =>
   createHash('sha256').update(statements).digest('hex')
 
 /**
- * Compares what a database says has run on it with what this program knows.
+ * Compares the migrations that ran on a database with those of this program.
  * @param location the database in words
- * @returns the number of the newest schema that it has
- * @throws Failure `storage` for a newer program's data, or another migration of the same number
+ * @returns the number of the newest migration that ran
+ * @throws Failure `storage` for data of a newer program, or for a different migration with the same number
  */
 export function checkAppliedMigrations(
   applied: readonly AppliedMigration[],
@@ -44,6 +44,6 @@ export function checkAppliedMigrations(
   return applied.length
 }
 
-/** What lies there is not ours. */
+/** The Failure for a database that is not of chatctl. */
 export const foreignDatabase = (location: string, hint: string): Failure =>
   new Failure('storage', `${location} belongs to another program; nothing was changed`, { hint })

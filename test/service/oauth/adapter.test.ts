@@ -4,10 +4,10 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { withFolder } from '../temporary-service.ts'
 
-describe('what the OAuth server remembers', () => {
-  it('is used up once: of two who found a code at once, in two processes, one gets on, and the grant ends', () =>
-    withFolder(async (directory) => {
-      const stores = [openSqlite(directory), openSqlite(directory)] as const
+describe('the records of the OAuth server', () => {
+  it('let one of two processes use a code, and lose the grant when the other one tries', () =>
+    withFolder(async (folder) => {
+      const stores = [openSqlite(folder), openSqlite(folder)] as const
       const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
       const grants = createAdapters(stores[0].db, systemClock)('Grant')
       await grants.upsert('the-grant', { accountId: 'usr_admin' }, 60)
@@ -24,9 +24,9 @@ describe('what the OAuth server remembers', () => {
       for (const store of stores) await store.close()
     }))
 
-  it('names others by digests, which find them and cannot be presented as ids', () =>
-    withFolder(async (directory) => {
-      const store = openSqlite(directory)
+  it('refer to others by digests, which find them and are not accepted as ids', () =>
+    withFolder(async (folder) => {
+      const store = openSqlite(folder)
       const adapters = createAdapters(store.db, systemClock)
       await adapters('Grant').upsert('the-grant', { accountId: 'usr_admin' }, 60)
       const session = {

@@ -18,7 +18,7 @@ import { caller, equip, type TemporaryService, withFolder, withService } from '.
 
 const fixtures = join(import.meta.dirname, 'fixtures')
 
-/** Everything that a key of the admin's reads. */
+/** What a key of the admin can read. */
 const paths = ['/v1/settings', '/v1/settings/preferences', '/api/user/profile', '/api/chat/history']
 
 async function readAll(call: TemporaryService['call'], more: readonly string[] = []) {
@@ -28,11 +28,11 @@ async function readAll(call: TemporaryService['call'], more: readonly string[] =
 }
 
 describe('a backup of the embedded service', () => {
-  it('gives the same answers when it is restored, and what was there is kept', () =>
-    withFolder(async (directory) => {
+  it('restores the same data, and keeps the data that it replaces', () =>
+    withFolder(async (folder) => {
       const sandbox = createSandbox()
-      const data = join(directory, 'data')
-      const file = join(directory, 'backup.db')
+      const data = join(folder, 'data')
+      const file = join(folder, 'backup.db')
       const service = equip(await startService({ dataDir: data }))
       const { body: user } = await service.call('POST', '/v1/users', {
         email: 'ann@example.com',
@@ -44,7 +44,7 @@ describe('a backup of the embedded service', () => {
       expect(made.exitCode, made.stderr).to.equal(0)
       expect(JSON.parse(made.stdout)).to.deep.include({ file, bytes: statSync(file).size })
       expect(statSync(file).mode & 0o777).to.equal(0o600)
-      expect(readdirSync(directory).sort()).to.deep.equal(['backup.db', 'data'])
+      expect(readdirSync(folder).sort()).to.deep.equal(['backup.db', 'data'])
       await service.call('PATCH', '/v1/settings', { app_name: 'Changed since' })
       await service.call('POST', '/api/chat/send', { message: 'And forget this' })
       await service.close()
@@ -64,7 +64,7 @@ describe('a backup of the embedded service', () => {
       await again.close()
 
       const { kept } = JSON.parse(restored.stdout)
-      const old = join(directory, 'old')
+      const old = join(folder, 'old')
       mkdirSync(old)
       copyFileSync(kept, join(old, 'chatctl.db'))
       const changed = equip(await startService({ dataDir: old }))
@@ -73,7 +73,7 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('is of one moment while others write, and holds none of them up', () =>
+  it('is consistent while others write, and does not make them fail', () =>
     withService(async ({ call, dataDir }) => {
       let isDone = false
       let sent = 0
@@ -90,8 +90,8 @@ describe('a backup of the embedded service', () => {
       await Promise.all(writing)
       await administration.close()
       for (const [index, file] of files.entries()) {
-        const directory = join(dataDir, `restored-${index}`)
-        const other = await openAdministration({ dataDir: directory })
+        const folder = join(dataDir, `restored-${index}`)
+        const other = await openAdministration({ dataDir: folder })
         await other.restore(file)
         const { contexts, messages } = await other.status()
         expect(messages).to.equal(2 * contexts)
@@ -99,7 +99,7 @@ describe('a backup of the embedded service', () => {
       }
     }))
 
-  it('replaces no file, and leaves nothing half made', () =>
+  it('replaces no file, and leaves no partial file', () =>
     withService(async ({ dataDir }) => {
       const sandbox = createSandbox()
       const file = join(dataDir, 'precious')
@@ -115,12 +115,12 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('is restored under no running service, and from no other file', () =>
-    withFolder(async (directory) => {
+  it('is not restored while a service runs, nor from an invalid file', () =>
+    withFolder(async (folder) => {
       const sandbox = createSandbox()
-      const data = join(directory, 'data')
+      const data = join(folder, 'data')
       const service = await startService({ dataDir: data, announce: {} })
-      const file = join(directory, 'backup.db')
+      const file = join(folder, 'backup.db')
       await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', data])
       const refused = await runChatctl(sandbox, ['service', 'restore', file, '--data', data, '--yes'])
       expect(refused.exitCode).to.equal(7)
@@ -128,18 +128,18 @@ describe('a backup of the embedded service', () => {
       await service.close()
 
       const content = readFileSync(join(data, 'chatctl.db'))
-      const inUse = join(directory, 'in-use.db')
+      const inUse = join(folder, 'in-use.db')
       copyFileSync(file, inUse)
       writeFileSync(`${inUse}-wal`, '')
-      const damaged = join(directory, 'damaged.db')
+      const damaged = join(folder, 'damaged.db')
       writeFileSync(damaged, readFileSync(file).fill(7, 5_000, 30_000))
-      const text = join(directory, 'text.db')
+      const text = join(folder, 'text.db')
       writeFileSync(text, 'not a database')
       for (const [other, code] of [
         [damaged, 1],
         [text, 1],
         [inUse, 1],
-        [join(directory, 'missing.db'), 2],
+        [join(folder, 'missing.db'), 2],
       ] as const) {
         const run = await runChatctl(sandbox, ['service', 'restore', other, '--data', data, '--yes'])
         expect(run.exitCode, run.stderr).to.equal(code)
@@ -149,8 +149,8 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('replaces data that is damaged, or of a newer chatctl, and keeps that as it was', () =>
-    withFolder(async (directory) => {
+  it('replaces data that is damaged or of a newer chatctl, and keeps that data', () =>
+    withFolder(async (folder) => {
       const file = join(fixtures, 'schema-1.db')
       const { DatabaseSync } = loadSqlite()
       const spoil = [
@@ -162,7 +162,7 @@ describe('a backup of the embedded service', () => {
         },
       ]
       for (const [index, change] of spoil.entries()) {
-        const dataDir = join(directory, `data-${index}`)
+        const dataDir = join(folder, `data-${index}`)
         const administration = await openAdministration({ dataDir })
         await administration.restore(file)
         const path = join(dataDir, 'chatctl.db')
@@ -175,16 +175,16 @@ describe('a backup of the embedded service', () => {
       }
     }))
 
-  it('of an older chatctl is brought up to date', () =>
-    withFolder(async (directory) => {
-      const administration = await openAdministration({ dataDir: directory })
+  it('of an older chatctl is migrated', () =>
+    withFolder(async (folder) => {
+      const administration = await openAdministration({ dataDir: folder })
       const restored = await administration.restore(join(fixtures, 'schema-1.db'))
       expect(restored.schema_version).to.be.above(1)
       expect(restored.kept).to.equal(null)
       await administration.close()
     }))
 
-  it('of PostgreSQL is made with its own programs', async () => {
+  it('of PostgreSQL is refused with the name of pg_dump', async () => {
     const sandbox = createSandbox()
     const file = join(sandbox.home, 'backup.db')
     const run = await runChatctl(sandbox, [
@@ -203,11 +203,11 @@ describe('a backup of the embedded service', () => {
 })
 
 describe('data of an older chatctl', () => {
-  it('gives the answers that it gave, to the key that it knew', () =>
-    withFolder(async (directory) => {
-      copyFileSync(join(fixtures, 'schema-1.db'), join(directory, 'chatctl.db'))
+  it('gives the same responses to the same key', () =>
+    withFolder(async (folder) => {
+      copyFileSync(join(fixtures, 'schema-1.db'), join(folder, 'chatctl.db'))
       const { key, answers } = JSON.parse(readFileSync(join(fixtures, 'schema-1.json'), 'utf8'))
-      const service = await startService({ dataDir: directory })
+      const service = await startService({ dataDir: folder })
       const call = caller(service.url, key)
       for (const [path, body] of Object.entries(answers)) {
         const answer = await call('GET', path)

@@ -22,9 +22,9 @@ const next = {
 const { DatabaseSync } = loadSqlite()
 
 describe('the store of the embedded service', () => {
-  it('is made private, with the folders above it', () =>
-    withFolder(async (directory) => {
-      const data = join(directory, 'a', 'b')
+  it('is private, and so are the directories above it', () =>
+    withFolder(async (folder) => {
+      const data = join(folder, 'a', 'b')
       const store = openSqlite(data)
       expect(store.created).to.equal(true)
       await store.db.updateTable('users').set({ name: 'Written' }).execute()
@@ -38,12 +38,12 @@ describe('the store of the embedded service', () => {
       await again.close()
     }))
 
-  it('is migrated forwards, keeping what is in it', () =>
-    withFolder(async (directory) => {
-      const old = openSqlite(directory)
+  it('is migrated forward, and keeps its data', () =>
+    withFolder(async (folder) => {
+      const old = openSqlite(folder)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
       await old.close()
-      const store = openSqlite(directory, [...migrations, next])
+      const store = openSqlite(folder, [...migrations, next])
       expect(store.created).to.equal(false)
       expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })
@@ -52,65 +52,65 @@ describe('the store of the embedded service', () => {
       await store.close()
     }))
 
-  it('leaves nothing of a migration that fails', () =>
-    withFolder(async (directory) => {
+  it('keeps nothing of a failed migration', () =>
+    withFolder(async (folder) => {
       const broken = { ...next, statements: `${next.statements} create table nonsense (` }
-      expect(() => openSqlite(directory, [...migrations, broken])).to.throw()
-      const store = openSqlite(directory, [...migrations, next])
+      expect(() => openSqlite(folder, [...migrations, broken])).to.throw()
+      const store = openSqlite(folder, [...migrations, next])
       await store.close()
     }))
 
-  it('refuses data of a newer program and changes nothing in it', () =>
-    withFolder(async (directory) => {
-      const newer = openSqlite(directory, [...migrations, next])
+  it('rejects data of a newer program and leaves it unchanged', () =>
+    withFolder(async (folder) => {
+      const newer = openSqlite(folder, [...migrations, next])
       await newer.close()
       const before = readFileSync(newer.location)
-      const failure = thrownFailure(() => openSqlite(directory))
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(newer.location).and.include('newer')
       expect(readFileSync(newer.location).equals(before)).to.equal(true)
     }))
 
-  it('refuses data whose migrations are not the ones it knows', () =>
-    withFolder(async (directory) => {
-      const other = openSqlite(directory, [...migrations, next])
+  it('rejects data whose migrations are unknown', () =>
+    withFolder(async (folder) => {
+      const other = openSqlite(folder, [...migrations, next])
       await other.close()
       const changed = { ...next, statements: `${next.statements} -- changed` }
-      const failure = thrownFailure(() => openSqlite(directory, [...migrations, changed]))
+      const failure = thrownFailure(() => openSqlite(folder, [...migrations, changed]))
       expect(failure.kind).to.equal('storage')
       expect(failure.message)
         .to.include(other.location)
         .and.include(`migration ${migrations.length + 1} (next)`)
     }))
 
-  it('refuses a damaged file and keeps it', () =>
-    withFolder((directory) => {
-      const file = join(directory, 'chatctl.db')
+  it('rejects a damaged file and keeps it', () =>
+    withFolder((folder) => {
+      const file = join(folder, 'chatctl.db')
       const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
       writeFileSync(file, content)
-      const failure = thrownFailure(() => openSqlite(directory))
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(file).and.include('damaged')
       expect(hintOf(failure)).to.include('backup')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
-  it("refuses another program's database and keeps it", () =>
-    withFolder((directory) => {
-      const file = join(directory, 'chatctl.db')
+  it("rejects another program's database and keeps it", () =>
+    withFolder((folder) => {
+      const file = join(folder, 'chatctl.db')
       const foreign = new DatabaseSync(file)
       foreign.exec('create table users (id integer)')
       foreign.close()
       const content = readFileSync(file)
-      const failure = thrownFailure(() => openSqlite(directory))
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include('another program')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
-  it('says which folder cannot be used', () =>
-    withFolder((directory) => {
-      const file = join(directory, 'file')
+  it('names the directory that cannot be used', () =>
+    withFolder((folder) => {
+      const file = join(folder, 'file')
       writeFileSync(file, '')
       for (const data of [file, join(file, 'inside')]) {
         const failure = thrownFailure(() => openSqlite(data))
@@ -118,14 +118,14 @@ describe('the store of the embedded service', () => {
         expect(failure.message).to.include(data)
         expect(hintOf(failure)).to.be.a('string')
       }
-      mkdirSync(join(directory, 'taken', 'chatctl.db'), { recursive: true })
-      expect(thrownFailure(() => openSqlite(join(directory, 'taken'))).kind).to.equal('storage')
+      mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
+      expect(thrownFailure(() => openSqlite(join(folder, 'taken'))).kind).to.equal('storage')
     }))
 
-  it('says that a folder cannot be written', function () {
+  it('reports that a directory is not writable', function () {
     if (process.getuid?.() === 0) this.skip()
-    return withFolder((directory) => {
-      const data = join(directory, 'locked')
+    return withFolder((folder) => {
+      const data = join(folder, 'locked')
       mkdirSync(data, { mode: 0o500 })
       const failure = thrownFailure(() => openSqlite(data))
       expect(failure.kind).to.equal('storage')
@@ -133,12 +133,12 @@ describe('the store of the embedded service', () => {
     })
   })
 
-  it('is made once by eight processes that start on an empty folder at the same time, and takes all their writes', function () {
+  it('is created once by eight processes that start together, and stores all their writes', function () {
     this.timeout(20_000)
-    return withFolder(async (directory) => {
-      const results = await writeAtOnce({ dataDir: directory }, 8, 20)
+    return withFolder(async (folder) => {
+      const results = await writeAtOnce({ dataDir: folder }, 8, 20)
       expect(results.filter((created) => created)).to.have.length(1)
-      const store = openSqlite(directory)
+      const store = openSqlite(folder)
       const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
       expect(n).to.equal(8 * 20 + 1)
       const { journal_mode: mode } = store.connection.prepare('pragma journal_mode').get() as {
@@ -149,16 +149,16 @@ describe('the store of the embedded service', () => {
     })
   })
 
-  it('of an older chatctl is migrated once by processes that start at the same time, and keeps all that was in it', function () {
+  it('of an older chatctl is migrated once by processes that start together, and keeps its data', function () {
     this.timeout(20_000)
-    return withFolder(async (directory) => {
-      copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(directory, 'chatctl.db'))
-      const results = await writeAtOnce({ dataDir: directory }, 3, 5)
+    return withFolder(async (folder) => {
+      copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(folder, 'chatctl.db'))
+      const results = await writeAtOnce({ dataDir: folder }, 3, 5)
       expect(results).to.deep.equal([false, false, false])
-      const store = openSqlite(directory)
+      const store = openSqlite(folder)
       const count = (table: string) =>
         (store.connection.prepare(`select count(*) as n from ${table}`).get() as { n: number }).n
-      // The admin and one more user, two exchanges, one key: as the fixture was made.
+      // The fixture has the admin and one more user, two exchanges, and one key.
       expect(count('users')).to.equal(2 + 3 * 5)
       expect(count('messages')).to.equal(4)
       expect(count('api_keys')).to.equal(1)
@@ -168,8 +168,8 @@ describe('the store of the embedded service', () => {
   })
 
   it('lets two connections of one process take turns', () =>
-    withFolder(async (directory) => {
-      const stores = [openSqlite(directory), openSqlite(directory)]
+    withFolder(async (folder) => {
+      const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           stores.map(({ db }) =>
@@ -181,8 +181,8 @@ describe('the store of the embedded service', () => {
     }))
 
   it('serves two services of one process at once', () =>
-    withFolder(async (directory) => {
-      const services = await Promise.all([0, 1].map(() => startService({ dataDir: directory })))
+    withFolder(async (folder) => {
+      const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
       const both = services.map((service) => equip(service))
       expect(services.filter(({ created }) => created)).to.have.length(1)
       const answers = await Promise.all(

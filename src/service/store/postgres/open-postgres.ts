@@ -19,22 +19,21 @@ import {
 import { ReadPipeline } from './read-pipeline.ts'
 
 export interface PostgresOptions {
-  /** Says what the URL omits: `PGHOST`, `PGPASSWORD`, and the like. */
+  /** Fills in what the URL omits: `PGHOST`, `PGPASSWORD`, and others. */
   env?: NodeJS.ProcessEnv | undefined
-  /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
+  /** How long, in ms, one statement may take. Default: 3,000. Does not apply to migrations. */
   statementTimeout?: number | undefined
   wanted?: readonly Migration[]
 }
 
 const maxConnections = 10
 
-/** How much later than the server, in ms, this side gives up: when there is no server any more. */
+/** In ms, added to the statement timeout: when to give up on a server that does not respond at all. */
 const grace = 500
 
 /**
- * Opens the database at a URL, `postgres://user@host:5432/name`, making our tables in it when it is
- * empty.
- * @throws Failure `config` for a URL that is none, `unreachable`, `tls`, or `storage`
+ * Opens the database at a URL, `postgres://user@host:5432/name`. Creates the tables if it is empty.
+ * @throws Failure `config` for an invalid URL, `unreachable`, `tls`, or `storage`
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
   const store = await open(url, options, async (client, location, wanted) =>
@@ -44,7 +43,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return store
 }
 
-/** The same where our tables are; undefined for an empty database, which stays empty. */
+/** Opens a database that has the tables. Undefined for an empty database, which stays empty. */
 export function openExistingPostgres(url: string, options: PostgresOptions = {}): Promise<Store | undefined> {
   return open(url, options, async (client, location, wanted) => {
     if ((await schemaVersion(client, location, wanted)) === 0) return undefined
@@ -52,12 +51,12 @@ export function openExistingPostgres(url: string, options: PostgresOptions = {})
   })
 }
 
-/** `Store.place` of a URL. @throws Failure `config` */
+/** `Store.location` of a URL. @throws Failure `config` */
 export function describePostgres(url: string, env: NodeJS.ProcessEnv = {}): string {
   return readDatabaseUrl(url, 0, env).location
 }
 
-/** @param prepare what is done on the first connection: whether it made the data; undefined for none */
+/** @param prepare runs on the first connection; returns whether it created the tables; undefined if there are none */
 async function open(
   url: string,
   { env = {}, statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
@@ -73,7 +72,7 @@ async function open(
     max: maxConnections,
     Client: PostgresClient as unknown as new () => PostgresClient,
   })
-  // A connection that is lost while nobody uses it is no reason to end the process.
+  // Without a listener, the loss of an idle connection would end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   let created: boolean | undefined
@@ -118,18 +117,18 @@ async function open(
   }
 }
 
-/** What has a state was said by a server, and is judged by it. */
+/** An error with an SQLSTATE comes from the server and stays as it is. */
 function unreachable(cause: Error): never {
   if (sqlStateOf(cause) !== undefined) throw cause
   throw new StorageUnavailable(cause.message, { cause })
 }
 
-/** How often a transaction begins at most. */
+/** Maximum attempts of a transaction. */
 const maxAttempts = 4
 
 /**
- * Has a transaction that was ended for the sake of another one run again: each loses a deadlock
- * without being wrong.
+ * Runs a transaction again if the server ended it because of a conflict with another one, such as a
+ * deadlock.
  */
 function retryTransactions(db: Database): Database {
   const begin = db.transaction.bind(db)

@@ -9,10 +9,10 @@ import {
 } from '../counters.ts'
 import type { Database } from '../tables.ts'
 
-/** Two processes that make the table at once: PostgreSQL lets one of them fail. */
+/** SQLSTATEs if another process creates the table at the same time. */
 const alreadyExists = ['23505', '42P07']
 
-/** Rows are rewritten at each turn; with room beside them no index is touched. */
+/** Rows are rewritten often. With free space in the page, PostgreSQL does not update the index. */
 const table = `
 create table if not exists request_counts (
   key_id text primary key,
@@ -26,9 +26,9 @@ create table if not exists request_counts (
 ) with (fillfactor = 50)`
 
 /**
- * One statement for all asks. It turns `synchronous_commit` off for itself alone: a crash of the
- * server takes the last counts away, and nobody waits for its disk. Rows are locked in the order
- * of their keys, so that two processes cannot wait for each other.
+ * One statement for all requests. It turns `synchronous_commit` off for itself only: it does not wait for
+ * the disk, and a crash of the server loses the last counts. Rows are locked in the order of their keys,
+ * so that two processes cannot deadlock.
  */
 const statement = `${countRequests(
   `select ${countColumns.map((name) => `asks.${name}`).join(', ')}
@@ -40,7 +40,7 @@ const statement = `${countRequests(
   'greatest',
 )}, key_id`
 
-/** Counts in the service's own database, which is not closed here. */
+/** Counts in the database of the service, which `close` does not close. */
 export class PostgresCounters implements Counters {
   readonly #db: Database
   #made: Promise<void> | undefined
