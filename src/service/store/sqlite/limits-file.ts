@@ -4,15 +4,15 @@ import type { DatabaseSync } from 'node:sqlite'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { type CountRequest, type CountResult, countColumns, countRequests, firstRow } from '../counters.ts'
 
-/** An open file of counts, which all processes on one data folder share. */
+/** An open file of request counts, which all processes on one data directory share. */
 export interface LimitsFile {
   path: string
-  /** @throws what node:sqlite throws; busy at once, for waiting would block the thread */
+  /** @throws errors of node:sqlite; busy at once, because waiting would block the thread */
   count(requests: readonly CountRequest[]): CountResult[]
   close(): void
 }
 
-/** Counts of another form than this program's are as good as damaged: nothing else can be done with them. */
+/** A file in an unknown format cannot be used and is treated like a damaged one. */
 class UnknownFormat extends Error {}
 
 export const isUnknownFormat = (error: unknown): boolean => error instanceof UnknownFormat
@@ -34,24 +34,24 @@ pragma user_version = ${version};`
 const statement = countRequests(`values (${countColumns.map(() => '?').join(', ')})`, 'min', 'max')
 
 /**
- * `limits.db`; or `limits-2.db` and so on, after damage. A damaged file is not renamed: another
- * process that has it open would, when it closes it, remove the log of the file that took its name
+ * `limits.db`, or `limits-2.db` and so on after damage. A damaged file is not renamed: another process
+ * that has it open would remove the log of the new file with its name when it closes the old one
  * (https://sqlite.org/howtocorrupt.html, section 4).
  */
 export const limitsPath = (directory: string, number: number): string =>
   join(directory, number === 1 ? 'limits.db' : `limits-${number}.db`)
 
-/** The number of the newest file; 1 where there is none. */
+/** The number of the newest file; 1 if there is none. */
 export function newestNumber(directory: string): number {
   const numbers = readdirSync(directory).map((name) => Number(/^limits-(\d{1,9})\.db$/.exec(name)?.[1] ?? 1))
   return Math.max(1, ...numbers)
 }
 
-/** Whether some process found the file damaged and went on to the next. */
+/** Whether a process has found the file damaged and created the next one. */
 export const isSuperseded = (directory: string, number: number): boolean =>
   existsSync(limitsPath(directory, number + 1))
 
-/** Opens a file of counts, or makes it, 0600. @throws what node:sqlite throws; busy at once */
+/** Opens a file of request counts, or creates it with mode 0600. @throws errors of node:sqlite; busy at once */
 export function openLimitsFile(path: string): LimitsFile {
   closeSync(openSync(path, 'a', 0o600))
   const { DatabaseSync } = loadSqlite()
@@ -60,7 +60,7 @@ export function openLimitsFile(path: string): LimitsFile {
     prepare(database)
     const count = database.prepare(statement)
     const [begin, commit] = [database.prepare('begin immediate'), database.prepare('commit')]
-    // `all` and not `get`, which does not hear whether the commit worked.
+    // Not `get`, which does not report a failed commit.
     const takeOne = (request: CountRequest) => count.all(...firstRow(request))[0] as unknown as CountResult
     return {
       path,
@@ -88,7 +88,7 @@ function prepare(database: DatabaseSync): void {
   const { user_version: found } = database.prepare('pragma user_version').get() as { user_version: number }
   if (found !== 0 && found !== version) throw new UnknownFormat(`its user_version is ${found}`)
   database.exec('pragma journal_mode = wal')
-  // What a crash of the machine takes away are the last counts; a crash of the process, none.
+  // A crash of the machine loses the last counts; a crash of the process loses none.
   database.exec('pragma synchronous = normal')
   if (found === 0) database.exec(`begin immediate; ${schema} commit`)
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../../contract/failure.ts'
 
-/** What node:sqlite throws: `errcode` is SQLite's extended result code, its low byte the primary one. */
+/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
 interface SqliteError extends Error {
   code: 'ERR_SQLITE_ERROR'
   errcode: number
@@ -21,20 +21,20 @@ function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** The low byte of the result code; undefined for what SQLite did not throw. */
+/** The primary result code; undefined for any other error. */
 const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
 /** `EACCES` and the like. */
 const systemCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Whether another process held the database for longer than `busy_timeout`. */
+/** Whether another process locked the database for longer than `busy_timeout`. */
 export const isBusy = (error: unknown): boolean => primaryCode(error) === busy
 
-/** Whether the file is there and is not what SQLite wrote. */
+/** Whether the file is corrupt or not a database. */
 export const isDamaged = (error: unknown): boolean =>
   [corrupt, notADatabase].includes(primaryCode(error) ?? 0)
 
-/** Whether a write failed for want of room: the disk is full, or a quota or file size limit is reached. */
+/** Whether a write failed because the disk is full, or a quota or file size limit is reached. */
 export function isDiskFull(error: unknown): boolean {
   if (primaryCode(error) === full) return true
   if (isSqliteError(error) && error.errcode === writeFailed) return true
@@ -44,7 +44,7 @@ export function isDiskFull(error: unknown): boolean {
 export const isUniqueViolation = (error: unknown): boolean =>
   isSqliteError(error) && error.errcode === uniqueViolated
 
-/** An error met while opening the data, in words, with the next step; a bug stays what it is. */
+/** The Failure for an error of the database file or its directory. Any other error is returned as it is. */
 export function sqliteFailure(error: unknown, directory: string, file: string): unknown {
   if (error instanceof Failure) return error
   if (isDiskFull(error)) {
