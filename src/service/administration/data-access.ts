@@ -15,7 +15,7 @@ export interface DataAccess {
   close(): Promise<void>
 }
 
-/** @param location the database in words, as `Store.place` has it */
+/** @param location see `Store.location` */
 export function accessData(where: DataLocation, location: string, clock: Clock): DataAccess {
   let opened: Store | undefined
   return {

@@ -19,8 +19,8 @@ export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable
 
 /**
  * The Failure for an error of the database or the data directory. Any other error is returned as it is.
- * @param directory the data folder
- * @param location the database, as `Store.place` has it
+ * @param directory the data directory
+ * @param location the database, as `Store.location` has it
  */
 export function storageFailure(error: unknown, directory: string, location: string): unknown {
   if (error instanceof Failure) return error

@@ -30,7 +30,7 @@ const checkInterval = 1_000
  * full disk, a lock of another program), this process counts separately.
  */
 export class SqliteCounters implements Counters {
-  readonly #folder: string
+  readonly #directory: string
   readonly #warn: Warn
   readonly #memory = new MemoryCounters()
   #file: LimitsFile | undefined
@@ -40,7 +40,7 @@ export class SqliteCounters implements Counters {
   #retryAt: number | undefined
 
   constructor(directory: string, warn: Warn) {
-    this.#folder = directory
+    this.#directory = directory
     this.#warn = warn
   }
 
@@ -87,7 +87,7 @@ export class SqliteCounters implements Counters {
       return this.#open().count(requests)
     } catch (error) {
       if (!isDamaged(error) && !isUnknownFormat(error)) throw error
-      const damaged = limitsPath(this.#folder, this.#number)
+      const damaged = limitsPath(this.#directory, this.#number)
       this.#closeFile()
       this.#number += 1
       this.#warn(`${damaged} is damaged: the request counts start again at zero in a new file`, error)
@@ -97,13 +97,13 @@ export class SqliteCounters implements Counters {
 
   #open(): LimitsFile {
     const now = performance.now()
-    if (this.#number === 0) this.#number = newestNumber(this.#folder)
-    else if (now > this.#nextCheck && isSuperseded(this.#folder, this.#number)) {
+    if (this.#number === 0) this.#number = newestNumber(this.#directory)
+    else if (now > this.#nextCheck && isSuperseded(this.#directory, this.#number)) {
       this.#closeFile()
-      this.#number = newestNumber(this.#folder)
+      this.#number = newestNumber(this.#directory)
     }
     if (now > this.#nextCheck) this.#nextCheck = now + checkInterval
-    this.#file ??= openLimitsFile(limitsPath(this.#folder, this.#number))
+    this.#file ??= openLimitsFile(limitsPath(this.#directory, this.#number))
     return this.#file
   }
 
