@@ -8,7 +8,7 @@ import type { HostedCommand } from './hosted-command.ts'
 /** Where the embedded service keeps its data; every `service` command takes it. */
 export const dataFlag = textFlag({
   helpValue: 'DIRECTORY',
-  summary: 'Data directory (default: $XDG_DATA_HOME/chatctl)',
+  summary: 'Data directory (default: ~/.local/share/chatctl)',
 })
 
 /** Where the data lies instead; every `service` command that opens it takes this. */

@@ -69,9 +69,9 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
       })
     }
     if (extra && usage.takesText) {
-      return new Failure('usage', words, {
-        hint: `Quotes make it one: ${command} ${quoteWord(typed.join(' '))}`,
-      })
+      const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
+      const reason = typed.includes('-') ? 'Piped text is added without -' : 'Quotes make it one'
+      return new Failure('usage', words, { hint: `${reason}: ${command} ${text}` })
     }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }

@@ -50,9 +50,8 @@ function describeDifference(
   { managed, sentAt, isSaved }: Comparison,
   width: number,
 ): Span[] {
-  const keys = countOf(managed, 'managed key')
-  if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
-  const count = changes.length === managed ? countOf(managed, 'key') : `${changes.length} of ${keys}`
+  const keys = countOf(managed, 'key')
+  if (changes.length === 0) return [{ text: `No differences in the ${keys} in the file.` }]
   const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
@@ -61,7 +60,11 @@ function describeDifference(
     ofApi.length > 0
       ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here', width)
       : [],
-    [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
+    [
+      {
+        text: `${changes.length} of the ${keys} in the file ${changes.length === 1 ? 'differs' : 'differ'}.\n`,
+      },
+    ],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }

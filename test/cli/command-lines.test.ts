@@ -74,6 +74,11 @@ const cases: Record<string, Case[]> = {
   'with one argument too many': [
     ['chat send a b', 'Unexpected argument b', 'Quotes make it one: chatctl chat send "a b"'],
     ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
+    [
+      'chat send Review -',
+      'Unexpected argument -',
+      'Piped text is added without -: chatctl chat send Review',
+    ],
     ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
     ['settings get theme.mode x', 'Unexpected argument x'],
     ['settings preferences x', 'Unexpected argument x'],

@@ -41,19 +41,22 @@ function flagsPage(declarations: Declarations): Content {
 
 const environmentPage: Content = {
   sections: [
-    { title: 'FLAGS', kind: 'list', rows: flagVariables },
+    { title: 'SAME AS THE FLAG', kind: 'list', rows: flagVariables },
     { title: 'CREDENTIALS', kind: 'list', rows: credentialVariables },
     { title: 'SYSTEM', kind: 'list', rows: otherVariables },
   ],
   closing: [
-    'For a flag without a value, 1, true, yes, and y turn it on. An empty variable counts as not set.',
-    'Precedence: chatctl help flags',
+    'For a flag without a value: 1, true, on, or yes, and 0, false, off, or no. Another word is an error. An empty variable counts as not set.',
+    'Order of precedence: chatctl help flags',
   ],
 }
 
 const exitCodesPage: Content = {
   sections: [{ title: 'EXIT CODES', kind: 'list', rows: exitCodeMeanings }],
-  closing: ['With --json, errors are one line of JSON on stderr: {"error":{"code","message","hint",…}}'],
+  closing: [
+    'With --json, --jq, or -o jsonl, an error is one line of JSON on stderr, such as:',
+    '{"error":{"code":"usage","message":"No change was given","hint":"See: chatctl users update --help"}}',
+  ],
 }
 
 const outputPage: Content = {

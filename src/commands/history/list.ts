@@ -22,7 +22,11 @@ export default class HistoryList extends BaseCommand {
   ]
   static override flags = {
     context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
-    limit: integerFlag({ char: 'n', helpValue: 'N', summary: 'Maximum number of messages' }),
+    limit: integerFlag({
+      char: 'n',
+      helpValue: 'N',
+      summary: 'Maximum number of messages (range and default: set by the service)',
+    }),
     before: textFlag({
       helpValue: 'CURSOR',
       summary: 'Only messages before this message ID, or time if the service expects one',

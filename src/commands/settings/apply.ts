@@ -18,7 +18,7 @@ import { appliedView } from '../../view/settings-plan.ts'
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
   static override description =
-    'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
+    'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key in the file has changed since the plan was made, nothing is sent and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
     note: 'then reads the settings back.',
@@ -34,14 +34,14 @@ export default class SettingsApply extends BaseCommand {
   ]
   static override args = {
     file: Args.string({
-      description: 'Settings file in YAML or JSON, a plan, or - for stdin',
+      description: 'Settings file in YAML or JSON, a plan, or - for stdin (required without --file)',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     file: settingsFileFlag(),
     'expand-env': expandEnvFlag,
-    refresh: Flags.boolean({ summary: 'Make a new plan if the settings have changed, instead of failing' }),
+    refresh: Flags.boolean({ summary: 'If the settings have changed since the plan, apply a new plan' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }

@@ -28,7 +28,10 @@ export default class SettingsDiff extends BaseCommand {
     },
   ]
   static override args = {
-    file: Args.string({ description: 'Settings file in YAML or JSON, or - for stdin', ignoreStdin: true }),
+    file: Args.string({
+      description: 'Settings file in YAML or JSON, or - for stdin (required without --file)',
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
     file: settingsFileFlag(),

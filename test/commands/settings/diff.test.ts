@@ -23,7 +23,7 @@ describe('settings diff', () => {
   it('shows the change of each key, and changes nothing', async () => {
     expect(await diff('settings.yaml')).to.deep.equal({
       exitCode: 0,
-      stdout: '  theme.mode  "light" → "dark"\n\n1 of 2 managed keys differs.\n',
+      stdout: '  theme.mode  "light" → "dark"\n\n1 of the 2 keys in the file differs.\n',
       stderr: '',
     })
     expect(run.methods).to.equal('GET')
@@ -33,7 +33,7 @@ describe('settings diff', () => {
     run.service.change({ theme: { mode: 'dark' } })
     expect(await diff('settings.yaml', '--exit-code')).to.deep.equal({
       exitCode: 0,
-      stdout: 'No differences in 2 managed keys.\n',
+      stdout: 'No differences in the 2 keys in the file.\n',
       stderr: '',
     })
     expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes: [] })
@@ -58,7 +58,7 @@ describe('settings diff', () => {
         '  features.chat      true → false',
         '  limits.max_tokens  none → 5',
         '',
-        '3 keys differ.',
+        '3 of the 3 keys in the file differ.',
         '',
       ].join('\n'),
     )
