@@ -156,7 +156,7 @@ describe('the configuration file', () => {
   ]
   it('never holds what no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
-    expect(existsSync(file)).to.equal(false)
+    expect(existsSync(folder)).to.equal(false)
   })
 
   it('and errors about it do not repeat a password in an address', async () => {
