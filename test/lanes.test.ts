@@ -60,7 +60,7 @@ describe('the tests of npm test', () => {
     const pause = /(?:await (?:sleep|pause|wait|delay)\(|setTimeout\(resolve, )([\d_]+)\)/
     const isLong = (line: string) => Number(pause.exec(line)?.[1]?.replaceAll('_', '') ?? 0) > longestPause
     // The pause after a 429 shows nowhere before it ends.
-    const known = 'bulk/import-doubt.test.ts: await new Promise((resolve) => setTimeout(resolve, 300))'
+    const known = 'bulk/import-outcome.test.ts: await new Promise((resolve) => setTimeout(resolve, 300))'
     expect(offenders(isLong)).to.deep.equal([known])
   })
 

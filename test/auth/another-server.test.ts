@@ -10,8 +10,8 @@ import { signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-/** A code sent to the wrong token endpoint is a code that somebody else may redeem (RFC 9700 section 4.4). */
-describe('a profile that knows one authorization server, signed in at another', () => {
+/** Anyone who receives a code at the wrong token endpoint can redeem it (RFC 9700 section 4.4). */
+describe('signing in at another authorization server than the one in the profile', () => {
   const sandbox = perTest(createSandbox)
   const known = perTest(startTokenEndpoint)
   const other = perTest(startTokenEndpoint)
@@ -27,7 +27,7 @@ describe('a profile that knows one authorization server, signed in at another', 
 
   const profile = () => readProfiles(sandbox).profiles?.['work']
 
-  it('sends the code to the other, with nothing that was remembered of the first, and forgets that', async () => {
+  it('sends the code to the new server, without the stored client ID and scope, and replaces them', async () => {
     await signIn(sandbox, { server: other, service }, [])
     expect(known.tokenRequests).to.deep.equal([])
     expect(other.tokenRequests[0]?.get('client_id')).to.equal(other.clientId)
@@ -46,7 +46,7 @@ describe('a profile that knows one authorization server, signed in at another', 
     ['--auth-url', () => ['--auth-url', other.url], () => ({})],
     ['CHATCTL_AUTH_URL', () => [], () => ({ CHATCTL_AUTH_URL: other.url })],
   ] as const) {
-    it(`has to be told a client id where ${what} names the other: exit 3`, async () => {
+    it(`requires a client ID if ${what} names the new server: exit 3`, async () => {
       const words = ['-p', 'work', '--no-browser', ...flags()]
       const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
       expectFailure(run, 3, '--client-id')
@@ -54,7 +54,7 @@ describe('a profile that knows one authorization server, signed in at another', 
     })
   }
 
-  it('is refused where the other has no metadata, and stays as it was: exit 2', async () => {
+  it('fails if the new server has no metadata, and keeps the profile: exit 2', async () => {
     other.script.metadata = () => undefined
     const before = profile()
     const words = ['-p', 'work', '--auth-url', other.url, '--client-id', 'x', '--no-browser']
@@ -65,7 +65,7 @@ describe('a profile that knows one authorization server, signed in at another', 
     expect(profile()).to.deep.equal(before)
   })
 
-  it('(at the first again, what is remembered is used)', async () => {
+  it('uses the stored values if the server is the one in the profile', async () => {
     known.script.metadata = () => undefined
     const login = startLogin(sandbox, ['-p', 'work', '--auth-url', known.url, '--no-browser'])
     await signInByHttp((await login.address()).href)

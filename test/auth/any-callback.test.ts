@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { carriesState, judgeCallback, judgePastedUrl } from '../../src/auth/callback.ts'
 import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
-describe('any callback', () => {
+describe('any callback of a sign-in', () => {
   const name = fc.constantFrom('code', 'state', 'error', 'iss', 'error_description', 'scope', 'Code', 'x')
   const value = fc.oneof(
     fc.constantFrom('a\n', 'a\u009b', state, issuer, `${issuer}/`, '', 'a', 'access_denied', state.slice(1)),
     fc.string({ unit: 'binary', maxLength: 12 }),
   )
   const pair = fc.tuple(name, value)
-  // Most lists of anything are wrong in several respects: these are wrong in one, or in none.
+  // Arbitrary lists are mostly wrong in several respects. These are wrong in one respect or in none.
   const nearlyRight = fc.tuple(value, fc.array(pair, { maxLength: 2 })).chain(([code, more]) => {
     const list: [string, string][] = [['state', state], ['code', code], ...more]
     return fc.shuffledSubarray(list, { minLength: list.length })
@@ -19,7 +19,7 @@ describe('any callback', () => {
   const valuesOf = (list: [string, string][], wanted: string) =>
     list.filter(([key]) => key === wanted).map(([, held]) => held)
 
-  it('is granted exactly when it is ours in every respect', () => {
+  it('is granted only if state, issuer, and code are all correct', () => {
     fc.assert(
       fc.property(pairs, fc.boolean(), (list, requiresIssuer) => {
         const verdict = judge(encode(list), { requiresIssuer })
@@ -40,7 +40,7 @@ describe('any callback', () => {
     )
   })
 
-  it('is granted when it is ours among other parameters, in any order', () => {
+  it('is granted with a correct state, issuer, and code among other parameters, in any order', () => {
     const noise = fc.array(
       fc.tuple(
         fc.string({ unit: 'binary' }).filter((key) => !/^(code|state|error|iss)$/.test(key)),
@@ -70,11 +70,11 @@ describe('any callback', () => {
     )
   })
 
-  it('never throws, is never granted for anything else, and its reason holds nothing of it', () => {
+  it('is ignored with any other content, for a reason that quotes nothing of it', () => {
     const bytes = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.uint8Array({ maxLength: 60 }).map((some) => Buffer.from(some).toString('latin1')),
-      // With lone surrogates, which no URL has but a string may.
+      // With lone surrogates, which a string may contain, but no URL.
       fc.array(fc.integer({ min: 0xd700, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
     )
     const reasons = new Set<string>()
@@ -100,7 +100,7 @@ describe('any callback', () => {
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
-    // A handful of fixed sentences, however many requests there were.
+    // The reasons are a few fixed sentences, however many requests there are.
     expect(reasons.size).to.be.below(8)
   })
 })

@@ -18,7 +18,7 @@ describe('signing in with an API key', () => {
     return runChatctl(sandbox, ['auth', 'login', ...flags], { stdin })
   }
 
-  it('asks the service whose it is, and stores it', async () => {
+  it('asks the service for the owner of the key, and stores the key', async () => {
     const { exitCode, stdout, stderr } = await login(' key-1 \r\n', '--json')
     expect(exitCode, stderr).to.equal(0)
     expect(JSON.parse(stdout)).to.deep.equal({
@@ -37,7 +37,7 @@ describe('signing in with an API key', () => {
     expect(readProfiles(sandbox)).to.deep.include({ default_profile: 'work' })
   })
 
-  it('asks nobody with --no-verify', async () => {
+  it('sends no request with --no-verify', async () => {
     const { exitCode, stdout } = await login('key-2\n', '--no-verify', '--json')
     expect(exitCode).to.equal(0)
     expect(JSON.parse(stdout)).to.include({ verified: false })
@@ -49,7 +49,7 @@ describe('signing in with an API key', () => {
     ['a key with a control character', 'key-1\u0007\n', 2],
     ['two lines', 'key-1\nkey-2\n', 2],
   ] as const) {
-    it(`stores nothing of ${what}`, async () => {
+    it(`stores nothing for ${what}`, async () => {
       const run = await login(stdin)
       expectFailure(run, exitCode)
       expect(run.stderr).not.to.match(/key-[12]/)
@@ -57,7 +57,7 @@ describe('signing in with an API key', () => {
     })
   }
 
-  it('stores nothing where no key came', async () => {
+  it('stores nothing if stdin contains no key', async () => {
     for (const stdin of ['', ' \n']) {
       const { exitCode, stdout } = await login(stdin)
       expect(exitCode).to.be.oneOf([2, 3])
@@ -70,7 +70,7 @@ describe('signing in with an API key', () => {
     [403, 5],
     [500, 69],
   ] as const) {
-    it(`stores nothing where the service answers ${status}`, async () => {
+    it(`stores nothing if the service answers ${status}`, async () => {
       const failingService = await startFaultServer(failing(status, 'x', 'In its own words'))
       expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
       expectNothingStored(sandbox)
@@ -78,12 +78,12 @@ describe('signing in with an API key', () => {
     })
   }
 
-  it('stores nothing where nobody answers', async () => {
+  it('stores nothing if the service is unreachable', async () => {
     expectFailure(await loginTo(await deadUrl(), 'key-1\n', '--retries', '0'), 69)
     expectNothingStored(sandbox)
   })
 
-  it('Ctrl-C while stdin stays open is 130, and nothing is stored', async function () {
+  it('stores nothing after Ctrl-C while stdin is open: exit 130', async function () {
     if (process.platform === 'win32') return this.skip()
     const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
     const running = startChatctl(sandbox, ['auth', 'login', ...flags])
@@ -94,12 +94,12 @@ describe('signing in with an API key', () => {
     expectNothingStored(sandbox)
   })
 
-  it('and in the browser at once contradict each other: exit 2', async () => {
+  it('conflicts with signing in through the browser: exit 2', async () => {
     expectFailure(await login('key-1\n', '--web'), 2)
     expectNothingStored(sandbox)
   })
 
-  it('for the embedded service is refused: it has no need of one', async () => {
+  it('is refused for the embedded service, which needs no key', async () => {
     const args = ['auth', 'login', '--with-api-key', '-p', 'local', '--insecure-storage']
     expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'embedded service')
     expectNothingStored(sandbox)

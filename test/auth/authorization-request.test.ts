@@ -21,7 +21,7 @@ describe('the authorization request', () => {
     server.tokenRequests.length = 0
   })
 
-  /** Signs in, and gives what the authorization endpoint and the token endpoint were asked. */
+  /** Signs in, and returns the parameters that the authorization and token endpoints received. */
   async function ask(
     ...more: string[]
   ): Promise<{ asked: URLSearchParams; form: URLSearchParams; run: Run }> {
@@ -38,7 +38,7 @@ describe('the authorization request', () => {
     return { asked: searchParams, form, run }
   }
 
-  it('holds what RFC 6749 and RFC 7636 ask for, each once, and no more', async () => {
+  it('has the parameters of RFC 6749 and RFC 7636, each once, and no others', async () => {
     const { asked, form } = await ask('--scope', 'chat:write files+all https://x.example/a%20b')
     expect([...asked.keys()].sort()).to.deep.equal([
       'client_id',
@@ -67,7 +67,7 @@ describe('the authorization request', () => {
     })
   })
 
-  it('has a state and a verifier of its own each time', async () => {
+  it('has a new state and a new code verifier each time', async () => {
     const first = await ask()
     server.tokenRequests.length = 0
     const second = await ask()
@@ -75,14 +75,14 @@ describe('the authorization request', () => {
     expect(first.form.get('code_verifier')).not.to.equal(second.form.get('code_verifier'))
   })
 
-  it('has no scope where none is given, and an issued one is shown', async () => {
+  it('has no scope by default, and the result shows the scope that the server grants', async () => {
     server.script.token = [server.tokens({ scope: 'all' }), server.tokens()]
     const { asked, run } = await ask('--json')
     expect(asked.has('scope')).to.equal(false)
     expect(JSON.parse(run.stdout).scope).to.equal('all')
   })
 
-  it('has no challenge with --no-pkce, and the token request no verifier', async () => {
+  it('has no code challenge with --no-pkce, and the token request has no code verifier', async () => {
     const { asked, form } = await ask('--no-pkce')
     expect([...asked.keys()].filter((key) => key.startsWith('code_'))).to.deep.equal([])
     expect(form.has('code_verifier')).to.equal(false)
@@ -141,7 +141,7 @@ describe('the authorization request', () => {
     })
   }
 
-  it('knows the issuer by a path, whose metadata lie where RFC 8414 section 3.1 has them', async () => {
+  it('finds the metadata of an issuer with a path where RFC 8414 section 3.1 puts it', async () => {
     const tenant = await startTokenEndpoint('/tenant')
     const house = await startBearerService((token) => tenant.live.has(token))
     await signIn(sandbox, { server: tenant, service: house }, [])
@@ -150,13 +150,13 @@ describe('the authorization request', () => {
     await house.close()
   })
 
-  it('takes an issuer with a slash at its end for the same', async () => {
+  it('accepts an issuer with a trailing slash', async () => {
     const slashed = { ...server, url: `${server.url}/` }
     await signIn(sandbox, { server: slashed, service }, [])
     expect(server.authorizations.at(-1)?.get('client_id')).to.equal(server.clientId)
   })
 
-  it('falls back on the metadata of OpenID Connect', async () => {
+  it('uses the metadata of OpenID Connect if the server has no OAuth metadata', async () => {
     const openId = await startTokenEndpoint()
     openId.script.metadataPath = '/.well-known/openid-configuration'
     const house = await startBearerService((token) => openId.live.has(token))
@@ -166,7 +166,7 @@ describe('the authorization request', () => {
     await house.close()
   })
 
-  it('is good without any metadata where --token-url is given', async () => {
+  it('needs no metadata with --token-url', async () => {
     const bare = await startTokenEndpoint()
     bare.script.metadata = () => undefined
     const house = await startBearerService((token) => bare.live.has(token))
@@ -176,7 +176,7 @@ describe('the authorization request', () => {
     await house.close()
   })
 
-  it('is accepted by a server that knows no PKCE only with --no-pkce or with it, as it likes', async () => {
+  it('is accepted by a server without PKCE, with or without --no-pkce', async () => {
     const lax = await startAuthorizationServer({ requiresPkce: false })
     const house = await startBearerService((token) => lax.isLive(token))
     const parties = { server: lax, service: house }

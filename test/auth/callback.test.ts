@@ -20,14 +20,14 @@ function expectIgnored(verdict: CallbackVerdict, status: number, reason: RegExp 
   else expect(verdict.reason).to.match(reason)
 }
 
-describe('what a callback comes to', () => {
-  it('is granted with exactly our state and one code', () => {
+describe('a callback of a sign-in', () => {
+  it('is granted with the expected state and one code', () => {
     const verdict = judge(`code=a%2Fb+c&state=${state}`)
     if (verdict.kind !== 'granted') throw new Error(verdict.kind)
     expect(verdict.parameters.get('code')).to.equal('a/b c')
   })
 
-  it('is denied with an error, also where there is a code', () => {
+  it('is denied if it has an error, also if it has a code', () => {
     expect(judge(`error=access_denied&state=${state}`)).to.deep.equal({
       kind: 'denied',
       error: 'access_denied',
@@ -37,7 +37,7 @@ describe('what a callback comes to', () => {
     expect(both).to.deep.equal({ kind: 'denied', error: 'server_error', description: 'Not today' })
   })
 
-  it('shows no control characters and no long texts of the server', () => {
+  it('reports the text of the server shortened and without control characters', () => {
     const description = `\u001b[2Jone\u0000\ttwo\r\n\u202ethree\u0085 ${'y'.repeat(1000)}`
     const verdict = judge(
       encode([
@@ -76,60 +76,60 @@ describe('what a callback comes to', () => {
     ['our state twice', `code=a&state=${state}&state=${state}`, /state/],
     ['a part of our state', `code=a&state=${state.slice(0, -1)}`, /state/],
     ['more than our state', `code=a&state=${state}x`, /state/],
-    ['our state in other letters', `code=a&state=${state.toLowerCase()}`, /state/],
-    ['a name in other letters', `code=a&State=${state}`, /state/],
+    ['our state in lower case', `code=a&state=${state.toLowerCase()}`, /state/],
+    ['a parameter name in another case', `code=a&State=${state}`, /state/],
     ['20 kB', `code=a&state=${state}&x=${'x'.repeat(20_000)}`, /too long/],
     ['an issuer twice', `code=a&state=${state}&iss=${issuer}&iss=${issuer}`, /more than one issuer/],
-    ['nothing', '', /state/],
+    ['no parameters', '', /state/],
   ]
   for (const [what, query, reason] of ignoredQueries) {
     it(`is ignored with ${what}`, () => expectIgnored(judge(query), 400, reason))
   }
 
-  it('takes a code of the longest length', () => {
+  it('may have a code of the maximum length', () => {
     expect(judge(`code=${'a'.repeat(8192)}&state=${state}`).kind).to.equal('granted')
   })
 
-  it('never matches an empty state, even where none was sent out', () => {
+  it('never matches an empty state, even if the expected state is empty', () => {
     expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
   })
 
   const issuers: [string, string | undefined, Partial<CallbackExpectation>, CallbackVerdict['kind']][] = [
-    ['the known one', issuer, {}, 'granted'],
-    ['the known one with a slash more', `${issuer}/`, {}, 'granted'],
-    ['the known one with a slash less', issuer, { issuer: `${issuer}/` }, 'granted'],
-    ['the known one with two slashes more', `${issuer}//`, {}, 'foreign'],
-    ['the known one in other letters', issuer.toUpperCase(), {}, 'foreign'],
-    ['a foreign one', 'https://evil.example', {}, 'foreign'],
-    ['a foreign one that begins alike', `${issuer}.evil.example`, {}, 'foreign'],
-    ['an empty one', '', {}, 'foreign'],
-    ['none', undefined, {}, 'granted'],
-    ['none where one is required', undefined, { requiresIssuer: true }, 'foreign'],
-    ['the known one where one is required', issuer, { requiresIssuer: true }, 'granted'],
-    ['any where none is known', 'https://any.example', { issuer: undefined }, 'granted'],
-    ['none where none is known', undefined, { issuer: undefined }, 'granted'],
+    ['the expected issuer', issuer, {}, 'granted'],
+    ['the expected issuer and a trailing slash', `${issuer}/`, {}, 'granted'],
+    ['the expected issuer without its trailing slash', issuer, { issuer: `${issuer}/` }, 'granted'],
+    ['the expected issuer and two trailing slashes', `${issuer}//`, {}, 'foreign'],
+    ['the expected issuer in upper case', issuer.toUpperCase(), {}, 'foreign'],
+    ['another issuer', 'https://evil.example', {}, 'foreign'],
+    ['another issuer that begins with the expected one', `${issuer}.evil.example`, {}, 'foreign'],
+    ['an empty issuer', '', {}, 'foreign'],
+    ['no issuer', undefined, {}, 'granted'],
+    ['no issuer if one is required', undefined, { requiresIssuer: true }, 'foreign'],
+    ['the expected issuer if one is required', issuer, { requiresIssuer: true }, 'granted'],
+    ['any issuer if none is known', 'https://any.example', { issuer: undefined }, 'granted'],
+    ['no issuer if none is known', undefined, { issuer: undefined }, 'granted'],
     [
-      'an empty one where one is required and none known',
+      'an empty issuer if one is required and none is known',
       '',
       { issuer: undefined, requiresIssuer: true },
       'foreign',
     ],
   ]
   for (const [what, iss, expectation, kind] of issuers) {
-    it(`is ${kind} with ${what} as its issuer`, () => {
+    it(`is ${kind} with ${what}`, () => {
       const named = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`
       expect(judge(`code=a&state=${state}${named}`, expectation).kind).to.equal(kind)
     })
   }
 
-  it('is foreign before it is denied, and before it is without a code', () => {
+  it('is checked for its issuer before its error and its code', () => {
     const foreign = 'iss=https://evil.example'
     expect(judge(`error=access_denied&state=${state}&${foreign}`).kind).to.equal('foreign')
     expect(judge(`state=${state}&${foreign}`).kind).to.equal('foreign')
     expect(judge(`code=a&state=wrong&${foreign}`).kind).to.equal('ignored')
   })
 
-  it('is judged in the order host, method, path, state, issuer, answer', () => {
+  it('is checked for host, method, path, state, issuer, and result, in this order', () => {
     const faults: [(request: CallbackRequest) => CallbackRequest, number, RegExp][] = [
       [(right) => ({ ...right, host: 'localhost:53123' }), 400, /host/],
       [(right) => ({ ...right, method: 'POST' }), 405, /GET/],
@@ -146,7 +146,7 @@ describe('what a callback comes to', () => {
     }
   })
 
-  it('needs the very host, method and path', () => {
+  it('is ignored unless host, method, and path match exactly', () => {
     const right = request(`code=a&state=${state}`)
     for (const host of [
       undefined,
@@ -164,10 +164,10 @@ describe('what a callback comes to', () => {
   })
 })
 
-describe('what a pasted URL comes to', () => {
+describe('a pasted callback URL', () => {
   const right = `http://127.0.0.1:53123/callback?code=a&state=${state}`
 
-  it('is granted as a callback is, with white space around it or a fragment after it', () => {
+  it('is judged like a callback, and may have white space around it and a fragment', () => {
     for (const text of [right, `  ${right}\r\n`, `${right}#_=_`])
       expect(judgePastedUrl(text, ours).kind, text).to.equal('granted')
     const six = { ...ours, host: '[::1]:53123' }
@@ -176,7 +176,7 @@ describe('what a pasted URL comes to', () => {
     expect(judgePastedUrl(`${right}&iss=x:y`, ours).kind).to.equal('foreign')
   })
 
-  it('is ignored where it is no full URL or one of something else', () => {
+  it('is ignored if it is not a full URL, or does not match', () => {
     for (const text of ['', ' ', 'a', `/callback?code=a&state=${state}`, `?code=a&state=${state}`, `code=a`])
       expectIgnored(judgePastedUrl(text, ours), 400, /not a complete URL/)
     for (const host of [

@@ -21,7 +21,7 @@ import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('a sign-in that chatctl does not use any more', () => {
+describe('a sign-in that is no longer used', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   const service = perTest(() =>
@@ -34,7 +34,7 @@ describe('a sign-in that chatctl does not use any more', () => {
   }
   const signOutFirst = 'sign out first: chatctl auth logout --profile work'
 
-  /** Signs in, whatever comes of it. */
+  /** Signs in, whatever the outcome is. */
   async function tryToSignIn(at: { url: string } = service, ...more: string[]): Promise<Run> {
     const login = startLogin(sandbox, [...loginFlags({ server, service: at }), '--no-browser', ...more])
     await signInByHttp((await login.address()).href)
@@ -42,7 +42,7 @@ describe('a sign-in that chatctl does not use any more', () => {
   }
 
   describe('because another one replaces it', () => {
-    it('is revoked where the server keeps one grant for each sign-in', async () => {
+    it('is revoked if the server keeps one grant for each sign-in', async () => {
       grantPerSignIn()
       await signIn(sandbox, { server, service })
       const again = await signIn(sandbox, { server, service })
@@ -51,7 +51,7 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-2')
     })
 
-    it('is not revoked where that could end the new one: what stays valid is said', async () => {
+    it('is not revoked if that could end the new sign-in, and stderr says that it may stay valid', async () => {
       await signIn(sandbox, { server, service })
       const again = await signIn(sandbox, { server, service })
       expect(revoked()).to.deep.equal([])
@@ -59,20 +59,20 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(again.stderr).to.contain(signOutFirst)
     })
 
-    it('is revoked where it was of another client', async () => {
+    it('is revoked if it was made with another client ID', async () => {
       plantSignIn(sandbox, { server, service })
       await signIn(sandbox, { server: { url: server.url, clientId: 'another-client' }, service })
       expect(revoked()).to.deep.equal(['refresh-token-1'])
     })
 
-    it('is revoked where an API key takes its place', async () => {
+    it('is revoked if an API key replaces it', async () => {
       plantSignIn(sandbox, { server, service })
       const { stderr } = await storeKey(sandbox, 'key-1', service)
       expect(revoked()).to.deep.equal(['refresh-token-1'])
       expect(stderr).not.to.contain('valid')
     })
 
-    it('is not revoked for an API key where that could end the sign-in of another profile', async () => {
+    it('is not revoked for an API key if that could end the sign-in of another profile', async () => {
       plantSignIn(sandbox, { server, service })
       await signIn(sandbox, { server, service }, [], { profile: 'other' })
       const { stderr } = await storeKey(sandbox, 'key-1', service)
@@ -80,14 +80,14 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(stderr).to.contain('could end another sign-in')
     })
 
-    it('is said to stay valid where the server names no address to revoke it at', async () => {
+    it('is reported as perhaps still valid if the server has no revocation endpoint', async () => {
       server.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
       await signIn(sandbox, { server, service })
       const { stderr } = await storeKey(sandbox, 'key-1', service)
       expect(stderr).to.contain(`The earlier sign-in may stay valid at ${server.url}`)
     })
 
-    it('is said to stay valid where the server does not revoke it, and the new one is stored', async () => {
+    it('is reported as perhaps still valid if its revocation fails, and the new credential is stored', async () => {
       plantSignIn(sandbox, { server, service })
       server.script.revoke = answer(503)
       const { stderr } = await storeKey(sandbox, 'key-1', service)
@@ -95,7 +95,7 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(readCredential(sandbox)).to.include({ kind: 'api_key' })
     })
 
-    it('is left to itself where it is over', async () => {
+    it('is ignored if it has expired', async () => {
       server.script.token = [server.tokens({ refresh_token: undefined, expires_in: 0 })]
       await signIn(sandbox, { server, service }, ['--no-verify'])
       const { stderr } = await storeKey(sandbox, 'key-1', service)
@@ -113,13 +113,13 @@ describe('a sign-in that chatctl does not use any more', () => {
     })
     afterEach(() => forbidding.close())
 
-    it('is revoked, and nothing is stored: exit 5', async () => {
+    it('is revoked and not stored: exit 5', async () => {
       expectFailure(await tryToSignIn(forbidding), 5)
       expect(revoked()).to.deep.equal(['refresh-token-1'])
       expect(findCredentials(sandbox)).to.deep.equal([])
     })
 
-    it('is not revoked where that could end the stored one: what stays valid is said', async () => {
+    it('is not revoked if that could end the stored one, and stderr says that it may stay valid', async () => {
       plantSignIn(sandbox, { server, service })
       const run = await tryToSignIn(forbidding)
       expectFailure(run, 5, `The new sign-in may stay valid at ${server.url}`, signOutFirst)
@@ -127,7 +127,7 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-1')
     })
 
-    it('is revoked, and the stored one stays, where the server keeps one grant for each', async () => {
+    it('is revoked without the stored one if the server keeps one grant for each sign-in', async () => {
       grantPerSignIn()
       plantSignIn(sandbox, { server, service })
       expectFailure(await tryToSignIn(forbidding), 5)
@@ -135,7 +135,7 @@ describe('a sign-in that chatctl does not use any more', () => {
       expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-1')
     })
 
-    it('is revoked after Ctrl-C while the service is asked: exit 130', async () => {
+    it('is revoked after Ctrl-C during the request to the service: exit 130', async () => {
       serve = delayed(15_000, answer(200))
       const login = startLogin(sandbox, [...loginFlags({ server, service: forbidding }), '--no-browser'])
       const page = signInByHttp((await login.address()).href)
@@ -147,10 +147,10 @@ describe('a sign-in that chatctl does not use any more', () => {
     })
   })
 
-  it('because it cannot be stored, is revoked: exit 2', async () => {
+  it('because it cannot be stored is revoked: exit 2', async () => {
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'])
     const address = await login.address()
-    // Only now: that it can be stored is tried before the browser opens.
+    // Only now, because chatctl tries whether it can store the sign-in before it opens the browser.
     const folder = join(sandbox.home, '.config', 'chatctl', 'config.json')
     mkdirSync(folder)
     await signInByHttp(address.href)
@@ -173,11 +173,11 @@ describe('an API key that another one replaces', () => {
     expect(stderr).to.contain(`The key that was stored before may stay valid at ${service.url}`)
   })
 
-  it('is not mentioned where it is the same', async () => {
+  it('is not reported if it is the same key', async () => {
     expect((await storeKey(sandbox, 'key-1', service)).stderr).not.to.contain('valid')
   })
 
-  it('is deleted where it was stored for another address, wherever the profile points since', async () => {
+  it('is deleted if it was stored for another address, whatever address the profile has now', async () => {
     const other = await startBearerService(() => true)
     editProfile(sandbox, 'work', { base_url: 'https://between.example' })
     await storeKey(sandbox, 'key-2', other)

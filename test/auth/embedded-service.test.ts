@@ -23,7 +23,7 @@ describe('signing in to the embedded service', function () {
     await createUser(sandbox, service.url, { ...person, role: 'editor' })
   })
 
-  /** `auth login`, and all that the person does in the browser. */
+  /** Runs `auth login`, and does everything that the person does in the browser. */
   async function logIn(...flags: string[]) {
     const args = ['--base-url', service.url, '--insecure-storage', '--no-browser', ...flags]
     const login = startLogin(sandbox, args)
@@ -34,7 +34,7 @@ describe('signing in to the embedded service', function () {
     return login.ended
   }
 
-  it('needs the address alone: the service says that it signs people in itself', async () => {
+  it('needs only the base URL, because the service names itself as its authorization server', async () => {
     const run = await logIn('--profile', 'alone', '--json')
     expect(run.exitCode, run.stderr).to.equal(0)
     const shown = JSON.parse(run.stdout)
@@ -44,14 +44,14 @@ describe('signing in to the embedded service', function () {
     expect(config.stdout).to.equal('chatctl\n')
   })
 
-  it('is not tried where nothing answers', async () => {
+  it('fails if the service is unreachable', async () => {
     const args = ['auth', 'login', '--web', '--base-url', 'http://127.0.0.1:9', '--insecure-storage']
     const run = await runChatctl(sandbox, args)
     expect(run).to.include({ exitCode: 69, stdout: '' })
     expect(run.stderr).to.include('http://127.0.0.1:9')
   })
 
-  it('goes as far as the scope that was asked for, and says what is missing', async () => {
+  it('grants only the requested scope, and an error names the missing scope', async () => {
     expect((await logIn('--profile', 'reader', '--scope', 'settings:read')).exitCode).to.equal(0)
     const inProfile = (...args: string[]) => runChatctl(sandbox, [...args, '--profile', 'reader'])
     expect((await inProfile('settings', 'get')).exitCode).to.equal(0)
@@ -60,7 +60,7 @@ describe('signing in to the embedded service', function () {
     expect(refused.stderr).to.include('write:settings').and.include('with the scope settings:write or admin')
   })
 
-  it('lasts: an access token that has expired is renewed', async () => {
+  it('renews an access token that has expired', async () => {
     await logIn('--profile', 'lasting')
     const tokenNow = async () => (await runChatctl(sandbox, ['auth', 'token', '-p', 'lasting'])).stdout.trim()
     const first = await tokenNow()
@@ -76,7 +76,7 @@ describe('signing in to the embedded service', function () {
     expect(await tokenNow()).not.to.equal(first)
   })
 
-  it('leaves one program after three sign-ins, an API key, and a move to another address', async () => {
+  it('leaves one program after three sign-ins, and none after an API key or a logout', async () => {
     const programs = async () => {
       const listed = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
       const rows: { kind: string; scope: string }[] = JSON.parse(listed.stdout)
@@ -99,7 +99,7 @@ describe('signing in to the embedded service', function () {
     expect(await programs(), 'after a move and a logout').to.equal(0)
   })
 
-  it('ends from the machine of the service', async () => {
+  it('creates sessions that service sessions revoke ends', async () => {
     await logIn('--profile', 'ended')
     const list = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
     for (const { id } of JSON.parse(list.stdout) as { id: string }[]) {
@@ -109,15 +109,15 @@ describe('signing in to the embedded service', function () {
   })
 
   for (const [what, script] of Object.entries({
-    'that has no such metadata': failing(404, 'not_found', 'no'),
-    'that names another issuer': json(200, {
+    'without metadata': failing(404, 'not_found', 'no'),
+    'with metadata of another issuer': json(200, {
       issuer: 'https://evil.example',
       token_endpoint: 'https://evil.example/t',
     }),
-    'that fails': failing(500, 'internal_error', 'no'),
-    'that has a page for everything': json(200, 'x'),
+    'with a server error': failing(500, 'internal_error', 'no'),
+    'with the same response for every path': json(200, 'x'),
   })) {
-    it(`asks where to sign in for a service ${what}`, async () => {
+    it(`needs --auth-url for a service ${what}`, async () => {
       const server = await startFaultServer(script)
       const args = ['--profile', 'other', '--base-url', server.url, '--insecure-storage']
       const run = await startLogin(sandbox, args, { stdin: '' }).ended

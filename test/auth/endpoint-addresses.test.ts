@@ -6,7 +6,7 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 
-describe('the address of an endpoint', () => {
+describe('the URL of an OAuth endpoint', () => {
   const world = makeSignInWorld()
 
   const setTokenUrl = (url: string) =>
@@ -18,13 +18,13 @@ describe('the address of an endpoint', () => {
     'https://example.com/t#f',
     'https://a:b@example.com/t',
   ]) {
-    it(`is not kept as a profile's token_url where it could not be used: ${url}`, async () => {
+    it(`is not stored as token_url if it is unusable: ${url}`, async () => {
       expectFailure(await setTokenUrl(url), 2, 'token_url')
       expect(readProfiles(world.sandbox).profiles ?? {}).to.deep.equal({})
     })
   }
 
-  it('is kept with its query', async () => {
+  it('is stored with its query', async () => {
     const url = 'https://example.com/t?tenant=1'
     expect(await setTokenUrl(url)).to.include({ exitCode: 0 })
     expect(readProfiles(world.sandbox).profiles?.['work']).to.deep.equal({ token_url: url })
@@ -35,7 +35,7 @@ describe('the address of an endpoint', () => {
     ['plain HTTP', 'http://example.com/revoke'],
     ['a number', 12],
   ] as const) {
-    it(`does not hinder a sign-in where it is that for revocations, and ${what}`, async () => {
+    it(`is ignored if the revocation endpoint in the metadata is ${what}`, async () => {
       world.server.script.metadata = (document) => ({ ...document, revocation_endpoint: revocationEndpoint })
       await signIn(world.sandbox, world)
       expect(readCredential(world.sandbox)).not.to.have.property('revocation_endpoint')
@@ -44,7 +44,7 @@ describe('the address of an endpoint', () => {
     })
   }
 
-  it('is that of the metadata for the browser, with its query', async () => {
+  it('is opened in the browser as the metadata have it, including its query', async () => {
     const endpoint = `${world.server.url}/login?tenant=1`
     world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
     const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'])
@@ -55,7 +55,7 @@ describe('the address of an endpoint', () => {
     expect(address.searchParams.get('client_id')).to.equal(world.server.clientId)
   })
 
-  it('is the documented one for the browser where the metadata names none', async () => {
+  it('is the documented path for authorization if the metadata name none', async () => {
     world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: undefined })
     await signIn(world.sandbox, world)
     expect(world.server.authorizations).to.have.length(1)
@@ -69,7 +69,7 @@ describe('the address of an endpoint', () => {
     ['one with a password', 'https://user:secret@login.example/authorize', named],
     ['a number', 12, named],
   ] as const) {
-    it(`ends a sign-in before the browser where the metadata names ${what} for it: exit 2`, async () => {
+    it(`is refused before the browser opens if the metadata name ${what} for authorization: exit 2`, async () => {
       world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
       const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
       const run = await login.ended

@@ -3,7 +3,7 @@ import { type CallbackExpectation, type CallbackVerdict, judgeCallback } from '.
 export const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
 export const issuer = 'https://id.example'
 
-/** What the sign-in of these tests waits for. */
+/** The callback that the sign-in of these tests expects. */
 export const ours: CallbackExpectation = {
   host: '127.0.0.1:53123',
   path: '/callback',
@@ -12,7 +12,7 @@ export const ours: CallbackExpectation = {
   requiresIssuer: false,
 }
 
-/** What a browser that comes back with this query comes to. */
+/** Judges a callback with this query. */
 export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): CallbackVerdict {
   const request = { method: 'GET', host: ours.host, target: `/callback?${query}` }
   return judgeCallback(request, { ...ours, ...expectation })

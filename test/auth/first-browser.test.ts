@@ -16,7 +16,7 @@ import { state, type TemporaryListener, withListener } from './temporary-listene
 const right = `/callback?code=c0de&state=${state}`
 const authorizationUrl = `https://id.example/oauth/authorize?state=${state}`
 
-/** Has the first browser open the start page. */
+/** Opens the start page in the first browser. */
 async function open({ listener, visit }: TemporaryListener) {
   const { pathname: startPath } = new URL(listener.bindToFirstBrowser(authorizationUrl))
   const { status, headers } = await visit(startPath)
@@ -25,7 +25,7 @@ async function open({ listener, visit }: TemporaryListener) {
 }
 
 describe('the start page of a sign-in', () => {
-  it('leads the first browser to the authorization URL, with a cookie for the callback alone', () =>
+  it('redirects the first browser to the authorization URL, with a cookie for the callback only', () =>
     withListener(async (temporary) => {
       const { startPath, status, headers, line } = await open(temporary)
       expect(startPath)
@@ -38,11 +38,11 @@ describe('the start page of a sign-in', () => {
         'referrer-policy': 'no-referrer',
       })
       const name = `chatctl-sign-in-${temporary.port}`
-      // Without Path it goes to what lies below the folder of the page, which is the callback.
+      // Without Path, the cookie is sent to everything in the directory of the page, which includes the callback.
       expect(line).to.match(new RegExp(`^${name}=[\\w-]{43}; HttpOnly; SameSite=Lax$`))
     }))
 
-  it('may be opened again by the same browser', () =>
+  it('can be opened again by the same browser', () =>
     withListener(async (temporary) => {
       const { startPath, cookie } = await open(temporary)
       const again = await temporary.visit(startPath, { headers: { cookie: `a=b; ${cookie}` } })
@@ -50,7 +50,7 @@ describe('the start page of a sign-in', () => {
       expect(again.headers['set-cookie']?.[0]).to.contain(cookie)
     }))
 
-  it('ends the sign-in when a second browser opens it, and tells that browser nothing', () =>
+  it('ends the sign-in if a second browser opens it, and tells that browser nothing', () =>
     withListener(async (temporary) => {
       const { startPath, cookie } = await open(temporary)
       const other = await temporary.visit(startPath, { headers: { cookie: `${cookie}x` } })
@@ -61,7 +61,7 @@ describe('the start page of a sign-in', () => {
       expect((await temporary.visit(right, { headers: { cookie } })).status).to.equal(400)
     }))
 
-  it('is used up by a GET for this host alone', () =>
+  it('responds only to a GET with the right host and path', () =>
     withListener(async (temporary) => {
       const { listener, visit } = temporary
       const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
@@ -82,27 +82,27 @@ describe('the start page of a sign-in', () => {
         expect((await visit(`/callback?error=access_denied&state=${state}`)).status).to.equal(400)
       }
       expect(new Set(ignored)).to.deep.equal(new Set(['a response from another browser was ignored']))
-      // A page of another port may have set one of the same name.
+      // A page on another port may have set a cookie of the same name.
       const page = visit(right, { headers: { cookie: `${name}=planted; ${cookie}` } })
       expect((await listener.outcome).kind).to.equal('granted')
       await listener.answer(true)
       expect((await page).status).to.equal(200)
     }))
 
-  it('is needed before any callback is accepted', () =>
+  it('must be opened before a callback is accepted', () =>
     withListener(async ({ listener, visit }) => {
       listener.bindToFirstBrowser(authorizationUrl)
       expect((await visit(right)).status).to.equal(400)
     }))
 
-  it('is not needed for a pasted address, which has no cookie', () =>
+  it('is not needed for a pasted URL, which has no cookie', () =>
     withListener(async (temporary) => {
       await open(temporary)
       const { listener } = temporary
       expect(listener.paste(`${listener.redirectUri}?code=c&state=${state}`).kind).to.equal('granted')
     }))
 
-  it('is gone where no browser could be opened, and any browser may come back', () =>
+  it('is removed if no browser could be opened, and any browser may send the callback', () =>
     withListener(async ({ listener, visit }) => {
       const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
       expect(listener.unbind()).to.equal(true)
@@ -112,14 +112,14 @@ describe('the start page of a sign-in', () => {
       await listener.answer(true)
     }))
 
-  it('stays in force where a browser has opened it, whatever its launcher reported', () =>
+  it('stays required if a browser opened it, also if its launcher reported a failure', () =>
     withListener(async (temporary) => {
       await open(temporary)
       expect(temporary.listener.unbind()).to.equal(false)
       expect((await temporary.visit(right)).status).to.equal(400)
     }))
 
-  it('works below the root as well', () =>
+  it('works with a redirect path of /', () =>
     withListener(
       async ({ listener, visit }) => {
         const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
@@ -130,7 +130,7 @@ describe('the start page of a sign-in', () => {
     ))
 
   it('ignores a program of another user of this machine', async function () {
-    // Only Linux says whose a connection is, and only root can be somebody else.
+    // Only Linux tells which user owns a connection, and only root can start a program as another user.
     if (process.platform !== 'linux' || process.getuid?.() !== 0) return this.skip()
     await withListener(async ({ listener, visit, ignored }) => {
       const startUrl = listener.bindToFirstBrowser(authorizationUrl)
@@ -147,7 +147,7 @@ describe('the start page of a sign-in', () => {
   })
 })
 
-/** Another user reads the list of processes, and has an account of their own (RFC 9700 section 4.7.1). */
+/** Another user can read the list of processes, and has an account at the service (RFC 9700 section 4.7.1). */
 describe('another user of the machine', () => {
   const server = perSuite(startAuthorizationServer)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
@@ -159,7 +159,7 @@ describe('another user of the machine', () => {
     return { browser, ...startLogin(sandbox, flags, { stdin: '', env: browser.env }) }
   }
 
-  it('sees neither the state nor the challenge in the command line of the browser', async () => {
+  it('sees neither the state nor the code challenge in the command line of the browser', async () => {
     const { browser, ended } = start()
     const address = await browser.opened()
     const { authorizationUrl } = await openStartPage(address)
@@ -171,7 +171,7 @@ describe('another user of the machine', () => {
     expectFailure(await ended, 4)
   })
 
-  it('signs nobody in with a callback of their own: it lacks the cookie, and the right one still comes through', async () => {
+  it('cannot complete the sign-in with another account, because that callback lacks the cookie', async () => {
     const { browser, ended } = start()
     const { authorizationUrl, cookie } = await openStartPage(await browser.opened())
     expect((await signInByHttp(authorizationUrl)).status).to.equal(400)
@@ -181,7 +181,7 @@ describe('another user of the machine', () => {
     expect(stderr).to.contain('Still waiting: a response from another browser was ignored')
   })
 
-  it('ends the sign-in by opening the start page before the victim, and nothing is stored', async () => {
+  it('ends the sign-in by opening the start page first, and nothing is stored', async () => {
     const { browser, ended } = start()
     const address = await browser.opened()
     await openStartPage(address)

@@ -16,7 +16,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('signing out', () => {
+describe('auth logout', () => {
   const server = perSuite(startAuthorizationServer)
   const service = perSuite(() => startBearerService(async (token) => keys.has(token) || server.isLive(token)))
   const sandbox = perTest(createSandbox)
@@ -29,7 +29,7 @@ describe('signing out', () => {
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 
-  it('revokes the token and deletes it; the profile stays', async () => {
+  it('revokes and deletes the token, and keeps the profile', async () => {
     await signIn(sandbox, { server, service })
     const { access_token = '', refresh_token = '' } = readCredential(sandbox)
     expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
@@ -42,7 +42,7 @@ describe('signing out', () => {
     expect(service.requests).to.deep.equal([])
   })
 
-  it('of a profile that is not signed in is said and no failure', async () => {
+  it('succeeds for a profile that is not signed in, and says so', async () => {
     await signIn(sandbox, { server, service })
     await run('auth', 'logout')
     const again = await run('auth', 'logout', '-p', 'work')
@@ -50,11 +50,11 @@ describe('signing out', () => {
     expect(again.stderr).to.contain('Profile "work" was not signed in.')
   })
 
-  it('of a profile that does not exist is exit 2', async () => {
+  it('fails for a profile that does not exist: exit 2', async () => {
     expectFailure(await run('auth', 'logout', '-p', 'nowhere'), 2, 'nowhere')
   })
 
-  it('with an API key asks no server', async () => {
+  it('sends no request for an API key', async () => {
     keys.add('key-1')
     await storeKey(sandbox, 'key-1', service)
     service.requests.length = 0
@@ -64,11 +64,11 @@ describe('signing out', () => {
   })
 
   for (const [what, behaviour] of [
-    ['answers 503', answer(503)],
-    ['resets', reset],
+    ['returns 503', answer(503)],
+    ['resets the connection', reset],
     ['is slow', delayed(6000, answer(200))],
   ] as const) {
-    it(`deletes and warns when the revocation endpoint ${what}`, async () => {
+    it(`deletes the token and prints a warning if the revocation endpoint ${what}`, async () => {
       const scripted = await startTokenEndpoint()
       const house = await startBearerService((token) => scripted.live.has(token))
       await signIn(sandbox, { server: scripted, service: house }, [])
@@ -89,7 +89,7 @@ describe('signing out', () => {
     ['400 with an empty body', answer(400)],
     ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
   ] as const) {
-    it(`says who refused where the revocation endpoint answers ${what}`, async () => {
+    it(`names the server that refused if the revocation endpoint answers ${what}`, async () => {
       const scripted = await startTokenEndpoint()
       const house = await startBearerService((token) => scripted.live.has(token))
       plantSignIn(sandbox, { server: scripted, service: house })
@@ -105,7 +105,7 @@ describe('signing out', () => {
     })
   }
 
-  it('deletes where the metadata named no revocation endpoint', async () => {
+  it('deletes the token if the metadata name no revocation endpoint', async () => {
     const scripted = await startTokenEndpoint()
     const house = await startBearerService((token) => scripted.live.has(token))
     scripted.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
@@ -116,7 +116,7 @@ describe('signing out', () => {
     await house.close()
   })
 
-  it('deletes what cannot be read, and warns that nothing was revoked', async () => {
+  it('deletes an unreadable credential, and warns that nothing was revoked', async () => {
     await signIn(sandbox, { server, service })
     changeCredential(sandbox, { version: 2 })
     const { exitCode, stderr } = await run('auth', 'logout', '--json')
@@ -128,12 +128,12 @@ describe('signing out', () => {
     expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
-  it('of all profiles has nothing to ask where there is none', async () => {
+  it('needs no confirmation with --all if no profile is signed in', async () => {
     const { exitCode, stderr } = await run('auth', 'logout', '--all')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
   })
 
-  it('of all profiles needs --yes off a terminal', async () => {
+  it('requires --yes with --all if stdin is not a terminal', async () => {
     keys.add('key-1')
     await signIn(sandbox, { server, service })
     await storeKey(sandbox, 'key-1', service, 'second')
@@ -146,7 +146,7 @@ describe('signing out', () => {
     expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
   })
 
-  it('is not needed to change a key: the next one takes its place', async () => {
+  it('is not needed to replace a key with another', async () => {
     for (const key of ['key-1', 'key-2']) keys.add(key)
     await storeKey(sandbox, 'key-1', service)
     await storeKey(sandbox, 'key-2', service)
@@ -156,7 +156,7 @@ describe('signing out', () => {
     expect(tokensSeen(service)).to.deep.equal(['key-1', 'key-2', 'key-2'])
   })
 
-  it('is not needed to go from a key to a token, or back', async () => {
+  it('is not needed to replace a key with a token, or a token with a key', async () => {
     keys.add('key-1')
     await storeKey(sandbox, 'key-1', service)
     await signIn(sandbox, { server, service })
@@ -165,7 +165,7 @@ describe('signing out', () => {
     expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
-  it('does not come from a key that the service refuses: the old one stays', async () => {
+  it('is not caused by a new key that the service refuses: the old key stays', async () => {
     keys.add('key-1')
     await storeKey(sandbox, 'key-1', service)
     const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']

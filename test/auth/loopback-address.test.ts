@@ -3,8 +3,8 @@ import { hintOf } from '../../src/cli/hints.ts'
 import { failureOf } from '../client/capture.ts'
 import { state, withListener } from './temporary-listener.ts'
 
-describe('the address of the listener for the browser', () => {
-  it('tries the ports in their order, and says when none can be had', () =>
+describe('the address of the callback listener', () => {
+  it('has the first free port, and the error names each port if none is free', () =>
     withListener(async ({ port: taken }) => {
       await withListener(async ({ port: alsoTaken }) => {
         await withListener(
@@ -22,7 +22,7 @@ describe('the address of the listener for the browser', () => {
       })
     }))
 
-  it('takes the first port of several that are free', async () => {
+  it('has the first of several free ports', async () => {
     let free = 0
     await withListener(async ({ port }) => {
       free = port
@@ -35,7 +35,7 @@ describe('the address of the listener for the browser', () => {
     )
   })
 
-  it('has the path that was asked for', async () => {
+  it('has the configured path', async () => {
     await withListener(
       async ({ listener, visit }) => {
         expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')

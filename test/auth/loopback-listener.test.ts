@@ -5,13 +5,13 @@ import { closed, state, type TemporaryListener, type Visit, withListener } from 
 
 const right = `/callback?code=c0de&state=${state}`
 
-/** Whether it has settled by now. */
+/** Whether a promise is settled by now. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending')
   return (await Promise.race([promise, sleep(20, pending)])) !== pending
 }
 
-/** A visit that ends the flow, with its page as the program lets it be shown. */
+/** Sends the callback, and returns the page that the browser shows. */
 async function signIn({ listener, visit }: TemporaryListener, worked: boolean): Promise<Visit> {
   const page = visit(right)
   expect((await listener.outcome).kind).to.equal('granted')
@@ -19,14 +19,14 @@ async function signIn({ listener, visit }: TemporaryListener, worked: boolean): 
   return page
 }
 
-describe('the listener for the browser', () => {
-  it('names where it listens', () =>
+describe('the callback listener', () => {
+  it('has a redirect URI with its address', () =>
     withListener(async ({ listener, port }) => {
       expect(listener.redirectUri).to.equal(`http://127.0.0.1:${port}/callback`)
       expect(port).to.be.above(1023)
     }))
 
-  it('listens on ::1', () =>
+  it('can listen on ::1', () =>
     withListener(
       async (temporary) => {
         expect(temporary.listener.redirectUri).to.equal(`http://[::1]:${temporary.port}/callback`)
@@ -35,7 +35,7 @@ describe('the listener for the browser', () => {
       { host: '::1' },
     ))
 
-  it('gives the parameters of the answer, and holds its page back until it is known whether it worked', () =>
+  it('returns the parameters of the callback, and sends the page only when the outcome is known', () =>
     withListener(async ({ listener, visit }) => {
       const page = visit(right)
       const outcome = await listener.outcome
@@ -49,7 +49,7 @@ describe('the listener for the browser', () => {
       expect((await page).status).to.equal(200)
     }))
 
-  it('says on the page whether it worked', () =>
+  it('shows on the page whether the sign-in succeeded', () =>
     withListener(async (temporary) => {
       const { body } = await signIn(temporary, true)
       expect(body).to.contain('<title>Signed in · chatctl</title>').and.contain('return to the terminal')
@@ -61,7 +61,7 @@ describe('the listener for the browser', () => {
       })
     }))
 
-  it('gives a refusal of the server, and a foreign issuer, and then says that it did not work', async () => {
+  it('returns an error or another issuer as the outcome, and shows that the sign-in failed', async () => {
     const expectEnd = (query: string, outcome: object) =>
       withListener(
         async ({ listener, visit }) => {
@@ -81,7 +81,7 @@ describe('the listener for the browser', () => {
     await expectEnd('code=x&iss=https://evil.example', { kind: 'foreign' })
   })
 
-  it('sends a page that runs nothing, loads nothing and is kept nowhere', () =>
+  it('sends a page that runs nothing, loads nothing, and is not stored', () =>
     withListener(async (temporary) => {
       const { headers, body } = await signIn(temporary, true)
       const style = /<style>([\s\S]*)<\/style>/.exec(body)?.[1] ?? ''
@@ -117,7 +117,7 @@ describe('the listener for the browser', () => {
         expect(JSON.stringify(headers) + body).not.to.match(/Qz|c0de|script/)
     }))
 
-  it('goes on waiting after what is no answer', () =>
+  it('continues to wait after a request that is not the callback', () =>
     withListener(async (temporary) => {
       const { listener, visit, ignored } = temporary
       const wrong: [string, Parameters<typeof visit>[1], number][] = [
@@ -140,7 +140,7 @@ describe('the listener for the browser', () => {
         if (status === 405) expect(answer.headers.allow).to.equal('GET')
         expect(await isSettled(listener.outcome)).to.equal(false)
       }
-      // Those with our state, and only those.
+      // Only the requests with our state are reported.
       expect(ignored).to.deep.equal([
         'a request that is not a GET was ignored',
         'a request that is not a GET was ignored',
@@ -150,7 +150,7 @@ describe('the listener for the browser', () => {
       expect((await signIn(temporary, true)).status).to.equal(200)
     }))
 
-  it('refuses a request without a Host, of HTTP/1.0 too, and one with two', () =>
+  it('refuses a request without a Host, also of HTTP/1.0, and one with two', () =>
     withListener(async ({ listener, host, open }) => {
       const twice = `1.1\r\nHost: ${host}\r\nHost: ${host}`
       for (const version of ['1.1', '1.0', twice]) {
@@ -166,7 +166,7 @@ describe('the listener for the browser', () => {
       expect(await isSettled(listener.outcome)).to.equal(false)
     }))
 
-  it('takes one answer: any further one gets 400, and the icon is still none', () =>
+  it('accepts one callback, and answers further ones with 400', () =>
     withListener(async ({ listener, visit, ignored }) => {
       const first = visit(right)
       await listener.outcome
@@ -185,7 +185,7 @@ describe('the listener for the browser', () => {
       expect(ignored).to.deep.equal([])
     }))
 
-  it('takes a pasted URL', () =>
+  it('accepts a pasted URL', () =>
     withListener(async ({ listener, ignored, visit }) => {
       expect(listener.paste('hello')).to.include({ kind: 'ignored' })
       expect(listener.paste(`${listener.redirectUri}?code=a&state=x`)).to.include({ kind: 'ignored' })
@@ -198,7 +198,7 @@ describe('the listener for the browser', () => {
       expect(ignored).to.deep.equal([])
     }))
 
-  it('answers nobody where the browser has gone, and only once', () =>
+  it('does not fail if the browser has closed the connection, or if it answers twice', () =>
     withListener(async ({ listener, host, open }) => {
       const socket = await open()
       socket.write(`GET ${right} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
@@ -209,17 +209,17 @@ describe('the listener for the browser', () => {
       await listener.answer(false)
     }))
 
-  it('closes at once while a browser waits, and twice', () =>
+  it('can be closed twice, and closes at once while a browser waits', () =>
     withListener(async ({ listener, visit, open }) => {
       const idle = await open()
       const page = visit(right).then(
         () => 'a page',
-        () => 'cut off',
+        () => 'closed',
       )
       await listener.outcome
       const idleClosed = closed(idle)
       await Promise.all([listener.close(), listener.close()])
-      expect(await page).to.equal('cut off')
+      expect(await page).to.equal('closed')
       await idleClosed
       await listener.answer(true)
       expect(listener.paste(listener.redirectUri + right.slice(9)).kind).to.equal('ignored')

@@ -17,7 +17,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { storeKey } from '../support/sign-in.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('a profile that is signed in to one address, and another address', () => {
+describe('a profile that is signed in to one address and has moved to another', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))
@@ -28,7 +28,7 @@ describe('a profile that is signed in to one address, and another address', () =
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 
-  it('a sign-in to the other leaves nothing of the first, even while its token is renewed', async () => {
+  it('keeps only the new sign-in, also if the old token is being renewed', async () => {
     expireCredential(sandbox)
     server.script.token = [delayed(500, server.tokens())]
     const renewing = run('chat', 'models')
@@ -41,7 +41,7 @@ describe('a profile that is signed in to one address, and another address', () =
     expect(tokensSeen(other)).to.deep.equal(['key-1', 'key-1'])
   })
 
-  it('--base-url of the other for one run: says so, advises a profile of its own, and sends nothing', async () => {
+  it('is not used with --base-url of another address, and the hint names a separate profile', async () => {
     const failed = await run('chat', 'models', '-p', 'work', '--base-url', other.url)
     expectFailure(failed, 4, 'has another base URL', other.url)
     expect(failed.stderr).to.match(/^Hint: .*a new profile: .*--profile NAME --base-url http/m)
@@ -49,7 +49,7 @@ describe('a profile that is signed in to one address, and another address', () =
     expect([other.requests, service.requests, server.tokenRequests]).to.deep.equal([[], [], []])
   })
 
-  it('config set base_url says how to sign out of the first, and that does it', async () => {
+  it('can sign out of the old address with the command that config set base_url prints', async () => {
     const set = await run('config', 'set', 'base_url', other.url, '-p', 'work')
     expect(set.exitCode).to.equal(0)
     const words = ['auth', 'logout', '--profile', 'work', '--base-url', service.url]
@@ -74,7 +74,7 @@ describe('a profile that is signed in to one address, and another address', () =
       ['-p', 'work'],
       ['--all', '--yes'],
     ]) {
-      it(`auth logout ${flags[0]} signs out of the first after ${what} moved the profile`, async () => {
+      it(`is signed out of the old address by auth logout ${flags[0]} after ${what}`, async () => {
         await move()
         const logout = await run('auth', 'logout', ...flags, '--json')
         expect(logout.exitCode, logout.stderr).to.equal(0)
@@ -87,20 +87,20 @@ describe('a profile that is signed in to one address, and another address', () =
     }
   }
 
-  it('auth logout of the first signs out although the profile has an unusable address since', async () => {
+  it('can sign out of the old address if its new address is invalid', async () => {
     editProfile(sandbox, 'work', { base_url: 'nonsense' })
     const logout = await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
     expect(logout.exitCode, logout.stderr).to.equal(0)
     expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
-  it('config unset base_url says how to sign out of the first', async () => {
+  it('can sign out of the old address with the command that config unset base_url prints', async () => {
     const unset = await run('config', 'unset', 'base_url', '-p', 'work')
     expect(unset.exitCode).to.equal(0)
     expect(unset.stderr).to.contain(`chatctl auth logout --profile work --base-url ${service.url}`)
   })
 
-  it('a sign-in to the other revokes the token of the first', async () => {
+  it('has its old token revoked by a sign-in to the new address', async () => {
     await storeKey(sandbox, 'key-1', other)
     expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
     expect(readProfiles(sandbox).profiles?.['work']?.['credentials']).to.deep.equal([
@@ -108,20 +108,20 @@ describe('a profile that is signed in to one address, and another address', () =
     ])
   })
 
-  it('a sign-in to the other revokes the token of the first, which an earlier version stored and did not record', async () => {
+  it('has its old token revoked also if an earlier version stored the token without a record', async () => {
     editProfile(sandbox, 'work', { credentials: undefined })
     await storeKey(sandbox, 'key-1', other)
     expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
     expect(findCredentials(sandbox)).to.have.length(1)
   })
 
-  it('a sign-in to the other says nothing of a first one that was never signed in to and has an unusable address', async () => {
+  it('gets no warning about an invalid old address to which it was never signed in', async () => {
     editProfile(sandbox, 'work', { credentials: undefined, base_url: 'ftp://host' })
     const { stderr } = await storeKey(sandbox, 'key-1', other)
     expect(stderr).not.to.contain('ftp')
   })
 
-  it('auth logout of the first alone leaves what is stored for the other', async () => {
+  it('is signed out of the old address without signing out another profile', async () => {
     await run('config', 'set', 'base_url', other.url, '-p', 'work')
     const words = ['auth', 'login', '--with-api-key', '-p', 'second', '--base-url', other.url]
     await runChatctl(sandbox, [...words, '--insecure-storage'], { stdin: 'key-1\n' })
@@ -129,7 +129,7 @@ describe('a profile that is signed in to one address, and another address', () =
     expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
-  it('config set base_url says nothing where the origin stays the same', async () => {
+  it('gets no notice from config set base_url if the origin stays the same', async () => {
     const set = await run('config', 'set', 'base_url', `${service.url}/v2`, '-p', 'work')
     expect(set).to.include({ exitCode: 0, stderr: '' })
   })

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 const url = 'http://127.0.0.1:5/callback/a%20b%25s'
 
-describe('the browser that BROWSER names', () => {
+describe('the browser in BROWSER', () => {
   let folder: string
   before(function () {
     if (process.platform === 'win32') this.skip()
@@ -17,7 +17,7 @@ describe('the browser that BROWSER names', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** A program that writes down what it was started with. */
+  /** A program that records its arguments. */
   const program = (name: string, after = '') => {
     const path = join(folder, name)
     writeFileSync(
@@ -29,19 +29,19 @@ describe('the browser that BROWSER names', () => {
   }
   const argsOf = (path: string) => readFileSync(`${path}.args`, 'utf8').trimEnd().split('\n')
 
-  it('gets the address after its own words', async () => {
+  it('gets the URL as its last argument', async () => {
     const path = program('a')
     expect(await openBrowser(url, ` ${path}  --new-window `)).to.equal(true)
     expect(argsOf(path)).to.deep.equal(['--new-window', url])
   })
 
-  it('gets the address in place of %s, and a percent sign for %%', async () => {
+  it('gets the URL where %s is, and a percent sign where %% is', async () => {
     const path = program('a')
     expect(await openBrowser(url, `${path} --app=%s --zoom=50%% end`)).to.equal(true)
     expect(argsOf(path)).to.deep.equal([`--app=${url}`, '--zoom=50%', 'end'])
   })
 
-  it('is the first of a list that starts and does not fail', async () => {
+  it('is the first one of a list that starts and succeeds', async () => {
     const [failing, good, further] = [program('a', 'exit 3'), program('b'), program('c')]
     const list = ['/nowhere/browser', '', failing, `${good} %s`, further].join(delimiter)
     expect(await openBrowser(url, list)).to.equal(true)
@@ -50,11 +50,11 @@ describe('the browser that BROWSER names', () => {
     expect(existsSync(`${further}.args`)).to.equal(false)
   })
 
-  it('is none where all of them fail', async () => {
+  it('cannot be opened if every one of a list fails', async () => {
     expect(await openBrowser(url, `/nowhere/browser${delimiter}${program('a', 'exit 1')}`)).to.equal(false)
   })
 
-  it('is not given up for another while it runs', async () => {
+  it('counts as opened while it runs, and no further one is tried', async () => {
     const [running, further] = [program('a', 'exec sleep 1'), program('b')]
     const opened = openBrowser(url, `${running}${delimiter}${further}`)
     await until(() => existsSync(`${running}.args`))

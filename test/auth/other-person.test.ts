@@ -11,11 +11,11 @@ import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('a sign-in through the browser as another user than before', () => {
+describe('a browser sign-in as another user than before', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   let service: FaultServer
-  /** Whom the service says that the next token belongs to. */
+  /** The user to whom the next token belongs, as the service reports it. */
   let user: object
   beforeEach(async () => {
     user = owner
@@ -32,7 +32,7 @@ describe('a sign-in through the browser as another user than before', () => {
     return login.ended
   }
 
-  it('is refused where nobody can be asked, with the command that allows it: exit 3', async () => {
+  it('is refused if stdin is not a terminal, with a hint for the command that allows it: exit 3', async () => {
     await signIn(sandbox, { server, service }, [])
     const before = readCredential(sandbox)
     user = mallory
@@ -46,7 +46,7 @@ describe('a sign-in through the browser as another user than before', () => {
     expect(readCredential(sandbox).user).to.deep.equal({ id: 'u2', email: 'mallory@example.com' })
   })
 
-  it('is compared with an API key too, and replaced by one without a question', async () => {
+  it('is refused also if an API key was stored, but an API key replaces any credential', async () => {
     await storeKey(sandbox, 'key-1', service)
     user = mallory
     expectFailure(await attempt(), 3, 'ada@example.com')
@@ -59,17 +59,17 @@ describe('a sign-in through the browser as another user than before', () => {
 
   for (const [what, change] of [
     ['has a new email address', { email: 'ada@new.example' }],
-    ['has no id any more', { id: undefined }],
-    ['is not named at all', { id: undefined, email: undefined }],
+    ['no longer has an ID', { id: undefined }],
+    ['is not named', { id: undefined, email: undefined }],
   ] as const) {
-    it(`is none where the user ${what}`, async () => {
+    it(`is not refused if the user ${what}`, async () => {
       await signIn(sandbox, { server, service }, [])
       user = { ...owner, ...change }
       expect(await attempt()).to.include({ exitCode: 0 })
     })
   }
 
-  it('keeps in mind who it was when a token is renewed', async () => {
+  it('can be recognized after a renewal, which keeps the stored user', async () => {
     server.script.token = [server.tokens({ expires_in: 0 }), server.tokens()]
     await signIn(sandbox, { server, service }, [])
     await runChatctl(sandbox, ['users', 'profile'])
@@ -78,8 +78,8 @@ describe('a sign-in through the browser as another user than before', () => {
   })
 })
 
-describe('a sign-in that is granted less than was requested', () => {
-  it('says which scopes are missing', async () => {
+describe('a sign-in that grants less than was requested', () => {
+  it('names the missing scopes', async () => {
     const sandbox = createSandbox()
     const server = await startTokenEndpoint()
     const service = await startFaultServer(json(200, owner))
@@ -95,7 +95,7 @@ describe('a sign-in that is granted less than was requested', () => {
       `${words}chat:write settings:write\n`,
     )
     expect(await stderr('a b')).not.to.contain(words)
-    // Without one in the response, all of it was granted (RFC 6749 section 5.1).
+    // If the response has no scope, all of it was granted (RFC 6749 section 5.1).
     expect(await stderr('a b')).not.to.contain(words)
     sandbox.remove()
     await server.close()

@@ -3,9 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { findPeerUser } from '../../src/auth/peer-user.ts'
 
-/** Connects, has the client end the connection in some way, and looks once the server has seen that. */
+/** Connects, ends the connection as `end` does, and looks for the user when the server has seen the end. */
 async function findAfter(end: (client: Socket) => void): Promise<number | undefined> {
-  // As http.Server listens.
+  // As http.Server does.
   const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -30,11 +30,11 @@ describe('the user at the other end of a connection', () => {
     if (process.platform !== 'linux') this.skip()
   })
 
-  it('is found after their program has closed its half of the connection', async () => {
+  it('is found after the other program has closed its half of the connection', async () => {
     expect(await findAfter((client) => client.end())).to.equal(process.getuid?.())
   })
 
-  it('is nobody, and not root, after their program has closed the whole connection', async () => {
+  it('is unknown, and not root, after the other program has closed the whole connection', async () => {
     expect(await findAfter((client) => client.destroy())).to.equal(-1)
   })
 })

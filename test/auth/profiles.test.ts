@@ -10,7 +10,7 @@ import { signIn, storeKey } from '../support/sign-in.ts'
 
 const scope = 'chat:read chat:write'
 
-describe('two profiles, one with a token and one with a key', () => {
+describe('two profiles, one with a token and one with an API key', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(startAuthorizationServer)
   const service = perSuite(() =>
@@ -30,11 +30,11 @@ describe('two profiles, one with a token and one with a key', () => {
     return stdout
   }
 
-  it('the first is the default', () => {
+  it('have the first one as the default', () => {
     expect(readProfiles(sandbox).default_profile).to.equal('work')
   })
 
-  it('auth list has a row for each', async () => {
+  it('have one row each in auth list', async () => {
     const rows = [
       {
         profile: 'work',
@@ -69,7 +69,7 @@ describe('two profiles, one with a token and one with a key', () => {
     for (const word of ['work', 'second', 'oauth', 'api_key']) expect(table).to.contain(word)
   })
 
-  it('auth status has them in every form', async () => {
+  it('are shown by auth status in every output format', async () => {
     const document = JSON.parse(await succeed('auth', 'status', '--json'))
     const status = {
       profile: 'work',
@@ -93,7 +93,7 @@ describe('two profiles, one with a token and one with a key', () => {
     expect(key).to.deep.include({ profile: 'second', kind: 'api_key', storage: 'file', verified: false })
   })
 
-  it('auth status says which of both wins where the environment holds a key', async () => {
+  it('are overridden by CHATCTL_API_KEY, as auth status shows', async () => {
     const env = { CHATCTL_API_KEY: 'key-1' }
     const { stdout } = await run(['auth', 'status', '--json'], { env })
     const { credential, kind } = JSON.parse(stdout)
@@ -101,13 +101,13 @@ describe('two profiles, one with a token and one with a key', () => {
     expect(kind).not.to.equal('oauth')
   })
 
-  it('auth token prints the secret and a newline, in JSON too', async () => {
+  it('have their secret printed by auth token', async () => {
     expect(await succeed('auth', 'token', '-p', 'second')).to.equal('key-1\n')
     const document = JSON.parse(await succeed('auth', 'token', '-p', 'second', '--json'))
     expect(Object.values(document)).to.include('key-1')
   })
 
-  it('each sends its own', async () => {
+  it('each send their own credential', async () => {
     service.requests.length = 0
     await succeed('chat', 'models')
     await succeed('chat', 'models', '-p', 'second')
@@ -116,7 +116,7 @@ describe('two profiles, one with a token and one with a key', () => {
     expect(await server.isLive(token ?? '')).to.equal(true)
   })
 
-  it('auth use changes the default, and no other may be named', async () => {
+  it('can each be made the default by auth use, which refuses an unknown profile', async () => {
     expect(await run(['auth', 'use', 'second'])).to.include({ exitCode: 0 })
     expect(readProfiles(sandbox).default_profile).to.equal('second')
     expectFailure(await run(['auth', 'use', 'third']), 2, 'third')
@@ -130,7 +130,7 @@ function byProfile(a: Record<string, unknown>, b: Record<string, unknown>): numb
   return String(a['profile']).localeCompare(String(b['profile']))
 }
 
-describe('a credential belongs to one service', () => {
+describe('a stored credential', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const other = perTest(() => startBearerService(() => true))
@@ -138,7 +138,7 @@ describe('a credential belongs to one service', () => {
     await storeKey(sandbox, 'key-1', service)
   })
 
-  it('and is not sent where an edited base_url points', async () => {
+  it('is not sent to another base_url in an edited profile', async () => {
     editProfile(sandbox, 'work', { base_url: other.url })
     for (const args of [
       ['chat', 'models'],
@@ -154,7 +154,7 @@ describe('a credential belongs to one service', () => {
     expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
   })
 
-  it('and is not sent where --base-url or the environment points', async () => {
+  it('is not sent to another address in --base-url or the environment', async () => {
     for (const [more, env] of [
       [['--base-url', other.url], {}],
       [['-p', 'work', '--base-url', other.url], {}],
@@ -165,13 +165,13 @@ describe('a credential belongs to one service', () => {
     expect(other.requests).to.deep.equal([])
   })
 
-  it('and is sent under another path of the same origin', async () => {
+  it('is sent to another path of the same origin', async () => {
     editProfile(sandbox, 'work', { base_url: `${service.url}/v2/` })
     expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
     expect(tokensSeen(service).at(-1)).to.equal('key-1')
   })
 
-  it('and is not signed out by the wrong profile', async () => {
+  it('is kept when another profile of the same service signs out', async () => {
     await storeKey(sandbox, 'key-2', service, 'second')
     await runChatctl(sandbox, ['auth', 'logout', '-p', 'second'])
     expect(findCredentials(sandbox)).to.have.length(1)

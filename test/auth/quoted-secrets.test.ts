@@ -8,14 +8,14 @@ import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 import { refusing } from '../support/token-endpoint.ts'
 
-/** RFC 6749 section 5.2 leaves to the server what its error code is. */
-describe('a token endpoint whose error quotes what it was sent', () => {
+/** RFC 6749 section 5.2 lets the server choose the text of its error code. */
+describe('an error of the token endpoint that quotes the request', () => {
   const world = makeSignInWorld()
 
   for (const form of [[], ['--json'], ['--debug'], ['--json', '--debug']]) {
-    const title = form.join(' ') || 'plain'
+    const title = form.join(' ') || 'text'
 
-    it(`does not have a refresh token shown: ${title}`, async () => {
+    it(`is shown without the refresh token: ${title}`, async () => {
       plantSignIn(world.sandbox, world)
       expireCredential(world.sandbox)
       const { refresh_token: secret = '' } = readCredential(world.sandbox)
@@ -28,7 +28,7 @@ describe('a token endpoint whose error quotes what it was sent', () => {
       }
     })
 
-    it(`does not have a code or its verifier shown: ${title}`, async () => {
+    it(`is shown without the code and its verifier: ${title}`, async () => {
       let secrets: string[] = []
       world.server.script.token = [
         (request, ...rest) => {

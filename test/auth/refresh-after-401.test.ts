@@ -8,7 +8,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { signIn } from '../support/sign-in.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 
-describe('a token that the service answers with 401', () => {
+describe('a request that the service answers with 401', () => {
   const world = makeSignInWorld()
   beforeEach(() => {
     plantSignIn(world.sandbox, world)
@@ -16,28 +16,28 @@ describe('a token that the service answers with 401', () => {
 
   const models = (): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models'])
   const endTokens = () => world.server.live.clear()
-  /** Hands out a token that has ended before it is used. */
+  /** Issues a token that expires before it is used. */
   const stillborn: Behaviour = (request, response, incoming) => {
     const sent = world.server.tokens()(request, response, incoming)
     endTokens()
     return sent
   }
 
-  it('is refreshed once, and the request succeeds', async () => {
+  it('is repeated after one renewal of the token', async () => {
     endTokens()
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
     expect(tokensSeen(world.service)).to.deep.equal(['access-token-1', 'access-token-2'])
     expect(world.server.refreshes()).to.have.length(1)
   })
 
-  it('is refreshed for a POST as well: nobody was let in, so nothing was done', async () => {
+  it('is repeated also if it is a POST, since the service refused it before any effect', async () => {
     endTokens()
     const { exitCode } = await runChatctl(world.sandbox, ['api', 'POST', '/v1/new', '--data', '{"a":1}'])
     expect(exitCode).to.equal(0)
     expect(world.service.requests.map(({ body }) => body)).to.deep.equal(['{"a":1}', '{"a":1}'])
   })
 
-  it('is refreshed for a stream as well', async () => {
+  it('is repeated also if it is a stream', async () => {
     const words = sse([{ choices: [{ delta: { content: 'Hello' }, index: 0 }] }])
     const talk = await startFaultServer({
       choose: ({ headers }) =>
@@ -57,7 +57,7 @@ describe('a token that the service answers with 401', () => {
     await talk.close()
   })
 
-  it('a second time is given up: exit 4 after one refresh', async () => {
+  it('fails after one renewal if the new token is refused too: exit 4', async () => {
     endTokens()
     world.server.script.token = [stillborn]
     expectFailure(await models(), 4)
@@ -65,7 +65,7 @@ describe('a token that the service answers with 401', () => {
     expect(world.service.requests).to.have.length(2)
   })
 
-  it('though it was refreshed before use is given up without going round', async () => {
+  it('fails without a loop if the token was renewed before the request: exit 4', async () => {
     expireCredential(world.sandbox)
     world.server.script.token = [stillborn]
     expectFailure(await models(), 4)
@@ -73,7 +73,7 @@ describe('a token that the service answers with 401', () => {
     expect(world.service.requests.length).to.be.at.most(2)
   })
 
-  it('and a 403 are two things: no refresh helps there', async () => {
+  it('is repeated after a 401 only: a 403 renews no token', async () => {
     const house = await startFaultServer(failing(403, 'x', 'Not this'))
     await signIn(world.sandbox, { server: world.server, service: house }, ['--no-verify'], {
       profile: 'house',

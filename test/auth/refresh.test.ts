@@ -17,7 +17,7 @@ import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
-describe('a token that is refreshed', () => {
+describe('an access token', () => {
   const world = makeSignInWorld()
   beforeEach(() => {
     plantSignIn(world.sandbox, world)
@@ -26,7 +26,7 @@ describe('a token that is refreshed', () => {
   const models = (...more: string[]): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models', ...more])
   const endTokens = () => world.server.live.clear()
 
-  /** Makes chatctl believe that its token lives `life` seconds, of which `left` remain. */
+  /** Changes the stored token to one with a lifetime of `life` seconds, of which `left` remain. */
   function age(life: number, left: number): void {
     const expiresAt = Date.now() + left * 1000
     changeCredential(world.sandbox, {
@@ -35,7 +35,7 @@ describe('a token that is refreshed', () => {
     })
   }
 
-  it('is one that is about to end, before it is used', async () => {
+  it('is renewed before use if it expires within a minute', async () => {
     for (const left of [-3600, 0, 50]) {
       age(3600, left)
       const refreshes = world.server.refreshes().length
@@ -45,7 +45,7 @@ describe('a token that is refreshed', () => {
     expect(tokensSeen(world.service)).to.deep.equal(['access-token-2', 'access-token-3', 'access-token-4'])
   })
 
-  it('is not one that has more than a minute or a tenth of its life, nor one whose end nobody named', async () => {
+  it('is not renewed if more than a minute or a tenth of its lifetime remains, or if it has no expiry', async () => {
     age(3600, 90)
     expect(await models()).to.include({ exitCode: 0 })
     age(100, 20)
@@ -57,7 +57,7 @@ describe('a token that is refreshed', () => {
     expect(world.server.refreshes()).to.deep.equal([])
   })
 
-  it('is asked for as RFC 6749 section 6 has it, without a scope, and kept', async () => {
+  it('is renewed with a request as in RFC 6749 section 6, without a scope, and the result is stored', async () => {
     expireCredential(world.sandbox)
     await models()
     const [form = new URLSearchParams()] = world.server.refreshes()
@@ -76,7 +76,7 @@ describe('a token that is refreshed', () => {
     expect(world.server.refreshes()).to.have.length(1)
   })
 
-  it('is asked for where it was given, whatever the profile says since', async () => {
+  it('is renewed at the server that issued it, whatever the profile says', async () => {
     const attacker = await startTokenEndpoint()
     const urls = { auth_url: attacker.url, token_url: `${attacker.url}/oauth/token` }
     editProfile(world.sandbox, 'work', urls)
@@ -87,13 +87,13 @@ describe('a token that is refreshed', () => {
     await attacker.close()
   })
 
-  it('shows in auth status when it ends now', async () => {
+  it('has its new expiry shown by auth status', async () => {
     expireCredential(world.sandbox)
     const { stdout } = await runChatctl(world.sandbox, ['auth', 'status', '--json'])
     expect(JSON.parse(stdout).expires_at).to.equal(readCredential(world.sandbox).expires_at)
   })
 
-  it('keeps its refresh token and its scope where the answer names none', async () => {
+  it('keeps its refresh token and its scope if the response names none', async () => {
     changeCredential(world.sandbox, { scope: 'chat:write' })
     expireCredential(world.sandbox)
     world.server.script.token = [world.server.tokens({ refresh_token: undefined }), world.server.tokens()]
@@ -110,7 +110,7 @@ describe('a token that is refreshed', () => {
     ])
   })
 
-  it('is signed out where the server says invalid_grant: exit 4, and how to sign in again', async () => {
+  it('is expired for good after invalid_grant: exit 4, with the command that signs in', async () => {
     expireCredential(world.sandbox)
     world.server.script.token = [refusing('invalid_grant')]
     expectFailure(await models(), 4, signInAgain)
@@ -132,7 +132,7 @@ describe('a token that is refreshed', () => {
     ['invalid_client', refusing('invalid_client')],
     ['invalid_request', refusing('invalid_request')],
   ] as [string, Behaviour][]) {
-    it(`is signed out where the token endpoint answers ${what}: exit 4, and how to sign in again`, async () => {
+    it(`is expired for good if the token endpoint answers ${what}: exit 4, with the command that signs in`, async () => {
       expireCredential(world.sandbox)
       world.server.script.token = [behaviour]
       const run = await models()
@@ -143,7 +143,7 @@ describe('a token that is refreshed', () => {
     })
   }
 
-  it('says how to get another token endpoint where the known one answers a page', async () => {
+  it('is not renewed if the token endpoint returns a web page, and a hint names the command to sign in', async () => {
     expireCredential(world.sandbox)
     world.server.script.token = [webPage]
     expectFailure(
@@ -158,7 +158,7 @@ describe('a token that is refreshed', () => {
     ['refresh-token-1', 'ok', 'renewed with the next request'],
     [undefined, 'failed', 'has expired and has no refresh token'],
   ] as const) {
-    it(`is ${status} to doctor after its end, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
+    it(`is ${status} in doctor after its expiry, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
       changeCredential(world.sandbox, { refresh_token: refreshToken })
       expireCredential(world.sandbox)
       const { stdout } = await runChatctl(world.sandbox, ['doctor', '-p', 'work', '--json'])
@@ -171,7 +171,7 @@ describe('a token that is refreshed', () => {
     })
   }
 
-  it('without a refresh token is signed out when it has ended', async () => {
+  it('cannot be renewed without a refresh token: exit 4', async () => {
     world.server.script.token = [world.server.tokens({ refresh_token: undefined })]
     await signIn(world.sandbox, world, [])
     const asked = world.server.tokenRequests.length
@@ -183,12 +183,12 @@ describe('a token that is refreshed', () => {
   })
 
   for (const [what, behaviour, exitCode] of [
-    ['answers 500', answer(500), 69],
-    ['answers a page', webPage, 1],
+    ['returns 500', answer(500), 69],
+    ['returns a web page', webPage, 1],
     ['is slow', (...all) => delayed(6000, world.server.tokens())(...all), 69],
     ['refuses the client', refusing('invalid_client'), 4],
   ] as [string, Behaviour, number][]) {
-    it(`stays as it was when the token endpoint ${what}`, async () => {
+    it(`stays stored if the token endpoint ${what}`, async () => {
       expireCredential(world.sandbox)
       const before = readCredential(world.sandbox)
       world.server.script.token = [behaviour]
@@ -199,7 +199,7 @@ describe('a token that is refreshed', () => {
     })
   }
 
-  it('is printed by auth token, refreshed if need be', async () => {
+  it('is printed by auth token, renewed if necessary', async () => {
     expireCredential(world.sandbox)
     expect(await runChatctl(world.sandbox, ['auth', 'token'])).to.include({
       exitCode: 0,
@@ -208,7 +208,7 @@ describe('a token that is refreshed', () => {
     expect(world.service.requests).to.deep.equal([])
   })
 
-  it('is not touched where the environment holds a key', async () => {
+  it('is not renewed if the environment has an API key', async () => {
     expireCredential(world.sandbox)
     world.server.live.add('key-1')
     const env = { CHATCTL_API_KEY: 'key-1' }

@@ -16,7 +16,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('a renewal that goes wrong', () => {
+describe('renewing a token', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   let service: FaultServer
@@ -36,7 +36,7 @@ describe('a renewal that goes wrong', () => {
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
   const models = (...more: string[]): Promise<Run> => run('chat', 'models', ...more)
 
-  /** Makes chatctl believe that its token lives another 50 s of an hour: due, but good. */
+  /** Changes the stored token to one that expires in 50 s: due for renewal, but valid. */
   function reachLastMinute(): void {
     const expiresAt = Date.now() + 50_000
     changeCredential(sandbox, {
@@ -45,9 +45,9 @@ describe('a renewal that goes wrong', () => {
     })
   }
 
-  // Fetch standard: a Response takes no status above 599, and no body with 204 or 205.
+  // Fetch standard: a Response has no status above 599, and no body with 204 or 205.
   for (const status of [204, 205, 600]) {
-    it(`is the token endpoint's fault where that answers ${status}: exit 1`, async () => {
+    it(`exits 1 and names the token endpoint if that returns ${status}`, async () => {
       expireCredential(sandbox)
       const before = readCredential(sandbox)
       server.script.token = [answer(status)]
@@ -62,7 +62,7 @@ describe('a renewal that goes wrong', () => {
     ['600', answer(600)],
     ['invalid_grant', refusing('invalid_grant')],
   ] as [string, Behaviour][]) {
-    it(`does not matter in a token's last minute: ${what}`, async () => {
+    it(`may fail while the token is valid: ${what}`, async () => {
       reachLastMinute()
       server.script.token = [behaviour]
       const { exitCode, stderr } = await models()
@@ -72,7 +72,7 @@ describe('a renewal that goes wrong', () => {
     })
   }
 
-  it('does matter in the last minute of a token that the service does not take', async () => {
+  it('exits 4 if it fails and the service refuses the token', async () => {
     reachLastMinute()
     server.live.clear()
     server.script.token = [refusing('invalid_grant')]
@@ -85,7 +85,7 @@ describe('a renewal that goes wrong', () => {
     expect(tokensSeen(service), 'once').to.deep.equal(['access-token-1'])
   })
 
-  it('does not matter where the new tokens cannot be kept: the command is done, with a warning', async () => {
+  it('prints a warning if the new tokens cannot be stored, and the command succeeds', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const good = server.tokens()
@@ -107,7 +107,7 @@ describe('a renewal that goes wrong', () => {
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
   })
 
-  it('that cannot be stored needs no new sign-in where the server keeps the refresh token', async () => {
+  it('needs no new sign-in if the new token cannot be stored and the refresh token stays valid', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
@@ -128,7 +128,7 @@ describe('a renewal that goes wrong', () => {
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
   })
 
-  it('does not spend a refresh token twice where the new one could not be stored', async () => {
+  it('does not spend a refresh token twice if the new one cannot be stored', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
@@ -142,7 +142,7 @@ describe('a renewal that goes wrong', () => {
       },
       good,
     ]
-    // By the time the service refuses the new token, the old one can be read again.
+    // When the service refuses the new token, the old one can be read again.
     onRequest = () => {
       if (!existsSync(aside)) return
       rmSync(folder)
@@ -159,7 +159,7 @@ describe('a renewal that goes wrong', () => {
     expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-3')
   })
 
-  it('is none where the tokens do not say who issued them, nor is a sign-out', async () => {
+  it('works with a credential that names no issuer, and so does a logout', async () => {
     changeCredential(sandbox, { issuer: undefined })
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
     expireCredential(sandbox)

@@ -24,8 +24,8 @@ import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/tok
 
 const canaries = ['code-1', 'canary']
 
-/** After each of these nothing is stored, and the person at the browser is not told that all is well. */
-describe('a sign-in that fails', () => {
+/** After each of these nothing is stored, and the browser shows that the sign-in failed. */
+describe('auth login', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   let service: FaultServer
@@ -42,7 +42,7 @@ describe('a sign-in that fails', () => {
   const start = (...more: string[]): Login =>
     startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', ...more])
 
-  /** Lets the person agree, and expects the failure on both sides. */
+  /** Agrees in the browser, and expects the failure in the terminal and in the browser. */
   async function fail(exitCode: number, words: (string | RegExp)[], ...more: string[]): Promise<FinalPage> {
     const { address, ended } = start(...more)
     const page = await signInByHttp((await address()).href)
@@ -54,25 +54,25 @@ describe('a sign-in that fails', () => {
   }
 
   const ofTokenEndpoint: [string, number, (server: TokenEndpoint) => Behaviour, ...(string | RegExp)[]][] = [
-    ['a page', 1, () => webPage],
-    ['what is no JSON', 1, () => garbage],
-    ['JSON that is no object', 1, () => json(200, ['canary'])],
+    ['a web page', 1, () => webPage],
+    ['a body that is not JSON', 1, () => garbage],
+    ['JSON that is not an object', 1, () => json(200, ['canary'])],
     ['500', 69, () => answer(500, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '500'],
     ['503 in JSON', 69, () => json(503, { error: 'temporarily_unavailable' }), '503'],
-    ['a reset', 69, () => reset],
+    ['a reset connection', 69, () => reset],
     ['a line break in the token', 1, ({ tokens }) => tokens({ access_token: 'canary\r\nX-Canary: 1' })],
     ['no access_token', 1, ({ tokens }) => tokens({ access_token: undefined })],
     ['an empty access_token', 1, ({ tokens }) => tokens({ access_token: '' })],
     ['a number for a token', 1, ({ tokens }) => tokens({ access_token: 12 })],
     ['token_type mac', 1, ({ tokens }) => tokens({ token_type: 'mac' })],
     ['no token_type', 1, ({ tokens }) => tokens({ token_type: undefined })],
-    ['expires_in in words', 1, ({ tokens }) => tokens({ expires_in: 'canary' })],
+    ['expires_in that is not a number', 1, ({ tokens }) => tokens({ expires_in: 'canary' })],
     ['400 with an empty body', 4, () => answer(400), ' failed: ', '400'],
     ['401 with a page', 4, () => answer(401, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '401'],
     ['invalid_grant', 4, () => refusing('invalid_grant', 'The verifier is wrong'), 'The verifier is wrong'],
   ]
   for (const [what, exitCode, behave, ...words] of ofTokenEndpoint) {
-    it(`the token endpoint answers ${what}: exit ${exitCode}`, async () => {
+    it(`exits ${exitCode} if the token endpoint answers ${what}`, async () => {
       server.script.token = [behave(server)]
       await fail(exitCode, words)
       expect(server.tokenRequests, 'a code is good for one attempt').to.have.length(1)
@@ -81,7 +81,7 @@ describe('a sign-in that fails', () => {
   }
 
   for (const status of [302, 307, 308]) {
-    it(`the token endpoint redirects with ${status}: exit 1, and code and verifier go nowhere else`, async () => {
+    it(`exits 1 if the token endpoint redirects with ${status}, and sends code and verifier nowhere else`, async () => {
       const elsewhere = await startFaultServer(server.tokens())
       server.script.token = [redirect(status, `${elsewhere.url}/token`)]
       await fail(1, [/redirect/i])
@@ -90,22 +90,22 @@ describe('a sign-in that fails', () => {
     })
   }
 
-  it('the token endpoint redirects within its origin: exit 1, and the code is not sent again', async () => {
+  it('exits 1 if the token endpoint redirects within its origin, and does not send the code again', async () => {
     server.script.token = [redirect(307, '/oauth/token?moved=1'), server.tokens()]
     await fail(1, [/redirect/i])
     expect(server.tokenRequests).to.have.length(1)
   })
 
-  it('the token endpoint is slow: exit 69 after --timeout', async () => {
+  it('exits 69 if the token endpoint does not respond within --timeout', async () => {
     server.script.token = [silent]
     await fail(69, [/1 ?s|time/i], '--timeout', '1s')
   })
 
-  it('nothing listens at the token endpoint: exit 69', async () => {
+  it('exits 69 if the token endpoint is unreachable', async () => {
     await fail(69, [], '--token-url', `${await deadUrl()}/oauth/token`)
   })
 
-  it('the person says no: exit 4 with what the server says', async () => {
+  it('exits 4 with the message of the server if the person declines', async () => {
     server.script.redirectBack = (query) => {
       query.delete('code')
       query.set('error', 'access_denied')
@@ -117,10 +117,10 @@ describe('a sign-in that fails', () => {
   })
 
   for (const [what, metadata] of [
-    ['a foreign iss', (query: URLSearchParams) => query.set('iss', 'https://attacker.example')],
-    ['no iss where the metadata promise one', (query: URLSearchParams) => query.delete('iss')],
+    ['the iss of another issuer', (query: URLSearchParams) => query.set('iss', 'https://attacker.example')],
+    ['no iss although the metadata promise one', (query: URLSearchParams) => query.delete('iss')],
   ] as const) {
-    it(`the redirect holds ${what}: exit 4, and the code is not redeemed`, async () => {
+    it(`exits 4 if the callback has ${what}, and does not redeem the code`, async () => {
       server.script.metadata = (document) => ({
         ...document,
         authorization_response_iss_parameter_supported: true,
@@ -134,7 +134,7 @@ describe('a sign-in that fails', () => {
     })
   }
 
-  it('the service does not accept the token: exit 4', async () => {
+  it('exits 4 if the service refuses the token', async () => {
     serve = () => false
     await fail(4, [])
     expect(service.requests[0]?.path).to.equal('/api/user/profile')
@@ -144,20 +144,34 @@ describe('a sign-in that fails', () => {
   const beforeTheBrowser: [string, string[], (document: Record<string, unknown>) => unknown, ...string[]][] =
     [
       ['a token endpoint over plain HTTP', ['--token-url', http], (document) => document, 'tokens.example'],
-      ['metadata that name one', [], (document) => ({ ...document, token_endpoint: http }), 'tokens.example'],
+      [
+        'metadata with a token endpoint over plain HTTP',
+        [],
+        (document) => ({ ...document, token_endpoint: http }),
+        'tokens.example',
+      ],
       ['no token endpoint', [], () => undefined, '--token-url'],
       ['metadata that are an array', [], () => []],
-      ['metadata without one', [], (document) => ({ ...document, token_endpoint: undefined }), '--token-url'],
-      ['a token endpoint with an empty first folder', ['--token-url', 'http://127.0.0.1:1//x'], (d) => d],
       [
-        'metadata that name a list of them',
+        'metadata without a token endpoint',
+        [],
+        (document) => ({ ...document, token_endpoint: undefined }),
+        '--token-url',
+      ],
+      [
+        'a token endpoint with an empty first path segment',
+        ['--token-url', 'http://127.0.0.1:1//x'],
+        (d) => d,
+      ],
+      [
+        'metadata with a list of token endpoints',
         [],
         (document) => ({ ...document, token_endpoint: [document['token_endpoint']] }),
       ],
       ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
     ]
   for (const [what, more, metadata, ...words] of beforeTheBrowser) {
-    it(`${what}: exit 2 before the browser`, async () => {
+    it(`exits 2 before the browser opens with ${what}`, async () => {
       server.script.metadata = (document) => metadata(document) as Record<string, unknown> | undefined
       const browser = createFakeBrowser(sandbox)
       const flags = [...loginFlags({ server, service }), ...more]
@@ -168,7 +182,7 @@ describe('a sign-in that fails', () => {
     })
   }
 
-  it('without an address of the authorization server, or a client id: exit 3 and the flag', async () => {
+  it('exits 3 and names the flag without the address of an authorization server or without a client ID', async () => {
     const flags = ['-p', 'work', '--base-url', service.url, '--insecure-storage', '--no-browser']
     const noServer = await startLogin(sandbox, flags, { stdin: '' }).ended
     expectFailure(noServer, 3, '--auth-url')
@@ -176,7 +190,7 @@ describe('a sign-in that fails', () => {
     expectFailure(noClient, 3, '--client-id')
   })
 
-  it('in JSON mode says so in one line on stderr', async () => {
+  it('reports its failure in one line on stderr with --json', async () => {
     server.script.token = [refusing('invalid_grant', 'used up')]
     const { address, ended } = start('--json')
     await signInByHttp((await address()).href)

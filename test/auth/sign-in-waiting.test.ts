@@ -12,7 +12,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 
-describe('while a sign-in waits', () => {
+describe('auth login, while it waits for the browser', () => {
   const server = perSuite(() => startAuthorizationServer({ requiresPkce: false }))
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
@@ -26,7 +26,7 @@ describe('while a sign-in waits', () => {
       ...['--scope', 'chat:write', '--no-browser', ...more],
     ])
 
-  it('for nobody, it ends after --wait with exit 4 and the likely cause', async () => {
+  it('exits 4 after --wait, and names the likely cause', async () => {
     const { address, ended } = start('--wait', '1s')
     const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
     expectFailure(await ended, 4, /redirect/i, redirectUri)
@@ -37,7 +37,7 @@ describe('while a sign-in waits', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    it(`${signal} ends it with ${exitCode}, and the port is closed`, async function () {
+    it(`exits ${exitCode} on ${signal}, and closes the port`, async function () {
       if (process.platform === 'win32') return this.skip()
       const { address, interrupt, ended } = start()
       const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
@@ -50,7 +50,7 @@ describe('while a sign-in waits', () => {
     })
   }
 
-  it('Ctrl-C after the person agreed tells the browser that nothing came of it', async function () {
+  it('shows in the browser that the sign-in failed after Ctrl-C', async function () {
     if (process.platform === 'win32') return this.skip()
     const silence = await startFaultServer(silent)
     const token = ['--token-url', `${silence.url}/token`]
@@ -63,14 +63,14 @@ describe('while a sign-in waits', () => {
     await silence.close()
   })
 
-  it('the person presses the button that says no: exit 4 at once', async () => {
+  it('exits 4 at once if the person declines', async () => {
     const { address, ended } = start()
     const page = await signInByHttp((await address()).href, { deny: true })
     expectFailure(await ended, 4, 'The user denied the request')
     expect(page.text).to.contain('<title>Not signed in')
   })
 
-  it('a code that somebody else redeemed first is worth nothing: exit 4', async () => {
+  it('exits 4 if the code was already redeemed by someone else', async () => {
     const { address, paste, ended } = start('--no-pkce')
     const { href, searchParams } = await address()
     const redirect = await agreeByHttp(href)
@@ -87,7 +87,7 @@ describe('while a sign-in waits', () => {
     expect(server.count('authorization_code', 'refused')).to.equal(1)
   })
 
-  it('nothing but one GET of the redirect with one code is taken for an answer', async () => {
+  it('accepts only one GET of the redirect URI with one code', async () => {
     const { address, interrupt, ended } = start()
     let isOver = false
     const whenOver = ended.then(() => {
@@ -112,7 +112,7 @@ describe('while a sign-in waits', () => {
   })
 })
 
-/** Whether something accepts connections at an address. */
+/** Whether a server accepts connections at a URL. */
 async function listens(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

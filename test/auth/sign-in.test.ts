@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 
 const scope = ['--scope', 'chat:write']
 
-describe('signing in', () => {
+describe('auth login', () => {
   const server = perSuite(startAuthorizationServer)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
@@ -28,7 +28,7 @@ describe('signing in', () => {
     startLogin(sandbox, [...loginFlags({ server, service }), ...scope, ...more], options)
   const run = (...args: string[]) => runChatctl(sandbox, args)
 
-  it('opens the browser at the address that it also prints, and tells the person that it is done', async () => {
+  it('opens the browser at the URL that it prints, and the browser shows that the sign-in succeeded', async () => {
     const browser = createFakeBrowser(sandbox)
     const { address, ended } = login([], { stdin: '', env: browser.env })
     const opened = await browser.opened()
@@ -40,7 +40,7 @@ describe('signing in', () => {
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('leaves a profile and a token that all commands use', async () => {
+  it('stores a profile and a token that all commands use', async () => {
     const { stdout } = await signIn(sandbox, { server, service }, [...scope, '--json'])
     const { expires_at, ...result } = JSON.parse(stdout)
     expect(result).to.deep.equal({
@@ -67,7 +67,7 @@ describe('signing in', () => {
     })
   })
 
-  it('is what auth status and auth list show', async () => {
+  it('has its result shown by auth status and auth list', async () => {
     await signIn(sandbox, { server, service }, scope)
     const { stdout } = await run('auth', 'status', '--json')
     expect(JSON.parse(stdout)).to.deep.include({
@@ -89,7 +89,7 @@ describe('signing in', () => {
     expect(JSON.parse(list.stdout)).to.deep.equal(['work', service.url, 'oauth', 'file'])
   })
 
-  it('keeps the token for nobody else to read', async function () {
+  it('stores the token for its owner only', async function () {
     if (process.platform === 'win32') return this.skip()
     await signIn(sandbox, { server, service }, scope)
     const [path = ''] = findCredentials(sandbox)
@@ -97,20 +97,20 @@ describe('signing in', () => {
     expect(statSync(dirname(path)).mode & 0o777).to.equal(0o700)
   })
 
-  it('opens nothing with --no-browser, and ends though stdin stays open', async () => {
+  it('opens no browser with --no-browser, and ends although stdin is open', async () => {
     const browser = createFakeBrowser(sandbox)
     await signIn(sandbox, { server, service }, scope, { env: browser.env })
     expect(browser.wasOpened()).to.equal(false)
   })
 
-  it('does not wait for the browser to end, and takes words after its name for arguments', async () => {
+  it('does not wait for the browser to end, and passes the arguments in BROWSER', async () => {
     const { env, opened } = createFakeBrowser(sandbox, 25_000)
     const { ended } = login([], { stdin: '', env: { BROWSER: `${env.BROWSER} --new-window` } })
     await signInByHttp(await opened())
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('says when no browser can be opened, and names an address for one on any machine', async () => {
+  it('reports that no browser could be opened, and prints a URL for a browser on any machine', async () => {
     const { address, stderr, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
     await until(() => stderr().includes('Cannot open a browser'))
     await until(async () => (await address()).searchParams.has('client_id'))
@@ -118,7 +118,7 @@ describe('signing in', () => {
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('does not say that no browser could be opened after one has opened the start page and failed', async () => {
+  it('does not report a failed launcher if the browser has opened the start page', async () => {
     const shown: string[] = []
     await signInThrough(
       {
@@ -149,14 +149,14 @@ describe('signing in', () => {
     expect(shown).to.deep.equal(['opening'])
   })
 
-  it('takes a pasted address where no browser can be opened', async () => {
+  it('accepts a pasted URL if no browser could be opened', async () => {
     const { address, paste, ended } = login([], { env: { BROWSER: '/nowhere/browser' } })
     await until(async () => (await address()).searchParams.has('client_id'))
     paste(await agreeByHttp((await address()).href))
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('takes the redirect that was pasted, whatever stands around it', async () => {
+  it('accepts a pasted callback URL after other input, with white space around it', async () => {
     const { address, paste, ended } = login(['--no-browser'])
     const redirect = await agreeByHttp((await address()).href)
     paste('what is this?')
@@ -167,13 +167,13 @@ describe('signing in', () => {
     expect(readCredential(sandbox).kind).to.equal('oauth')
   })
 
-  it('goes on listening when stdin is closed at once', async () => {
+  it('continues to wait if stdin is closed', async () => {
     const { address, ended } = login(['--no-browser'], { stdin: '' })
     await signInByHttp((await address()).href)
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('does not fall for a redirect with a foreign state, and takes the right one after it', async () => {
+  it('ignores a callback with another state, and accepts the right one after it', async () => {
     const { address, ended } = login(['--no-browser'])
     const right = await agreeByHttp((await address()).href)
     const wrong = new URL(right)
@@ -187,7 +187,7 @@ describe('signing in', () => {
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('takes a code once, however often its redirect is opened', async () => {
+  it('redeems a code once, however often its callback is opened', async () => {
     const grants = server.grants.length
     const { address, ended } = login(['--no-browser'])
     const redirect = await agreeByHttp((await address()).href)
@@ -196,7 +196,7 @@ describe('signing in', () => {
     expect(server.grants).to.have.length(grants + 1)
   })
 
-  it('names the address in JSON mode as a notice, and under --quiet too', async () => {
+  it('prints the URL as a notice with --json, and also with --quiet', async () => {
     const { stderr } = await signIn(sandbox, { server, service }, [...scope, '--json'])
     const [notice] = stderr
       .split('\n')
@@ -209,13 +209,13 @@ describe('signing in', () => {
     expect(quiet.stderr).to.contain(`${server.url}/oauth/authorize?`)
   })
 
-  it('asks the service nothing with --no-verify', async () => {
+  it('sends no request to the service with --no-verify', async () => {
     const { stdout } = await signIn(sandbox, { server, service }, [...scope, '--no-verify', '--json'])
     expect(JSON.parse(stdout)).to.include({ verified: false }).and.not.to.have.property('user')
     expect(service.requests).to.deep.equal([])
   })
 
-  it('takes all that flags say from the environment too', async () => {
+  it('reads all flags of a sign-in from the environment too', async () => {
     const env = {
       CHATCTL_AUTH_URL: server.url,
       CHATCTL_CLIENT_ID: server.clientId,
@@ -231,7 +231,7 @@ describe('signing in', () => {
     expect(await ended).to.include({ exitCode: 0 })
   })
 
-  it('needs no flags a second time', async () => {
+  it('needs no flags the second time', async () => {
     await signIn(sandbox, { server, service }, scope)
     const before = readCredential(sandbox).access_token
     const { address, ended } = startLogin(sandbox, ['--no-browser', '--insecure-storage'])

@@ -24,20 +24,20 @@ export interface TemporaryListener {
   listener: LoopbackListener
   host: string
   port: number
-  /** What `onIgnored` was told. */
+  /** The reasons passed to `onIgnored`. */
   ignored: string[]
-  /** Asks for a target as it stands, over a connection of its own. */
+  /** Requests a target, verbatim, over a separate connection. */
   visit(target: string, options?: VisitOptions): Promise<Visit>
-  /** A bare connection that is open; it is closed in the end. */
+  /** An open connection without a request. It is closed at the end. */
   open(): Promise<Socket>
 }
 
-/** Resolves when a connection is closed; unlike `once(socket, 'close')`, also after an error such as EPIPE. */
+/** Resolves when a connection is closed. Unlike `once(socket, 'close')`, also after an error such as EPIPE. */
 export function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()))
 }
 
-/** Listens, runs, closes. */
+/** Starts a listener, calls `run`, and closes the listener. */
 export async function withListener(
   run: (temporary: TemporaryListener) => Promise<void>,
   options: Partial<LoopbackOptions> = {},

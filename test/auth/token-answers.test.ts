@@ -6,18 +6,18 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { signIn } from '../support/sign-in.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 
-/** What servers that are in use answer with, beyond what the examples of RFC 6749 show. */
-describe('a token answer that is odd but good', () => {
+/** Responses of servers in use that go beyond the examples of RFC 6749. */
+describe('an unusual but valid response of the token endpoint', () => {
   const world = makeSignInWorld()
 
   for (const [what, fields] of [
     ['the type in lower case', { token_type: 'bearer' }],
-    ['a life as a string', { expires_in: '3600' }],
-    ['a life of centuries', { expires_in: 1e13 }],
-    ['fields that nobody knows', { x: { y: 1 }, error_description: null }],
+    ['a lifetime as a string', { expires_in: '3600' }],
+    ['a lifetime of centuries', { expires_in: 1e13 }],
+    ['unknown fields', { x: { y: 1 }, error_description: null }],
     ['a token of 16 kB', { access_token: 'a'.repeat(16_000) }],
   ] as const) {
-    it(`holds ${what}`, async () => {
+    it(`may contain ${what}`, async () => {
       world.server.script.token = [world.server.tokens(fields)]
       await signIn(world.sandbox, world, ['--no-verify'])
       const { access_token, expires_at = '' } = readCredential(world.sandbox)
@@ -61,14 +61,14 @@ describe('a token answer that is odd but good', () => {
     })
   }
 
-  it('holds a life of nothing: it is refreshed for every command, and not without end', async () => {
+  it('with a lifetime of zero causes one renewal for each command', async () => {
     world.server.script.token = [world.server.tokens({ expires_in: 0 })]
     await signIn(world.sandbox, world, [])
     expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
     expect(world.server.refreshes()).to.have.length(1)
   })
 
-  it('holds an ID token, which is nobody’s business here', async () => {
+  it('may contain an ID token, which is ignored', async () => {
     const openId = await startAuthorizationServer()
     const house = await startBearerService((token) => openId.isLive(token))
     await signIn(world.sandbox, { server: openId, service: house }, ['--scope', 'openid chat:write'])

@@ -9,8 +9,8 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 
-/** All that went over the wire and would let somebody in is looked for in all that was said and written. */
-describe('tokens and keys are shown by auth token alone', () => {
+/** Every secret that was sent is searched for in all output and in all files. */
+describe('the secrets', () => {
   const server = perSuite(startAuthorizationServer)
   const service = perSuite(() => startBearerService(async (token) => token === key || server.isLive(token)))
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
@@ -21,7 +21,7 @@ describe('tokens and keys are shown by auth token alone', () => {
     server.grants.length = 0
   })
 
-  /** Tokens that are stored, and codes and verifiers that were sent. */
+  /** Collects the tokens that are stored, and the codes and verifiers that were sent. */
   function collect(): void {
     const { access_token, refresh_token, key: stored } = readCredential(sandbox)
     for (const secret of [access_token, refresh_token, stored]) if (secret) secrets.add(secret)
@@ -49,7 +49,7 @@ describe('tokens and keys are shown by auth token alone', () => {
   }
 
   for (const form of [[], ['--json']]) {
-    it(`of a sign-in, through refresh and revocation: --debug ${form.join(' ')}`, async () => {
+    it(`of a sign-in are shown by auth token only, also after a renewal: --debug ${form.join(' ')}`, async () => {
       const run = (...args: string[]) => runChatctl(sandbox, [...args, '--debug', ...form])
       const runs = [await signIn(sandbox, { server, service }, ['--scope', 'chat:write', '--debug', ...form])]
       collect()
@@ -68,7 +68,7 @@ describe('tokens and keys are shown by auth token alone', () => {
     })
   }
 
-  it('of a sign-in with a key, good or bad', async () => {
+  it('of a sign-in with an API key are never shown, whether the key is valid or not', async () => {
     secrets.add(key).add('canary-bad')
     const flags = [
       '--with-api-key',

@@ -6,7 +6,7 @@ import { plantSignIn } from '../support/plant-sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 
-describe('a sign-in to an address, without a profile', () => {
+describe('auth login with an address and without a profile', () => {
   const world = makeSignInWorld()
 
   for (const [what, flags, env] of [
@@ -14,7 +14,7 @@ describe('a sign-in to an address, without a profile', () => {
     ['--base-url, with a slash', () => ['--base-url', `${world.service.url}/`], () => ({})],
     ['CHATCTL_BASE_URL', () => [], () => ({ CHATCTL_BASE_URL: world.service.url })],
   ] as const) {
-    it(`is one of the profile that has it, with all that this remembers: ${what}`, async () => {
+    it(`uses the profile that has the address, and all values stored in it: ${what}`, async () => {
       plantSignIn(world.sandbox, world)
       const login = startLogin(world.sandbox, ['--no-browser', ...flags()], { env: env() })
       await signInByHttp((await login.address()).href)
@@ -26,7 +26,7 @@ describe('a sign-in to an address, without a profile', () => {
     })
   }
 
-  it('is not one of a profile that has another address', async () => {
+  it('does not use a profile that has another address', async () => {
     plantSignIn(world.sandbox, world)
     const flags = ['--no-browser', '--insecure-storage', '--base-url', `${world.service.url}/sub`]
     const run = await startLogin(world.sandbox, flags, { stdin: '' }).ended
@@ -34,10 +34,10 @@ describe('a sign-in to an address, without a profile', () => {
   })
 
   for (const [what, host] of [
-    ['is longer than one may be', `${'a'.repeat(60)}.${'b'.repeat(60)}.example`],
-    ['every object has already', '__proto__'],
+    ['is too long', `${'a'.repeat(60)}.${'b'.repeat(60)}.example`],
+    ['is a property of every object', '__proto__'],
   ] as const) {
-    it(`is refused where the profile would have a name that ${what}: exit 2`, async () => {
+    it(`fails if the name of the profile ${what}: exit 2`, async () => {
       const flags = ['--base-url', `https://${host}`, '--with-api-key', '--no-verify', '--insecure-storage']
       expectFailure(await startLogin(world.sandbox, flags, { stdin: 'key-1\n' }).ended, 2)
       expectNothingStored(world.sandbox)

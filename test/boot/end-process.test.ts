@@ -3,7 +3,7 @@ import { expect } from 'chai'
 
 const source = new URL('../../src/boot/end-process.ts', import.meta.url).href
 
-/** Runs lines of a module in a process of their own. */
+/** Runs lines of a module in a separate process. */
 function runScript(lines: string) {
   const script = `import { endProcess, onExit, untilEnded } from '${source}'\n${lines}`
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
@@ -18,25 +18,25 @@ const withdraw = onExit((exitCode) => writeSync(1, 'cleaned up for ' + exitCode)
 `
 
 describe('the end of the process', () => {
-  it('cleans up once', () => {
+  it('runs the cleanup once', () => {
     expect(runScript(`${cleanUp}endProcess(3)`)).to.deep.equal({ status: 3, stdout: 'cleaned up for 3' })
   })
 
-  it('cleans up where another program takes the place of this one', () => {
+  it('runs the cleanup if another program replaces this one', () => {
     expect(runScript(`${cleanUp}untilEnded()\nendProcess(3)`)).to.deep.equal({
       status: 3,
       stdout: 'cleaned up for 3',
     })
   })
 
-  it('cleans up after an exception that nobody caught', () => {
+  it('runs the cleanup after an uncaught exception', () => {
     expect(runScript(`${cleanUp}queueMicrotask(() => { throw new Error() })`)).to.deep.equal({
       status: 1,
       stdout: 'cleaned up for 1',
     })
   })
 
-  it('does not clean up what was withdrawn', () => {
+  it('does not run a cleanup that was withdrawn', () => {
     expect(runScript(`${cleanUp}withdraw()\nendProcess(3)`)).to.deep.equal({ status: 3, stdout: '' })
   })
 })

@@ -27,9 +27,9 @@ const lines = [
   ['settings', 'gett'],
 ]
 
-/** What is open in this process, and how many of it: handles of the event loop, files, and listeners. */
+/** The number of open handles of the event loop, of file descriptors, and of listeners in this process. */
 async function countOpen(): Promise<Map<string, number>> {
-  // Node tells that a handle is closed one turn before it drops the handle.
+  // Node reports that a handle is closed one turn before it drops the handle.
   await turn()
   await turn()
   const counts = new Map<string, number>()
@@ -41,21 +41,21 @@ async function countOpen(): Promise<Map<string, number>> {
   return counts
 }
 
-/** What there is more of than before. Timers of what ran earlier may end meanwhile. */
+/** The kinds with more open handles than before. Timers of earlier runs may end in between. */
 async function listLeft(before: Map<string, number>): Promise<string[]> {
   const left = [...(await countOpen())].filter(([kind, count]) => count > (before.get(kind) ?? 0))
   return left.map(([kind]) => kind)
 }
 
-describe('run', () => {
+describe('a run in a process with other runs', () => {
   const sandbox = perTest(createSandbox)
 
   for (const line of lines) {
-    it(`leaves nothing open after chatctl ${line.join(' ')}`, async () => {
+    it(`leaves nothing open: chatctl ${line.join(' ')}`, async () => {
       const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()]
       const { signal } = new AbortController()
       const host = { stdout, stderr, signal } as unknown as Partial<Host>
-      // Modules stay loaded, and the embedded service makes its data once.
+      // Modules stay loaded, and the embedded service creates its data once.
       const first = await runChatctl(sandbox, line, { host })
       const before = await countOpen()
       for (let run = 0; run < 5; run++) {
@@ -67,7 +67,7 @@ describe('run', () => {
     })
   }
 
-  it('leaves nothing open after a run that is interrupted', async () => {
+  it('leaves nothing open if it is interrupted', async () => {
     const before = await countOpen()
     for (let run = 0; run < 5; run++) {
       const server = await startFaultServer(() => {})
@@ -82,7 +82,7 @@ describe('run', () => {
     expect(await listLeft(before)).to.deep.equal([])
   })
 
-  it('ends the work with 0 when the reader of stdout closes it', async () => {
+  it('exits 0 and ends its request if the reader of stdout closes it', async () => {
     let isOver = false
     const server = await startFaultServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

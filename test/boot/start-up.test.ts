@@ -5,8 +5,8 @@ import { lookAround } from '../../src/boot/run.ts'
 import { findCommand } from '../../src/cli/find-command.ts'
 
 /** docs/decisions/0003-bundling.md */
-describe('start-up', () => {
-  it('reads nothing of the service, nor what forms, prompts or highlights, for every command', () => {
+describe('starting a command', () => {
+  it('loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting', () => {
     const packages: { name: string; bytes: Record<string, number> }[] = JSON.parse(
       readFileSync(resolve(import.meta.dirname, '../../dist/.packages.json'), 'utf8'),
     )
@@ -16,7 +16,7 @@ describe('start-up', () => {
       expect(inMain).not.to.include(name)
   })
 
-  it('gives the commands that look at the others all of them', () => {
+  it('loads all commands for those that use the list of commands', () => {
     const source = resolve(import.meta.dirname, '../../src')
     const looking = globSync('**/*.ts', { cwd: join(source, 'commands') }).filter((file) =>
       /config\.(commands|topics)\b|\{[^}]*\b(commands|topics)\b[^}]*\} = this\.config/.test(
@@ -28,7 +28,7 @@ describe('start-up', () => {
     expect([...lookAround].sort()).to.deep.equal(ids.sort())
   })
 
-  describe('the command that a line runs', () => {
+  describe('with a command line', () => {
     const ids = ['chat', 'chat:send', 'settings:get', 'settings:api:set', 'complete']
     for (const [line, id] of [
       ['chat send Hello', 'chat:send'],
@@ -45,7 +45,7 @@ describe('start-up', () => {
       ['--json chat send', undefined],
       ['', undefined],
     ] as const) {
-      it(`of "${line}" is ${id ?? 'left to oclif'}`, () => {
+      it(`runs ${id ?? 'oclif'} for "${line}"`, () => {
         expect(findCommand(line.split(' '), ids)).to.equal(id)
       })
     }

@@ -10,7 +10,7 @@ import { Failure } from '../../src/contract/failure.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
-/** What an import has done of a row: its steps up to one, and what became of that; none where nothing was sent. */
+/** The steps of a row that an import has reached, and the outcome of the last one. Undefined if nothing was sent. */
 interface Progress {
   row: UserRow
   sent: { step: number; did: Outcome | 'intended' } | undefined
@@ -20,7 +20,7 @@ const outcome = fc.constantFrom<Outcome | 'intended'>(
   ...(['took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped', 'intended'] as const),
 )
 
-/** Rows that differ, as those of a file do: some to be created, some to be updated. */
+/** Different rows, as a file has them: some create users, and some update them. */
 const file = fc.uniqueArray(
   fc.record({
     number: fc.nat(12),
@@ -40,7 +40,7 @@ const progressOf = (rows: typeof file extends fc.Arbitrary<infer T> ? T : never)
     sent,
   }))
 
-describe('a journal that is carried over to a file that has changed', () => {
+describe('a journal carried over to a changed file', () => {
   const folder = perTest(makeEmptyDirectory)
   let count = 0
 
@@ -94,7 +94,7 @@ describe('a journal that is carried over to a file that has changed', () => {
     at: '2026-01-02T03:04:05.000Z',
   })
 
-  it('has the state of each row that is still there, and is refused where a row that may have been sent is not', async () => {
+  it('keeps the state of every row, and is refused if a row that may have been sent is missing', async () => {
     await fc.assert(
       fc.asyncProperty(
         file.map(progressOf),
@@ -102,7 +102,7 @@ describe('a journal that is carried over to a file that has changed', () => {
         fc.integer(),
         fc.array(fc.nat(7), { maxLength: 2 }),
         async (before, added, seed, removed) => {
-          // Where nothing was sent, there is no journal.
+          // If nothing was sent, there is no journal.
           fc.pre(before.some(({ sent }) => sent !== undefined))
           const journal = await play(before)
           const path = join(folder.path, `${count - 1}.jsonl`)
@@ -139,7 +139,7 @@ describe('a journal that is carried over to a file that has changed', () => {
     )
   })
 
-  it('can be carried over again, with the ids of the users', async () => {
+  it('can be carried over again, with the IDs of the users', async () => {
     const [one, two] = [{ email: 'a@x.org', role: 'admin' }, { email: 'b@x.org' }]
     const first = await play([{ row: one, sent: { step: 1, did: 'refused' } }])
     const second = await carry(first, join(folder.path, `${count - 1}.jsonl`), [two, one], 1)
@@ -149,7 +149,7 @@ describe('a journal that is carried over to a file that has changed', () => {
     for (const journal of [first, second, third]) await journal.close()
   })
 
-  it('knows a row by what it says, however it is written, and never by its password', () => {
+  it('identifies a row by its data, whatever the notation, and never by its password', () => {
     const row = { email: 'a@x.org', role: 'admin', metadata: { a: 1, b: [{ c: 2, d: 3 }] } }
     const key = rowKey(row)
     expect(rowKey({ metadata: { b: [{ d: 3, c: 2 }], a: 1 }, role: 'admin', email: 'a@x.org' })).to.equal(key)
@@ -166,7 +166,7 @@ describe('a journal that is carried over to a file that has changed', () => {
   })
 })
 
-/** The same items in an order that a number chooses. */
+/** The items in an order that depends on a number. */
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   return items
     .map((item, index) => ({ item, order: Math.imul(index + 1, seed | 1) >>> 0 }))

@@ -37,7 +37,7 @@ describe('the file of failed rows', () => {
   }
 
   for (const [format, text] of Object.entries(inputs) as [InputFormat, string][]) {
-    it(`holds the same rows, the broken ones too: ${format}`, async () => {
+    it(`contains the rows, including invalid ones: ${format}`, async () => {
       const all = await rowsOf(textInput(format, text))
       await fc.assert(
         fc.asyncProperty(fc.subarray(all, { minLength: 1 }), async (rows) => {
@@ -51,7 +51,7 @@ describe('the file of failed rows', () => {
       )
     })
 
-    it(`has the id of a user that was created, and no password: ${format}`, async () => {
+    it(`contains the ID of a created user, and no password: ${format}`, async () => {
       const rows = (await rowsOf(textInput(format, text))).filter(({ faults }) => faults.length === 0)
       const again = await rewrite(format, rows, ({ index }) =>
         index === rows[0]?.index ? 'new "1",' : undefined,
@@ -65,13 +65,13 @@ describe('the file of failed rows', () => {
     })
   }
 
-  it('fills a column of ids that is there', async () => {
+  it('has the IDs in the id column of the file', async () => {
     const rows = await rowsOf(textInput('csv', 'email,id,password\na@x,,pw\n,7,\nb@x,,pw\n'))
     await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
     expect(readFileSync(path, 'utf8')).to.equal('email,id,password\na@x,5,\n,7,\nb@x,,pw\n')
   })
 
-  it('is replaced when it is whole, for the user alone, and not before', async () => {
+  it('is replaced only when it is complete, and is readable by its owner only', async () => {
     writeFileSync(path, 'earlier', { mode: 0o644 })
     const [row] = await rowsOf(textInput('jsonl', '{"email":"a@x"}'))
     const failed = new FailedRows(path, 'jsonl')
@@ -84,7 +84,7 @@ describe('the file of failed rows', () => {
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
-  it('is left as it is where no row failed', async () => {
+  it('is not changed if no row failed', async () => {
     await new FailedRows(path, 'json').finish()
     expect(readdirSync(folder.path)).to.deep.equal([])
   })

@@ -8,18 +8,18 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
-/** Each flag of the commands that send a file of rows does something that can be seen from outside. */
+/** Each flag of the commands that send a file of rows has an effect that is visible from outside. */
 
 interface FileCommand {
   name: string
   args(path: string): string[]
-  /** A row of the file, as a line of JSON and as one of CSV. */
+  /** A row of the file as a line of JSON. `cells` has it as a line of CSV. */
   row(index: number): string
   header: string
   cells(index: number): string
-  /** A row with a fault. */
+  /** An invalid row, as CSV. */
   faulty: string
-  /** Whether its rows create users, which no later run does again. */
+  /** Whether its rows create users, which no later run creates again. */
   creates: boolean
 }
 
@@ -45,12 +45,12 @@ const fileCommands: FileCommand[] = [
 ]
 
 for (const { name, args, row, header, cells, faulty, creates } of fileCommands) {
-  describe(`the flags of ${name}`, function () {
+  describe(`${name}`, function () {
     this.timeout(60_000)
     const sandbox = perTest(createSandbox)
     let server: FaultServer
     let inFlight = { now: 0, most: 0 }
-    /** Changes that are held until so many have come. */
+    /** How many changes arrive before the first of them is answered. */
     let together = 1
     beforeEach(async () => {
       inFlight = { now: 0, most: 0 }
@@ -87,19 +87,19 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
 
     const csv = (count: number) => [header, ...Array.from({ length: count }, (_, index) => cells(index))]
 
-    it('--format says what a file is whose name does not', async () => {
+    it('reads a file in the format of --format', async () => {
       const path = file('rows.txt', [row(0), row(1)])
       expect(await run(path, '--format', 'csv')).to.include({ exitCode: 2, changes: 0 })
       expect(await run(path, '--format', 'jsonl')).to.include({ exitCode: 0, changes: 2 })
     })
 
-    it('--skip-invalid goes on with the other rows', async () => {
+    it('skips invalid rows with --skip-invalid', async () => {
       const path = file('rows.csv', [...csv(3), faulty])
       expect(await run(path)).to.include({ exitCode: 2, changes: 0 })
       expect(await run(path, '--skip-invalid')).to.include({ exitCode: 9, changes: 3 })
     })
 
-    it('--concurrency bounds what is in flight', async () => {
+    it('sends as many requests at once as --concurrency says', async () => {
       together = 3
       await run(file('three.csv', csv(12)), '--concurrency', '3')
       expect(inFlight.most).to.equal(3)
@@ -109,13 +109,13 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       expect(inFlight.most).to.equal(8)
     })
 
-    it('--quota bounds what is sent in its time', async () => {
+    it('sends as many requests in a window as --quota says', async () => {
       const path = file('rows.csv', csv(5))
       expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
       expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
     })
 
-    it('--results writes what became of each row', async () => {
+    it('writes the outcome of each row with --results', async () => {
       const path = join(sandbox.home, 'results.jsonl')
       await run(file('rows.csv', csv(2)))
       expect(existsSync(path)).to.equal(false)
@@ -123,7 +123,7 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       expect(existsSync(path)).to.equal(true)
     })
 
-    it('--close gives an unfinished import up, until it is continued', async () => {
+    it('abandons an unfinished import with --close, until it is resumed', async () => {
       const path = file('rows.csv', csv(5))
       expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
       expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
@@ -133,7 +133,7 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
     })
 
-    it('--restart sends all of it again', async () => {
+    it('sends all rows again with --restart', async () => {
       const path = file('rows.csv', csv(2))
       expect(await run(path)).to.include({ exitCode: 0, changes: 2 })
       expect(await run(path)).to.include({ exitCode: 0, changes: creates ? 0 : 2 })

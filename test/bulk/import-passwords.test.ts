@@ -8,7 +8,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
-describe('passwords that an import makes up', function () {
+describe('the generated passwords of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => UsersServer.start({ rejects: (email) => email.startsWith('bad') }))
@@ -32,7 +32,7 @@ describe('passwords that an import makes up', function () {
   const sent = () => new Map([...server.report().users.values()].map((user) => [user.email, user.password]))
   const kept = () => parse(readFileSync(results), { columns: true, bom: true }) as Record<string, string>[]
 
-  it('are one for each, where all rows stand on one line', async () => {
+  it('are different for each row, also if all rows are on one line', async () => {
     const emails = ['a@example.com', 'bad@example.com', 'c@example.com', 'own@example.com', 'e@example.com']
     const rows = emails.map((email) =>
       email.startsWith('own') ? { email, password: 'an-own-one' } : { email },
@@ -51,17 +51,14 @@ describe('passwords that an import makes up', function () {
   })
 
   const edits: [name: string, edit: (lines: string[]) => string][] = [
-    ['sorted otherwise', ([header = '', ...rows]) => [header, ...rows.reverse()].join('\n')],
+    ['sorted in another order', ([header = '', ...rows]) => [header, ...rows.reverse()].join('\n')],
     ['written with semicolons', (lines) => lines.join('\n').replaceAll(',', ';')],
-    [
-      'left without the column of lines',
-      (lines) => lines.map((line) => line.replace(/^\w+,/, '')).join('\n'),
-    ],
+    ['written without the line column', (lines) => lines.map((line) => line.replace(/^\w+,/, '')).join('\n')],
     ['given another email', (lines) => lines.join('\n').replace('a@example.com', 'z@example.com')],
-    ['cut off within a quote', (lines) => `${lines.slice(0, 2).join('\n')}\n"`],
+    ['truncated within a quoted field', (lines) => `${lines.slice(0, 2).join('\n')}\n"`],
   ]
   for (const [name, edit] of edits) {
-    it(`are not lost where the file of results was ${name}`, async () => {
+    it(`are not lost if the results file was ${name}`, async () => {
       const path = file('users.csv', 'email\na@example.com\nbad@example.com\nc@example.com\n')
       await importing(path)
       const edited = edit(readFileSync(results, 'utf8').trim().split('\n'))
@@ -72,7 +69,7 @@ describe('passwords that an import makes up', function () {
     })
   }
 
-  it('are offered where the file has none', async () => {
+  it('are suggested if users have no password', async () => {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
@@ -82,7 +79,7 @@ describe('passwords that an import makes up', function () {
     expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
   })
 
-  it('outlast another way to end lines, and a mark', async () => {
+  it('are kept if the results file has other line endings or a byte order mark', async () => {
     const path = file('users.csv', 'email\r\na@example.com\r\nbad@example.com\r\nc@example.com\r\n')
     await importing(path)
     const before = kept()
@@ -91,7 +88,7 @@ describe('passwords that an import makes up', function () {
     expect(kept()).to.deep.equal(before)
   })
 
-  it('are not sent to what is no file', async function () {
+  it('are not written to a device', async function () {
     if (process.platform === 'win32') this.skip()
     const path = file('users.csv', 'email\na@example.com\n')
     results = join(sandbox.home, 'out.jsonl')
@@ -100,7 +97,7 @@ describe('passwords that an import makes up', function () {
     expect(sent().size).to.equal(0)
   })
 
-  it('are not replaced by the rows that failed', async () => {
+  it('are not overwritten by the file of failed rows', async () => {
     const path = file('users.csv', 'email\na@example.com\nbad@example.com\n')
     results = join(sandbox.home, 'users.failed.csv')
     expectFailure(await importing(path), 2, 'chatctl writes failed or unknown rows there')

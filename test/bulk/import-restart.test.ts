@@ -30,7 +30,7 @@ describe('users import --restart', function () {
     })
   const importing = (...flags: string[]) => run(['users', 'import', path, ...flags])
 
-  it('forgets nothing before something is sent', async () => {
+  it('keeps the journal until something is sent', async () => {
     await begin({})
     expect((await importing('--yes')).exitCode).to.equal(0)
     expect((await importing('--restart', '--dry-run')).exitCode).to.equal(0)
@@ -48,7 +48,7 @@ describe('users import --restart', function () {
     expect(server.report().users.size).to.equal(4)
   })
 
-  it('says where the journal cannot be locked, with --dry-run and with --close too', async () => {
+  it('reports a journal that cannot be locked, also for --dry-run and --close', async () => {
     await begin({ fates: { lost: 1 } })
     expect((await importing('--yes')).exitCode).to.equal(9)
     const imports = join(sandbox.home, '.local/state/chatctl/state/imports')
@@ -62,7 +62,7 @@ describe('users import --restart', function () {
       )
   })
 
-  it('is not in the command that settles a row', async () => {
+  it('is not part of the suggested command that resolves a row', async () => {
     await begin({ fates: { lost: 1 } })
     const done = await importing('--restart', '--yes')
     const [, command = ''] = /^ {2}(chatctl users import .*--on-unknown skip.*)$/m.exec(done.stderr) ?? []
@@ -72,7 +72,7 @@ describe('users import --restart', function () {
     expect(server.report().users.size).to.equal(2)
   })
 
-  it('goes on without it', async () => {
+  it('is resumed without --restart', async () => {
     await begin({ quota: { requests: 1, window: 60_000, headers: 'Retry-After' } })
     const done = await importing('--restart', '--yes', '--max-wait', '1s', '--quota', '100/h')
     expect(done.exitCode).to.equal(75)

@@ -1,11 +1,11 @@
 import type { UsersServer } from '../support/users-server.ts'
 
-/** A row of an import as the test made it, and what it asks for. */
+/** A row of an import as the test generated it, with what it requests. */
 export interface TestRow {
-  /** In the file, from 1; the header is line 1. */
+  /** Line in the file. The header is line 1. */
   line: number
   email: string
-  /** Of a row that updates. */
+  /** The ID of the user, if the row updates one. */
   id: string | undefined
   password: string | undefined
   role: string | undefined
@@ -13,12 +13,12 @@ export interface TestRow {
   theme: string | undefined
 }
 
-/** Emails that the service has already, so that a create is answered with 409. */
+/** Every how many rows an email already exists at the service, so that its create is answered with 409. */
 const takenEvery = 50
 
 /**
- * Rows of all kinds: three in four are created, the others updated; half have permissions, a tenth
- * settings. The users that are to be updated, and some that are in the way, are added to the server.
+ * Rows of all kinds: three in four create users, and the others update them. Half have permissions, and a tenth
+ * have settings. The users to update, and some that already exist, are added to the server.
  */
 export function makeRows(server: UsersServer, count: number): TestRow[] {
   return Array.from({ length: count }, (_, index) => {
@@ -38,7 +38,7 @@ export function makeRows(server: UsersServer, count: number): TestRow[] {
   })
 }
 
-/** @param passwords whether the passwords of the rows are in it */
+/** @param passwords whether the file contains the passwords of the rows */
 export function composeCsv(rows: readonly TestRow[], passwords = true): string {
   const columns = ['id', 'email', 'name', 'password', 'role', 'permissions', 'settings.theme']
   const lines = rows.map((row) =>

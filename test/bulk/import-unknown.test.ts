@@ -34,7 +34,7 @@ describe('an import with many rows whose outcome is unknown', function () {
       ({ check }: { check: string }) => check === 'imports',
     )
 
-  it('names ten of them, writes all of them to a file, and prints counts', async () => {
+  it('names ten of the rows, writes all of them to a file, and prints counts', async () => {
     const done = await importing('--json')
     const { unknown, unknown_rows } = JSON.parse(done.stdout)
     expect(unknown).to.be.above(20)
@@ -49,14 +49,14 @@ describe('an import with many rows whose outcome is unknown', function () {
     const warning = JSON.parse(done.stderr.split('\n').find((line) => line.includes('is unknown')) ?? '')
     expect(warning.warning.message.match(/is unknown/g)).to.have.length(10)
     expect(warning.warning.message).to.contain(`and ${unknown - 10} more; all are listed in ${list}`)
-    // Each can be settled by what the list has.
+    // A row can be resolved with the data of the list.
     const skipped = await importing('--on-unknown', 'skip', '--line', listed.at(-1)?.['line'] ?? '', '--json')
     expect(JSON.parse(skipped.stdout)).to.include({ unknown: unknown - 1, skipped: 1 })
     await importing('--on-unknown', 'skip')
     expect(existsSync(list)).to.equal(false)
   })
 
-  it('can be closed, also without its file, and continues where the file is imported again', async () => {
+  it('can be closed, also without its file, and is resumed when the file is imported again', async () => {
     const { unknown, created } = JSON.parse((await importing('--json')).stdout)
     expect(await imports()).to.have.length(1)
     const text = readFileSync(path)
@@ -75,7 +75,7 @@ describe('an import with many rows whose outcome is unknown', function () {
     expect((await imports())[0]?.message).to.contain(`the outcome of ${unknown - 1} rows is unknown`)
   })
 
-  it('sends nothing where it is closed', async () => {
+  it('sends nothing with --close', async () => {
     let requests = 0
     server.onRequest = () => requests++
     expectFailure(await run('users', 'import', path, '--close'), 2, 'No unfinished import')

@@ -51,7 +51,7 @@ describe('users import', function () {
   const three =
     'email,name,password\na@example.com,A,pw-a-123\nb@example.com,B,pw-b-123\nc@example.com,C,pw-c-123\n'
 
-  describe('sends what the rows say', () => {
+  describe('for a file in each format', () => {
     const ada = {
       email: 'ada@example.com',
       password: 'a password',
@@ -66,7 +66,7 @@ describe('users import', function () {
       'users.yaml': `- ${JSON.stringify(row)}\n`,
     }
     for (const [name, text] of Object.entries(forms)) {
-      it(`of ${name}`, async () => {
+      it(`sends the rows of ${name}`, async () => {
         const done = await importing(file(name, text), '--json')
         expect(done.exitCode, done.stderr).to.equal(0)
         expect(counts(done)).to.include({ rows: 1, created: 1, failed: 0, unknown: 0, requests: 2 })
@@ -78,12 +78,12 @@ describe('users import', function () {
       })
     }
 
-    it('of stdin, whose form shows', async () => {
+    it('recognizes the format of stdin', async () => {
       const done = await run(['import', '-', '--yes', '--json'], { stdin: forms['users.jsonl'] })
       expect(counts(done)).to.include({ created: 1 })
     })
 
-    it('and of a row with an id only the columns that are there', async () => {
+    it('sends only the non-empty columns of a row with an ID', async () => {
       const id = server.add({ email: 'old@example.com', name: 'Old', metadata: { seats: '1' } })
       const path = file('users.csv', `id,name,settings.theme,role,metadata.seats\n${id},,dark,,2\n`)
       const done = await importing(path, '--json')
@@ -94,7 +94,7 @@ describe('users import', function () {
       expect(changes()).to.deep.equal([`PATCH /v1/users/${id}`])
     })
 
-    it('creates, sets settings and assigns, in that order', async () => {
+    it('creates, updates settings, and assigns, in this order', async () => {
       const path = file(
         'users.jsonl',
         '{"email":"a@example.com","settings":{"theme":"dark","notifications_enabled":false},"role":"admin"}\n',
@@ -109,7 +109,7 @@ describe('users import', function () {
     })
   })
 
-  describe('checks the whole file before it sends anything', () => {
+  describe('with invalid rows', () => {
     const faulty = [
       'email,name,password,permissions',
       'a@example.com,A,secret-of-a,read:chat',
@@ -119,7 +119,7 @@ describe('users import', function () {
       '',
     ].join('\n')
 
-    it('and names every fault with its line and column', async () => {
+    it('names every fault with its line and column, and sends nothing', async () => {
       const path = file('users.csv', faulty)
       const done = await importing(path)
       expectFailure(done, 2, `${path} has 3 errors; nothing was sent`)
@@ -134,7 +134,7 @@ describe('users import', function () {
       expect(done.stderr).not.to.contain('secret-of')
     })
 
-    it('also for programs', async () => {
+    it('lists every fault with its line and column in JSON', async () => {
       const done = await importing(file('users.csv', faulty), '--json')
       const { error } = JSON.parse(done.stderr)
       expect(error.code).to.equal('refused')
@@ -147,7 +147,7 @@ describe('users import', function () {
       ])
     })
 
-    it('and goes on with the others under --skip-invalid', async () => {
+    it('imports the other rows with --skip-invalid', async () => {
       const path = file('users.csv', faulty)
       const to = join(sandbox.home, 'results.csv')
       const done = await importing(path, '--skip-invalid', '--json', '--results', to)
@@ -172,19 +172,19 @@ describe('users import', function () {
     })
   })
 
-  it('keeps a valid row whose email an invalid one has, too', async () => {
+  it('imports a valid row that has the email of an invalid row', async () => {
     const path = file('users.csv', 'email,permissions\na@example.com,read\nA@example.com,read:chat\n')
     const done = await importing(path, '--skip-invalid', '--json')
     expect(counts(done)).to.include({ created: 1, skipped: 1 })
     expect([...server.report().users.values()].map(({ email }) => email)).to.deep.equal(['A@example.com'])
   })
 
-  it('needs --yes where nobody can be asked', async () => {
+  it('requires --yes if stdin is not a terminal', async () => {
     expectFailure(await run(['import', file('users.csv', three)]), 3, '--yes')
     expect(changes()).to.deep.equal([])
   })
 
-  it('refuses the embedded service where nothing names it', async () => {
+  it('refuses to use the embedded service unless it is named', async () => {
     const done = await run(['import', file('users.csv', three), '--yes'], {
       env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' },
     })
@@ -192,19 +192,19 @@ describe('users import', function () {
     expect(existsSync(state())).to.equal(false)
   })
 
-  describe('says before it starts', () => {
-    it('how many requests it will make, and that no quota is known', async () => {
+  describe('before it starts', () => {
+    it('shows how many requests it will send, and that no quota is known', async () => {
       const { stderr } = await importing(file('users.csv', three))
       expect(stderr).to.match(/users\.csv: 3 rows, 3 requests: 3 creates\.\nQuota: unknown .*about 1s/)
     })
 
-    it('what the headers say of the quota', async () => {
+    it('shows the quota in the response headers', async () => {
       await serve({ quota: { requests: 40, window: 60_000, headers: 'RateLimit' } })
       const { stderr } = await importing(file('users.csv', three))
       expect(stderr).to.match(/Quota: 40 requests(?: per .*)?, 39 left.*The import takes about 1s/)
     })
 
-    it('how long that takes, and where it will stop', async () => {
+    it('shows how long it will take, and where it will stop', async () => {
       const many = Array.from({ length: 250 }, (_, index) => `u${index}@example.com\n`).join('')
       const done = await run(['import', file('users.csv', `email\n${many}`), '--quota', 'free'])
       expect(done.stderr).to.match(
@@ -214,7 +214,7 @@ describe('users import', function () {
     })
   })
 
-  it('shows what it would send, and sends nothing at all, under --dry-run', async () => {
+  it('shows what it would send, and sends nothing, with --dry-run', async () => {
     const done = await run(['import', file('users.csv', three), '--dry-run', '--json'])
     expect(done.exitCode).to.equal(0)
     expect(JSON.parse(done.stdout)).to.deep.equal({
@@ -223,8 +223,8 @@ describe('users import', function () {
     expect(requests).to.deep.equal([])
   })
 
-  describe('run again', () => {
-    it('counts what was done before apart, and says that it was not checked', async () => {
+  describe('when it runs again', () => {
+    it('counts earlier rows separately, and says that they were not checked', async () => {
       const path = file('users.csv', three)
       await importing(path)
       const again = await importing(path, '--json')
@@ -234,7 +234,7 @@ describe('users import', function () {
       expect(again.stderr).to.contain('did not check that the users still exist')
     })
 
-    it('says nothing of rows where the service refuses the key, or cannot be reached', async () => {
+    it('prints no counts if the service is unreachable or refuses the key', async () => {
       const path = file('users.csv', three)
       await importing(path)
       const { url } = server
@@ -259,7 +259,7 @@ describe('users import', function () {
       }
     })
 
-    it('fails where the service refuses the key, also with --on-unknown and no row to settle', async () => {
+    it('fails if the service refuses the key, also with --on-unknown and no row to resolve', async () => {
       const path = file('users.csv', three)
       await importing(path)
       const { port } = new URL(server.url)
@@ -272,7 +272,7 @@ describe('users import', function () {
       await refusing.close()
     })
 
-    it('tries what failed, and what is behind it', async () => {
+    it('sends failed rows and the steps after them again', async () => {
       const bad = new Set(['b@example.com'])
       await serve({ rejects: (email) => bad.has(email) })
       const path = file(
@@ -300,13 +300,13 @@ describe('users import', function () {
       expect(lines.every(({ id }) => server.report().users.has(id))).to.equal(true)
     })
 
-    it('finds the file under another name', async () => {
+    it('recognizes the file under another name', async () => {
       await importing(file('users.csv', three))
       await importing(file('renamed.csv', three))
       expect(changes()).to.deep.equal([])
     })
 
-    it('refuses a file of which a row that was sent was edited, unless it is begun anew', async () => {
+    it('refuses a file in which a sent row has changed, except with --restart', async () => {
       const path = file('users.csv', three)
       await importing(path)
       file('users.csv', three.replace(',B,', ',Bea,'))
@@ -326,7 +326,7 @@ describe('users import', function () {
       expect(counts(await importing(path, '--json'))).to.include({ created: 0, already_done: 3 })
     })
 
-    it('takes a file that was mended after nothing of it was taken', async () => {
+    it('accepts a file that was fixed after all of its rows failed', async () => {
       await serve({ rejects: (email) => email.startsWith('bad') })
       const path = file('users.csv', 'email\nbad@example.com\n')
       expect((await importing(path)).exitCode).to.equal(9)
@@ -335,7 +335,7 @@ describe('users import', function () {
       expect(mended.exitCode, mended.stderr).to.equal(0)
     })
 
-    it('belongs to one service: another one gets all of it', async () => {
+    it('sends all rows to another service', async () => {
       const path = file('users.csv', three)
       await importing(path)
       await serve()
@@ -343,7 +343,7 @@ describe('users import', function () {
     })
   })
 
-  it('refuses a second run of the same file while the first is at work', async () => {
+  it('refuses a second run of the same file while the first one runs', async () => {
     await serve({ delay: 1500 })
     const path = file('users.csv', three)
     const first = importing(path)
@@ -355,7 +355,7 @@ describe('users import', function () {
     expect(server.report().users.size).to.equal(3)
   })
 
-  it('keeps the failed rows ready to be imported again', async () => {
+  it('writes the failed rows to a file that can be imported', async () => {
     await serve({ rejects: (email) => email === 'b@example.com' })
     const path = file('users.csv', three)
     const done = await importing(path, '--json')
@@ -365,7 +365,7 @@ describe('users import', function () {
     expect(readFileSync(failed, 'utf8')).to.equal('id,email,name,password\n,b@example.com,B,pw-b-123\n')
     expect(statSync(failed).mode & 0o777).to.equal(0o600)
     writeFileSync(failed, 'email,name,password\nb2@example.com,B,pw-b-123\n')
-    // What somebody has begun to mend is not replaced.
+    // A file that someone has begun to fix is not overwritten.
     expect(counts(await importing(path, '--json')).failed_rows).to.equal(
       join(sandbox.home, 'users.failed-2.csv'),
     )
@@ -373,7 +373,7 @@ describe('users import', function () {
     expect([...server.report().users.values()].map(({ email }) => email)).to.contain('b2@example.com')
   })
 
-  it('never sends a create again whose user the service did not name', async () => {
+  it('never creates a user again whose ID the service did not return', async () => {
     await serve({ idIn: ['nowhere'] })
     const path = file('users.csv', 'email,role\na@example.com,admin\nb@example.com,\n')
     const first = await importing(path, '--json')
@@ -388,15 +388,15 @@ describe('users import', function () {
     expect(server.report().assignments.get(id)).to.deep.equal([{ role: 'admin' }])
   })
 
-  describe('where the service limits the rate', () => {
-    it('waits, and gets all through', async () => {
+  describe('with a rate limit', () => {
+    it('waits, and sends all rows', async () => {
       await serve({ quota: { requests: 2, window: 1000, headers: 'Retry-After' } })
       const done = await importing(file('users.csv', three), '--json')
       expect(done.exitCode, done.stderr).to.equal(0)
       expect(counts(done)).to.include({ created: 3 })
     })
 
-    it('ends with 75 where the wait is too long, and goes on later', async () => {
+    it('exits 75 if the wait is too long, and can be resumed', async () => {
       await serve({ quota: { requests: 2, window: 60_000, headers: 'Retry-After' } })
       const path = file('users.csv', three)
       const first = await importing(path, '--max-wait', '1s', '--json')
@@ -411,7 +411,7 @@ describe('users import', function () {
       expect(server.report().users.size).to.equal(3)
     })
 
-    it('does not call a user created who was there, where the rest of a row is to come', async () => {
+    it('reports a user as skipped while the last step of the row is not sent', async () => {
       const id = server.add({ email: 'old@example.com' })
       const path = file('users.csv', `id,name,role\n${id},Old,admin\n`)
       const to = join(sandbox.home, 'results.csv')
@@ -420,7 +420,7 @@ describe('users import', function () {
       expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of the row is not sent yet' })
     })
 
-    it('ends the window of a quota that is given when the service does, in the next run too', async () => {
+    it('ends the window of --quota when the service does, also in the next run', async () => {
       const half = { 'ratelimit-policy': '"hour";q=2;w=3600', ratelimit: '"hour";r=1;t=1800' }
       const hourly = await startFaultServer(json(201, { id: 'u' }, half))
       try {
@@ -438,19 +438,19 @@ describe('users import', function () {
       }
     })
 
-    it('keeps to the quota that is given', async () => {
+    it('sends no more requests than --quota allows', async () => {
       const path = file('users.csv', three)
       const done = await importing(path, '--quota', '2/h', '--json')
       expect(done.exitCode).to.equal(75)
       expect(changes()).to.have.length(2)
-      // What an earlier run has used up is used up.
+      // Requests of an earlier run count too.
       const again = await importing(path, '--quota', '2/h', '--json')
       expect(again.exitCode).to.equal(75)
       expect(changes()).to.have.length(0)
     })
   })
 
-  it('stops where the key is refused, and fails no row for it', async () => {
+  it('stops if the service refuses the key, and counts no row as failed', async () => {
     const refusing = await startFaultServer(failing(401, 'invalid_api_key', 'Invalid API key'))
     try {
       const path = file('users.csv', three)
@@ -467,7 +467,7 @@ describe('users import', function () {
   })
 
   describe('with passwords', () => {
-    it('writes none of them, even where the service quotes one', async () => {
+    it('writes none of them to output or files, even if the service quotes one', async () => {
       const quoting = await startFaultServer((request, response, incoming) => {
         const said = JSON.parse(request.body || '{}')
         const behaviour =
@@ -496,7 +496,7 @@ describe('users import', function () {
       }
     })
 
-    it('makes them up, for the file of results alone', async () => {
+    it('generates missing ones, and writes them to the results file only', async () => {
       await serve({ rejects: (email) => email === 'b@example.com' })
       const path = file(
         'users.csv',
@@ -521,7 +521,7 @@ describe('users import', function () {
       expect(results(to)[0]).to.deep.equal(a)
     })
 
-    it('does not lose those of another import', async () => {
+    it('keeps those of another import', async () => {
       const to = join(sandbox.home, 'results.csv')
       await importing(file('one.csv', 'email\na@example.com\n'), '--generate-passwords', '--results', to)
       const before = readFileSync(to, 'utf8')
@@ -534,14 +534,14 @@ describe('users import', function () {
     })
   })
 
-  it('does not take the rows for the place of the results', async () => {
+  it('refuses to write the results to the file of rows', async () => {
     const path = file('users.csv', three)
     expectFailure(await importing(path, '--results', path), 2, 'it is the input file')
     expect(readFileSync(path, 'utf8')).to.equal(three)
   })
 
-  describe('permissions assign --file', () => {
-    it('assigns what each row says', async () => {
+  describe('with permissions assign --file', () => {
+    it('assigns what each row contains', async () => {
       const one = server.add({ email: 'one@example.com' })
       const two = server.add({ email: 'two@example.com' })
       const path = file('roles.csv', `id,role,permissions\n${one},admin,\n${two},,read:chat;write:chat\n`)
@@ -555,7 +555,7 @@ describe('users import', function () {
       expect(assignments.get(two)).to.deep.equal([{ permissions: ['read:chat', 'write:chat'] }])
     })
 
-    it('refuses what is no assignment', async () => {
+    it('refuses rows that are not assignments', async () => {
       const path = file('roles.csv', 'id,name\nu1,Ada\n')
       expectFailure(await run(['permissions', 'assign', '--file', path]), 2, 'name')
       expectFailure(

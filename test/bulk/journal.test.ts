@@ -29,7 +29,7 @@ function open(): Journal {
   return Journal.open({ path, header, release: () => {} })
 }
 
-/** A journal with these lines, whole. */
+/** Writes a complete journal with these lines. */
 function write(lines: readonly (StepLine | EndLine)[]): Buffer {
   const text = [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('')
   writeFileSync(path, text)
@@ -52,7 +52,7 @@ const endLine = fc.record({
   at: fc.constant('2026-01-02T03:04:05.000Z'),
 })
 
-/** What the lines that are whole in a beginning of a journal say of each row. */
+/** The state of each row according to the complete lines in the first bytes of a journal. */
 function standingsIn(bytes: Buffer): (RowState | undefined)[] {
   const whole = bytes.toString('latin1').split('\n').slice(0, -1)
   const states: (RowState | undefined)[] = Array.from({ length: rows }, () => undefined)
@@ -63,7 +63,7 @@ function standingsIn(bytes: Buffer): (RowState | undefined)[] {
       states[line.row] = { step: line.step, phase: line.did ?? 'intended' }
       if (line.step === 'create') created.add(line.row)
     }
-    // What follows a create is of the row that was created.
+    // The lines after a create are about the user that it created.
     if (line.type === 'finished') {
       for (let row = 0; row < rows; row++) if (!created.has(row)) states[row] = undefined
     }
@@ -72,7 +72,7 @@ function standingsIn(bytes: Buffer): (RowState | undefined)[] {
 }
 
 describe('the journal of an import', () => {
-  it('says of every beginning of itself what its whole lines say, and goes on from there', async () => {
+  it('can be read and continued after any interruption of its writing', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.oneof({ weight: 5, arbitrary: stepLine }, { weight: 1, arbitrary: endLine }), {
@@ -87,7 +87,7 @@ describe('the journal of an import', () => {
           const wanted = standingsIn(prefix)
           expect(wanted.map((_, row) => journal.rows.of(row))).to.deep.equal(wanted)
           expect(journal.rows.unsettled).to.equal(wanted.filter(isUnsettled).length)
-          // The torn line is gone, and what comes next is whole.
+          // The partial line is removed, and the next line is complete.
           journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
           await journal.close()
           const again = open()
@@ -101,7 +101,7 @@ describe('the journal of an import', () => {
     )
   })
 
-  it('has the last line of each row, whatever its length', async () => {
+  it('returns the last line of each row, whatever its length', async () => {
     const error = 'x'.repeat(20_000)
     write([
       { row: 1, step: 'create', did: 'took', id: 'u1' },
@@ -121,7 +121,7 @@ describe('the journal of an import', () => {
     await journal.close()
   })
 
-  it('forgets updates when it is finished, and never a create', async () => {
+  it('forgets updates when it is finished, but never a create', async () => {
     write([
       { row: 0, step: 'create', did: 'took', id: 'u0' },
       { row: 0, step: 'assign', did: 'took', id: 'u0' },
@@ -147,7 +147,7 @@ describe('the journal of an import', () => {
     expect(text.match(/"row":0/g)).to.have.length(2)
   })
 
-  it('begins anew after a run without creates that was finished, and keeps what it has written', async () => {
+  it('begins anew after a finished run without creates, when something is sent', async () => {
     write([{ row: 1, step: 'assign', did: 'took', id: 'u1' }])
     const journal = open()
     journal.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '1' })
@@ -177,19 +177,19 @@ describe('the journal of an import', () => {
     await last.close()
   })
 
-  it('leaves no file where nothing was sent', async () => {
+  it('leaves no file if nothing was sent', async () => {
     await open().close()
     expect(statSync(path, { throwIfNoEntry: false })).to.equal(undefined)
   })
 
-  it('is readable by its owner alone', async () => {
+  it('is readable by its owner only', async () => {
     const journal = open()
     await journal.intend(0, 'create', undefined, 'key0')
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
-  it('has an intent on disk before it says so', async () => {
+  it('has flushed an intent to disk before it confirms it', async () => {
     const journal = open()
     const intents = Array.from({ length: rows }, (_, row) =>
       journal.intend(row, 'create', undefined, `key${row}`),
@@ -200,7 +200,7 @@ describe('the journal of an import', () => {
     await journal.close()
   })
 
-  it('passes over a line that is none, which a crash of the machine may leave', async () => {
+  it('ignores an invalid line, which a crash of the system can leave', async () => {
     const took = JSON.stringify({ row: 3, step: 'create', did: 'took', id: 'u3' })
     writeFileSync(path, `${JSON.stringify(header)}\n\0\0\0\0\n{"half\n${took}\n`)
     const journal = open()

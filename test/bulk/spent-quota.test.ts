@@ -10,10 +10,10 @@ const service = 'https://chat.example/'
 const hour = 3_600_000
 const now = Date.UTC(2026, 0, 2, 12)
 
-describe('what imports have spent of a quota', () => {
+describe('the quota that imports have used', () => {
   const folder = perTest(makeEmptyDirectory)
 
-  /** A journal with requests at these times. One that was last written before the window is not read. */
+  /** Writes a journal with requests at these times. A journal that was last written before the window is not read. */
   function plant(name: string, times: readonly number[], of = service, writtenAt = Math.max(...times)): void {
     const header = { v: 1, type: 'import', kind: 'users', service: of, input: {}, at: '' }
     const lines = [
@@ -27,7 +27,7 @@ describe('what imports have spent of a quota', () => {
   }
   const read = (window = hour) => readSpent(folder.path, { service, window, now })
 
-  it('is that of all files and of journals that were replaced, in the window that is open', async () => {
+  it('includes all journals of the service, and replaced ones, in the current window', async () => {
     plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
     plant('b.jsonl.old', [now - hour / 4])
     plant('c.jsonl', [now - 2000], 'https://other.example/')
@@ -37,13 +37,13 @@ describe('what imports have spent of a quota', () => {
     expect(await read(500)).to.equal(undefined)
   })
 
-  it('does not include a journal that another import removes meanwhile', async () => {
+  it('does not include a journal that another import removes at the same time', async () => {
     plant('a.jsonl', [now - 1000])
     symlinkSync(join(folder.path, 'nowhere'), join(folder.path, 'b.jsonl'))
     expect(await read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
-  it('is that of the window that the service has named', async () => {
+  it('counts from the window that the service has reported', async () => {
     plant('a.jsonl', [now - 70 * 60_000, now - 65 * 60_000, now - 5000])
     const named = (length: number) => ({
       ...{ type: 'window', at: now - 66 * 60_000, length, since: now - 110 * 60_000, requests: 1 },
@@ -53,7 +53,7 @@ describe('what imports have spent of a quota', () => {
     expect(await read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
   })
 
-  it('is what one count of the same requests has, however they are spread over journals', async () => {
+  it('is the same however the requests are distributed over journals', async () => {
     const requests = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 1, max: 5 * hour })), {
       minLength: 1,
       maxLength: 40,

@@ -8,10 +8,10 @@ import { DocumentFile } from '../../src/system/document-file.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
-describe('the passwords of a file of results', () => {
+describe('the passwords in a results file', () => {
   const folder = perTest(makeEmptyDirectory)
 
-  it('are read back, whatever the service said of the rows', async () => {
+  it('can be read back, whatever error text the service returned', async () => {
     const error = fc.string({
       unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\u2028', '\u2029', '\u0085'),
     })

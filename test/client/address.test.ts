@@ -13,7 +13,7 @@ function refusalOf(run: () => unknown): Failure {
   throw new Error('it was not refused')
 }
 
-describe('base URLs', () => {
+describe('a base URL', () => {
   for (const text of [
     'https://api.example.com',
     'https://api.example.com/',
@@ -25,7 +25,7 @@ describe('base URLs', () => {
     'http://localhost:3000',
     'HTTPS://API.example.com',
   ]) {
-    it(`takes ${text}`, () => {
+    it(`can be ${text}`, () => {
       expect(readBaseUrl(text).href).to.be.a('string')
     })
   }
@@ -46,34 +46,34 @@ describe('base URLs', () => {
     ['https://api.example.com/?', /a query/],
   ]
   for (const [text, message] of refused) {
-    it(`refuses ${text || 'nothing'}`, () => {
+    it(`is refused if it is ${text || 'empty'}`, () => {
       expect(refusalOf(() => readBaseUrl(text)).message).to.match(message)
     })
   }
 
-  it('refuses user info without repeating it', () => {
+  it('with a user name or password is refused, and the error does not repeat them', () => {
     const failure = refusalOf(() => readBaseUrl('https://admin:canary-password@api.example.com'))
     expect(failure.message).to.match(/user name or password/)
     expect(failure.message + failure.hint).not.to.match(/canary|admin/)
   })
 
-  it('knows loopback', () => {
+  it('may use plain HTTP only for a loopback address', () => {
     expect(['127.0.0.1', '[::1]', 'localhost'].every(isLoopback)).to.equal(true)
     expect(['128.0.0.1', '127.0.0.1.evil', 'notlocalhost', '[::2]'].some(isLoopback)).to.equal(false)
   })
 })
 
-describe('paths', () => {
+describe('a request path', () => {
   const base = new URL('https://gw.example/chat-service/')
 
-  it('keeps the prefix of the base URL', () => {
+  it('is appended to the path of the base URL', () => {
     expect(resolvePath(base, '/v1/settings').href).to.equal('https://gw.example/chat-service/v1/settings')
     expect(resolvePath(new URL('https://gw.example'), '/v1/settings').href).to.equal(
       'https://gw.example/v1/settings',
     )
   })
 
-  it('adds a query, escaped', () => {
+  it('is extended by the query parameters, escaped', () => {
     expect(resolvePath(base, '/h', { before: 'a&b=c d' }).search).to.equal('?before=a%26b%3Dc+d')
     expect(resolvePath(base, '/h?x=1', { y: '2' }).search).to.equal('?x=1&y=2')
   })
@@ -95,16 +95,16 @@ describe('paths', () => {
     '/\u0000',
     '/\ud800',
   ]) {
-    it(`refuses ${JSON.stringify(path)}`, () => {
+    it(`is refused if it is ${JSON.stringify(path)}`, () => {
       refusalOf(() => resolvePath(base, path))
     })
   }
 
-  it('lets a path go up as long as it stays below the base URL', () => {
+  it('may contain .. as long as it stays below the base URL', () => {
     expect(resolvePath(base, '/v1/x/../settings').pathname).to.equal('/chat-service/v1/settings')
   })
 
-  it('does not take a longer name for the prefix', () => {
+  it('is refused if it only begins with the same characters as the base path', () => {
     refusalOf(() => resolvePath(base, '/../chat-service-evil/x'))
   })
 
@@ -119,19 +119,19 @@ describe('paths', () => {
     ['$&', '/v1/users/%24%26'],
   ]
   for (const [id, path] of ids) {
-    it(`escapes the id ${id}`, () => {
+    it(`contains the ID ${id} escaped`, () => {
       expect(expandPath('/v1/users/{id}', { id })).to.equal(path)
       expect(resolvePath(base, path).pathname).to.equal(`/chat-service${path}`)
     })
   }
 
   for (const id of ['', '.', '..', 'a\nb', '\u0085', '\u007f', '\udc00']) {
-    it(`refuses the id ${JSON.stringify(id)}`, () => {
+    it(`is refused with the ID ${JSON.stringify(id)}`, () => {
       refusalOf(() => expandPath('/v1/users/{id}', { id }))
     })
   }
 
-  it('refuses a missing id', () => {
+  it('is refused if the ID is missing', () => {
     refusalOf(() => expandPath('/v1/users/{id}'))
   })
 })

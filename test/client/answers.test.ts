@@ -14,11 +14,11 @@ import {
 import { failureOf, hurriedClock } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'
 
-describe('answers', () => {
+describe('an HTTP response', () => {
   const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock(), retries: 0 }))
 
-  describe('of an endpoint whose answer is documented', () => {
-    it('keep unknown fields, and come with status, headers and request id', async () => {
+  describe('with a documented body', () => {
+    it('is returned with unknown fields, status, headers, and request ID', async () => {
       const body = {
         data: [{ id: 'm', created: 1, object: 'model', owned_by: 'o', extra: { a: [1] } }],
         more: null,
@@ -32,7 +32,7 @@ describe('answers', () => {
       expect(got).not.to.have.property('warning')
     })
 
-    it('name every fault in their types but are not refused for it', async () => {
+    it('is returned with a list of the fields that have another type', async () => {
       const body = { data: [{ id: 7, created: 'x' }] }
       await start(json(200, body))
       const got = await client.chat.models()
@@ -43,12 +43,12 @@ describe('answers', () => {
       ])
     })
 
-    it('take null and absent fields', async () => {
+    it('may have null fields and lack fields', async () => {
       await start(json(200, { app_name: null, theme: { mode: null } }))
       expect((await client.settings.get()).faults).to.deep.equal([])
     })
 
-    it('may begin with a byte order mark and be of any content type', async () => {
+    it('may begin with a byte order mark and have any content type', async () => {
       await start(answer(200, { 'content-type': 'text/plain' }, '\ufeff{"app_name":"x"}'))
       expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
     })
@@ -60,16 +60,16 @@ describe('answers', () => {
       ['204', noContent, /has no body/],
       ['null', json(200, null), /not a JSON object/],
       ['a list', json(200, []), /not a JSON object/],
-      ['what it is needed for left out', json(200, { object: 'list' }), /does not contain data/],
-      ['what it is needed for null', json(200, { data: null }), /does not contain data/],
+      ['a required field missing', json(200, { object: 'list' }), /does not contain data/],
+      ['a required field that is null', json(200, { data: null }), /does not contain data/],
       [
-        'a content coding that nobody asked for',
+        'a content coding that was not requested',
         answer(200, { 'content-encoding': 'gzip' }, 'xx'),
         /not JSON \(gzip\)/,
       ],
     ]
     for (const [what, behaviour, message] of useless) {
-      it(`are unusable with ${what}`, async () => {
+      it(`is unusable with ${what}`, async () => {
         await start(behaviour)
         const failure = await failureOf(client.chat.models())
         expect(failure.kind).to.equal('invalid_response')
@@ -77,14 +77,14 @@ describe('answers', () => {
       })
     }
 
-    it('are named with the address that was asked, where a web page came', async () => {
+    it('is reported with the requested URL if it is a web page', async () => {
       await start(webPage)
       expect(hintOf(await failureOf(client.chat.models()))).to.include(
         `The response to GET ${server.url}/v1/chat/models is a web page. Check the base URL.`,
       )
     })
 
-    it('are asked for without a content coding', async () => {
+    it('is requested without a content coding', async () => {
       await start(json(200, {}))
       await client.settings.get()
       expect(server.requests[0]?.headers).to.include({
@@ -94,12 +94,12 @@ describe('answers', () => {
     })
   })
 
-  describe('of an endpoint whose answer is not shown', () => {
+  describe('with a body that is not documented', () => {
     for (const [what, behaviour] of [
       ['nothing', empty],
       ['204', noContent],
     ] as const) {
-      it(`are a success with ${what}`, async () => {
+      it(`is a success with ${what}`, async () => {
         await start(behaviour)
         const got = await client.settings.update({ app_name: 'x' })
         expect(got.body).to.equal(undefined)
@@ -107,14 +107,14 @@ describe('answers', () => {
       })
     }
 
-    it('are a success with a warning when they are no JSON', async () => {
+    it('is a success with a warning if the body is not JSON', async () => {
       await start(garbage)
       const got = await client.users.create({ name: 'n' })
       expect(got.body).to.equal(undefined)
       expect(got.warning).to.match(/is not JSON.*status 200/)
     })
 
-    it('keep the Location', async () => {
+    it('is returned with its Location', async () => {
       await start(answer(201, { location: '/v1/users/usr_9' }))
       expect(await client.users.create({ name: 'n' })).to.include({
         status: 201,
@@ -122,20 +122,20 @@ describe('answers', () => {
       })
     })
 
-    it('may be any JSON', async () => {
+    it('may have any JSON body', async () => {
       await start(json(200, [1]))
       expect((await client.users.create({})).body).to.deep.equal([1])
     })
   })
 
-  describe('that say in a 2xx that it failed', () => {
+  describe('with status 2xx and a body that reports a failure', () => {
     const denials: [string, unknown, string][] = [
       ['success: false', { success: false }, 'The request failed'],
       ['success: false with a message', { success: false, message: 'No such theme' }, 'No such theme'],
       ['the error body', { error: { code: 'quota', message: 'Too big' } }, 'Too big'],
     ]
     for (const [what, body, message] of denials) {
-      it(`are a failure: ${what}`, async () => {
+      it(`is a failure: ${what}`, async () => {
         await start(json(200, body))
         expect(await failureOf(client.users.updateSettings({ theme: 'x' }))).to.include({
           kind: 'rejected',
@@ -145,13 +145,13 @@ describe('answers', () => {
       })
     }
 
-    it('are none with error: null', async () => {
+    it('is a success with error: null', async () => {
       await start(json(200, { error: null, app_name: 'x' }))
       expect((await client.settings.get()).body).to.have.property('app_name', 'x')
     })
   })
 
-  describe('outside 2xx', () => {
+  describe('with a status other than 2xx', () => {
     for (const [status, kind] of [
       [400, 'rejected'],
       [401, 'unauthorized'],
@@ -165,12 +165,12 @@ describe('answers', () => {
       [503, 'server_error'],
       [599, 'server_error'],
     ] as const) {
-      it(`${status} is ${kind}`, () => {
+      it(`is a failure of kind ${kind} for ${status}`, () => {
         expect(kindOfStatus(status)).to.equal(kind)
       })
     }
 
-    it('carry what the service said', async () => {
+    it('is a failure with the message, code, and details of the service', async () => {
       const body = { error: { code: 'no_user', message: 'No such user', details: { id: 'x' } } }
       await start(json(404, body, { 'request-id': 'r-7' }))
       const failure = await failureOf(client.users.get('x'))
@@ -179,14 +179,14 @@ describe('answers', () => {
       expect(failure.request).to.deep.equal({ method: 'GET', url: `${server.url}/v1/users/x`, id: 'r-7' })
     })
 
-    it('are named with the address that was asked, where it is a web page that is not there', async () => {
+    it('is reported with the requested URL if it is a 404 web page', async () => {
       await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
       expect(hintOf(await failureOf(client.chat.models()))).to.include(
         `The response to GET ${server.url}/v1/chat/models`,
       )
     })
 
-    it('leave no doubt where the service could not reach its model server', async () => {
+    it('reports no unknown outcome if the service could not reach its model server', async () => {
       await start(json(502, { error: { code: 'upstream_unreachable', message: 'No model' } }))
       const failure = await failureOf(client.chat.send({ message: 'x' }))
       expect(failure.inDoubt).to.equal(false)
@@ -220,19 +220,19 @@ describe('answers', () => {
       ],
     ]
     for (const [what, behaviour, message, code] of shapes) {
-      it(`are understood with ${what}`, async () => {
+      it(`is understood with ${what}`, async () => {
         await start(behaviour)
         expect(await failureOf(client.users.get('x'))).to.include({ message, code })
       })
     }
 
-    it('are read for 64 KiB and no more', async () => {
+    it('is read up to 64 KiB', async () => {
       let written = 0
       await start((_, response) => {
         response.writeHead(400, { 'content-type': 'text/plain' })
         const chunk = 'x'.repeat(16 * 1024)
         const write = () => {
-          // A hundred megabytes, if anybody reads them.
+          // 100 MB, if the client reads it all.
           while (written < 100e6) {
             written += chunk.length
             if (!response.write(chunk)) return
@@ -250,7 +250,7 @@ describe('answers', () => {
       expect(written).to.be.below(50e6)
     })
 
-    it('count by their status even when their body breaks off', async () => {
+    it('counts by its status even if the body is truncated', async () => {
       await start((_, response, incoming) => {
         response.writeHead(404, { 'content-type': 'application/json', 'content-length': 500 })
         response.write('{"error":')
@@ -260,8 +260,8 @@ describe('answers', () => {
     })
   })
 
-  describe('to send', () => {
-    it('are answers whatever their status', async () => {
+  describe('to a raw request', () => {
+    it('is returned whatever its status is', async () => {
       await start(json(403, { error: { message: 'No' } }))
       const got = await client.send({
         method: 'post',
@@ -280,7 +280,7 @@ describe('answers', () => {
       expect(server.requests[0]?.headers['content-type']).to.equal('text/plain')
     })
 
-    it('are bytes as they came', async () => {
+    it('is returned byte by byte as it arrived', async () => {
       const bytes = Uint8Array.from([0, 255, 1, 254])
       await start(answer(200, {}, bytes))
       expect([...(await client.send({ method: 'GET', path: '/' })).bytes]).to.deep.equal([...bytes])

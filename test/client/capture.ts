@@ -1,7 +1,7 @@
 import { Failure } from '../../src/contract/failure.ts'
 import type { Clock } from '../../src/system/clock.ts'
 
-/** The failure that a promise ends in; anything else fails the test. */
+/** The failure that a promise rejects with. Any other outcome throws. */
 export async function failureOf(promise: Promise<unknown>): Promise<Failure> {
   const outcome = await promise.then(
     (value) => ({ value }),
@@ -12,7 +12,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<Failure> {
   throw new Error('it ended in something that is no Failure', { cause: outcome.error })
 }
 
-/** What a promise rejects with, whatever it is. */
+/** The reason that a promise rejects with. */
 export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   const outcome = await promise.then(
     (value) => ({ value }),
@@ -22,7 +22,7 @@ export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   throw new Error(`it succeeded with ${JSON.stringify(outcome.value)}`)
 }
 
-/** A clock on which waiting takes no time; `waits` are the milliseconds slept. */
+/** A clock on which waits take no time. `waits` lists the milliseconds slept. */
 export function hurriedClock(random = 0.5): Clock & { waits: number[] } {
   const waits: number[] = []
   let now = Date.now()
@@ -39,7 +39,7 @@ export function hurriedClock(random = 0.5): Clock & { waits: number[] } {
   }
 }
 
-/** Everything that an error says, its causes and fields included. */
+/** All strings in an error, including its causes and fields. */
 export function everythingIn(error: unknown): string {
   const seen = new Set<unknown>()
   const parts: string[] = []

@@ -4,7 +4,7 @@ import { endpoints } from '../../src/contract/endpoints.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 
-/** What every endpoint can be answered with: all that one of them needs. */
+/** A response body that has the required fields of every endpoint. */
 const generous = json(200, {
   choices: [{ message: { content: '' } }],
   data: [],
@@ -84,12 +84,12 @@ const calls: [string, (client: Client) => Promise<unknown>, string, string, unkn
   ],
 ]
 
-describe('endpoints', () => {
+describe('the client', () => {
   const server = perSuite(() => startFaultServer(generous))
   const client = perSuite(() => new Client({ baseUrl: `${server.url}/prefix/`, userAgent: 'chatctl/1.2.3' }))
 
   for (const [name, call, method, path, body] of calls) {
-    it(`${name} is ${method} ${path}`, async () => {
+    it(`calls ${name} as ${method} ${path}`, async () => {
       await call(client)
       const request = server.requests.at(-1)
       expect(request).to.include({ method, path: `/prefix${path}` })
@@ -99,11 +99,11 @@ describe('endpoints', () => {
     })
   }
 
-  it('are all called above', () => {
+  it('has a case above for every endpoint', () => {
     expect(calls.map(([name]) => name)).to.have.members(Object.keys(endpoints))
   })
 
-  it('share one connection when they are called in turn', async () => {
+  it('uses one connection for consecutive requests', async () => {
     const ports = new Set<number | undefined>()
     const counted = await startFaultServer((request, response, incoming) => {
       ports.add(incoming.socket.remotePort)

@@ -11,7 +11,7 @@ import {
 } from '../support/history-service.ts'
 import { perSuite } from '../support/lifetime.ts'
 
-/** Minutes that never fall, with groups of equal ones of no more than `group`. */
+/** Minutes in ascending order, of which at most `group` are equal. */
 const minutes = (group: number): fc.Arbitrary<number[]> =>
   fc
     .array(fc.integer({ min: 1, max: group }), { maxLength: 15 })
@@ -27,7 +27,7 @@ const readings: fc.Arbitrary<HistoryReading> = fc.record({
   limit: fc.constantFrom('taken', 'ignored', 'refused'),
 })
 
-describe('the history of any service', function () {
+describe('reading back the history of a service of any kind', function () {
   this.timeout(120_000)
   const server = perSuite(() =>
     startFaultServer({
@@ -60,11 +60,11 @@ describe('the history of any service', function () {
 
   const runs = { numRuns: 0.5 * (fc.readConfigureGlobal().numRuns ?? 100) }
 
-  it('is walked without a gap, a double or a wrong order', async () => {
-    // A page holds more than are of one time: what fills a page can be hidden by the service.
+  it('returns every message once and in order', async () => {
+    // A page holds more messages than have the same time: a service can hide messages behind a full page of one time.
     await fc.assert(
       fc.asyncProperty(readings, minutes(3), async (reading, at) => {
-        // Nothing can tell the order of messages of one time.
+        // The order of messages with the same time cannot be determined.
         fc.pre(at.length < 3 || at[0] !== at.at(-1))
         const stored = storedAt(at)
         const { messages, unsure } = await walk(reading, stored)
@@ -75,7 +75,7 @@ describe('the history of any service', function () {
     )
   })
 
-  it('is walked without a gap where pages are shorter than they could be', async () => {
+  it('returns every message if pages are shorter than the limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         readings,
@@ -92,7 +92,7 @@ describe('the history of any service', function () {
     )
   })
 
-  it('is walked with rows as cursors however many are of one time', async () => {
+  it('returns every message if a cursor names a row, however many messages have the same time', async () => {
     const rows = fc.record({
       before: fc.constantFrom<HistoryReading['before']>('row', 'row itself'),
       reading: readings,
@@ -109,7 +109,7 @@ describe('the history of any service', function () {
     )
   })
 
-  it('is walked without times, and without ids', async () => {
+  it('returns every message if none has a time, or none has an ID', async () => {
     await fc.assert(
       fc.asyncProperty(readings, minutes(1), fc.boolean(), async (reading, at, hasTimes) => {
         const stored = storedAt(at).map(({ id, created_at, ...rest }) => ({
@@ -126,21 +126,21 @@ describe('the history of any service', function () {
     )
   })
 
-  it('says so where messages of one time that fill a page may be hidden', async () => {
+  it('reports that messages may be missing if a full page has messages of one time', async () => {
     const stored = storedAt([0, 1, 1, 1, 1, 1, 1, 2])
     const { messages, unsure } = await walk({ ...plainReading, before: 'time', largest: 3 }, stored)
     expect(unsure).to.equal(true)
     expect(messages.map(({ id }) => id)).to.include.members(['m0', 'm6', 'm7'])
   })
 
-  it('asks for a larger page where messages of one time fill one', async () => {
+  it('requests a larger page if all messages of a page have the same time', async () => {
     const stored = storedAt([0, ...Array<number>(15).fill(1), 2])
     const { messages, unsure } = await walk({ ...plainReading, before: 'time' }, stored)
     expect(unsure).to.equal(false)
     expect(messages).to.have.lengthOf(17)
   })
 
-  it('is what it was when the walk began', async () => {
+  it('returns the history as it was when the reading began', async () => {
     const stored = storedAt(Array.from({ length: 30 }, (_, index) => index))
     const growing = historyService({ ...plainReading, before: 'row itself' }, stored)
     const began = stored.map(({ id }) => id)
@@ -154,7 +154,7 @@ describe('the history of any service', function () {
     expect(messages.map(({ id }) => id)).to.deep.equal(began)
   })
 
-  it('keeps messages without an id that are the same in all else', async () => {
+  it('keeps messages without an ID that are equal', async () => {
     const twice = { content: 'ok', role: 'user', created_at: '2026-01-01T00:05:00Z' }
     const stored = [
       ...storedAt([0, 1, 2, 3]),
@@ -168,7 +168,7 @@ describe('the history of any service', function () {
     }
   })
 
-  it('is not given twice where pages overlap, nor where a page has one twice', async () => {
+  it('returns no message twice if pages overlap or a page repeats a message', async () => {
     const stored = storedAt([0, 1, 2, 3, 4, 5, 6, 7])
     const { messages } = await walkScript({
       choose: ({ path }) => {

@@ -6,7 +6,7 @@ import { failureOf } from './capture.ts'
 
 const all = storedAt(Array.from({ length: 10 }, (_, index) => index))
 
-describe('history', () => {
+describe('reading back the history', () => {
   let server: FaultServer
   let client: Client
 
@@ -26,11 +26,11 @@ describe('history', () => {
   for (const order of ['oldest', 'newest'] as const) {
     for (const cursor of ['id', 'created_at'] as const) {
       for (const unknown of ['same', 'empty', 400, 422] as const) {
-        it(`is walked back with the ${order} first, a cursor of ${cursor}, and ${unknown} for any other`, async () => {
+        it(`works with the ${order} message first, a cursor of ${cursor}, and ${unknown} for any other cursor`, async () => {
           server = await startFaultServer(historyService({ ...plainReading, order, cursor, unknown }, all))
           client = new Client({ baseUrl: server.url })
           expect(await walk()).to.deep.equal(all.map((message) => message.id))
-          // A cursor that led nowhere is not tried again.
+          // A cursor that had no effect is not tried again.
           expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
           expect(server.requests.every((request) => request.path.includes('context_id=c'))).to.equal(true)
         })
@@ -38,35 +38,35 @@ describe('history', () => {
     }
   }
 
-  it('asks once for each page that is shorter than its limit, as pages of long messages are', async () => {
+  it('sends one request for each page, also if pages are shorter than the limit', async () => {
     server = await startFaultServer(historyService({ ...plainReading, short: [1] }, all))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(all.map((message) => message.id))
     expect(server.requests).to.have.lengthOf(all.length)
   })
 
-  it('gives no message twice when the cursor is part of the page', async () => {
+  it('returns no message twice if a page includes its cursor', async () => {
     server = await startFaultServer(historyService({ ...plainReading, before: 'row itself' }, all))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(all.map((message) => message.id))
   })
 
-  it('stops with an error when neither cursor leads on', async () => {
+  it('fails if neither cursor leads to older messages', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
     expect(failure.kind).to.equal('invalid_response')
-    // The id and the time of the oldest message of a later time than the oldest, then of that.
+    // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages.
     expect(server.requests).to.have.lengthOf(5)
   })
 
-  it('stops with an error when the same full page comes again and nothing says that it is all', async () => {
+  it('fails if the same full page is returned again without has_more', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(-4) }))
     client = new Client({ baseUrl: server.url })
     expect((await failureOf(walk())).kind).to.equal('invalid_response')
   })
 
-  it('passes a refusal on when neither cursor is understood', async () => {
+  it('fails with the error of the service if it accepts neither cursor', async () => {
     server = await startFaultServer({
       choose: (request) =>
         request.path.includes('before')
@@ -77,13 +77,13 @@ describe('history', () => {
     expect(await failureOf(walk())).to.include({ kind: 'rejected', code: 'bad_cursor' })
   })
 
-  it('is walked past entries that are no messages', async () => {
+  it('ignores entries that are not messages', async () => {
     server = await startFaultServer(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(['m0', 'm1'])
   })
 
-  it('is over when the service does not say that there is more', async () => {
+  it('ends if the service does not report more messages', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 2) }))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(['m0', 'm1'])

@@ -7,10 +7,10 @@ import { scriptedClient } from './scripted-client.ts'
 const type = { 'content-type': 'application/json' }
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-describe('answers that nobody should send', () => {
+describe('a hostile response', () => {
   const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock(), retries: 0 }))
 
-  describe('of a type that is of no use', () => {
+  describe('with a field of the wrong type', () => {
     const complete = () => client.chat.complete({ messages: [] })
     const send = () => client.chat.send({ message: 'hi' })
     const models = () => client.chat.models()
@@ -25,7 +25,7 @@ describe('answers that nobody should send', () => {
       [{ messages: 7 }, page, /messages must be an array/],
     ]
     for (const [body, call, message] of useless) {
-      it(`are unusable: ${JSON.stringify(body)}`, async () => {
+      it(`is unusable: ${JSON.stringify(body)}`, async () => {
         await start(json(200, body))
         const failure = await failureOf(call())
         expect(failure.kind).to.equal('invalid_response')
@@ -33,12 +33,12 @@ describe('answers that nobody should send', () => {
       })
     }
 
-    it('are a denial where they say so', async () => {
+    it('is a rejection if it contains an error', async () => {
       await start(json(200, { error: { message: 'Over quota' }, choices: [] }))
       expect(await failureOf(complete())).to.include({ kind: 'rejected', message: 'Over quota' })
     })
 
-    it('are taken with a fault where only an element is', async () => {
+    it('is usable, with a fault, if only one element has the wrong type', async () => {
       await start([
         json(200, { data: [null, { id: 'm' }] }),
         json(200, { choices: [null, { message: { content: '' } }] }),
@@ -50,14 +50,14 @@ describe('answers that nobody should send', () => {
     })
   })
 
-  describe('that ask for a wait beyond all bounds', () => {
+  describe('that asks for an extremely long wait', () => {
     for (const headers of [
       { 'retry-after': '9999999999999' },
       { 'retry-after': '9'.repeat(400) },
       { 'x-ratelimit-reset': '9'.repeat(30) },
       { ratelimit: `"x";r=0;t=${'9'.repeat(20)}` },
     ]) {
-      it(`are a rate limit: ${JSON.stringify(headers).slice(0, 50)}`, async () => {
+      it(`is a rate limit: ${JSON.stringify(headers).slice(0, 50)}`, async () => {
         await start(limited(headers))
         const failure = await failureOf(client.settings.get())
         expect(failure).to.include({ kind: 'rate_limited', message: 'Rate limit exceeded' })
@@ -66,8 +66,8 @@ describe('answers that nobody should send', () => {
     }
   })
 
-  describe('that are nested too deep', () => {
-    it('are cut in the details of an error', async () => {
+  describe('that is nested too deeply', () => {
+    it('has the details of its error truncated', async () => {
       const body = `{"error":{"code":"bad","message":"No","details":{"shallow":[1],"deep":${nested(30_000)}}}}`
       await start(answer(400, type, body), { credential: 'sk-canary-77aa01' })
       const failure = await failureOf(client.settings.get())
@@ -76,13 +76,13 @@ describe('answers that nobody should send', () => {
       expect(JSON.stringify(failure.details)).to.include('nested too deep')
     })
 
-    it('leave details of a sound depth as they are', async () => {
+    it('has the details of its error unchanged if they are nested 90 levels deep', async () => {
       const details = JSON.parse(nested(90))
       await start(json(400, { error: { message: 'No', details } }))
       expect(JSON.stringify((await failureOf(client.settings.get())).details)).to.equal(nested(90))
     })
 
-    it('are unusable where the answer is documented', async () => {
+    it('is unusable if its body is documented', async () => {
       await start(answer(200, type, `{"data":[],"more":${nested(30_000)}}`))
       const failure = await failureOf(client.chat.models())
       expect(failure).to.include({
@@ -91,32 +91,32 @@ describe('answers that nobody should send', () => {
       })
     })
 
-    it('are done with a warning where it is not', async () => {
+    it('is a success with a warning if its body is not documented', async () => {
       await start(answer(200, type, nested(30_000)))
       const got = await client.users.create({})
       expect(got.body).to.equal(undefined)
       expect(got.warning).to.match(/is nested too deeply\. Its status 200/)
     })
 
-    it('still say that it failed', async () => {
+    it('is a rejection if it reports a failure', async () => {
       await start(answer(200, type, `{"success":false,"message":"No","details":${nested(30_000)}}`))
       expect(await failureOf(client.users.create({}))).to.include({ kind: 'rejected', message: 'No' })
     })
   })
 
-  it('are not HTTP, where something else listens there', async () => {
+  it('that is not HTTP makes the service unreachable', async () => {
     await start((_request, _response, { socket }) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('unreachable')
     expect(failure.message).to.match(/^No response from .*: the response is not HTTP$/)
   })
 
-  describe('of a service that fell over', () => {
+  describe('with an error status', () => {
     for (const [what, behaviour] of [
       ['500', failing(500, 'internal', 'Oops')],
       ['502 of a gateway', html502],
     ] as const) {
-      it(`leave it open whether a POST or PATCH took effect: ${what}`, async () => {
+      it(`leaves the outcome of a POST or PATCH unknown: ${what}`, async () => {
         await start(behaviour)
         for (const failure of [
           await failureOf(client.users.create({})),
@@ -129,14 +129,14 @@ describe('answers that nobody should send', () => {
       })
     }
 
-    it('leave nothing open at a 4xx', async () => {
+    it('leaves no outcome unknown with a 4xx', async () => {
       await start(failing(409, 'taken', 'Taken'))
       expect(hintOf(await failureOf(client.users.create({})))).to.equal(undefined)
     })
   })
 
   for (const call of ['send', 'collect'] as const) {
-    it(`are given up by chat.${call} when they are longer than maxBodyMiB`, async () => {
+    it(`is refused by chat.${call} if it is longer than maxBodyMiB`, async () => {
       await start(json(200, { response: 'x'.repeat(2 * 1024 * 1024) }), { maxBodyMiB: 1 })
       const failure = await failureOf(client.chat[call]({ message: 'hi' }))
       expect(failure.kind).to.equal('invalid_response')

@@ -15,10 +15,10 @@ import { type Certificate, makeCertificate } from '../support/certificate.ts'
 import { failureOf, hurriedClock } from './capture.ts'
 
 const canary = 'sk-canary-2b77ac1e'
-/** Known to the proxy alone: what reaches it went through the proxy. */
+/** A name that only the proxy can resolve: a request that reaches it went through the proxy. */
 const host = 'service.test'
 
-describe('TLS and proxies', () => {
+describe('a connection with TLS or a proxy', () => {
   let certificate: Certificate
   let folder: string
   let service: HttpsServer
@@ -64,7 +64,7 @@ describe('TLS and proxies', () => {
     await rm(folder, { recursive: true })
   })
 
-  /** One GET in a process of its own: Node reads NODE_EXTRA_CA_CERTS when it starts. */
+  /** One GET in a separate process, because Node reads NODE_EXTRA_CA_CERTS only when it starts. */
   async function get(baseUrl: string, env: Record<string, string>): Promise<Record<string, unknown>> {
     const program = `
       import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
@@ -81,7 +81,7 @@ describe('TLS and proxies', () => {
     return JSON.parse(output) as Record<string, unknown>
   }
 
-  it('a certificate that is not trusted is a TLS failure and not tried again', async () => {
+  it('to a service with an untrusted certificate is a TLS failure and is not retried', async () => {
     const clock = hurriedClock()
     const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(service)}`, credential: canary, clock })
     const failure = await failureOf(client.settings.get())
@@ -92,14 +92,14 @@ describe('TLS and proxies', () => {
     await client.close()
   })
 
-  it('plain HTTP behind https:// is a TLS failure', async () => {
+  it('with https:// to a server of plain HTTP is a TLS failure', async () => {
     const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(proxy)}`, clock: hurriedClock() })
     expect((await failureOf(client.settings.get())).kind).to.equal('tls')
     await client.close()
   })
 
   for (const name of ['HTTPS_PROXY', 'https_proxy']) {
-    it(`goes through the proxy of ${name}, which sees no credential but its own`, async () => {
+    it(`uses the proxy in ${name}, which sees no credential but its own`, async () => {
       const env = { [name]: `http://user:pass@127.0.0.1:${portOf(proxy)}` }
       expect(await get(`https://${host}`, env)).to.deep.equal({ body: { app_name: 'behind' } })
       expect(tunnels.map(({ target }) => target)).to.deep.equal([`${host}:443`])
@@ -111,24 +111,24 @@ describe('TLS and proxies', () => {
   }
 
   for (const name of ['NO_PROXY', 'no_proxy']) {
-    it(`goes straight to what ${name} names`, async () => {
+    it(`bypasses the proxy for a host in ${name}`, async () => {
       const env = { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`, [name]: `other.test,.${host}` }
       expect(await get(`https://${host}`, env)).to.have.property('kind', 'unreachable')
       expect(tunnels).to.deep.equal([])
     })
   }
 
-  it('never takes loopback through a proxy', async () => {
+  it('to a loopback address never uses a proxy', async () => {
     const env = {
       HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
       HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
     }
-    // The name in the certificate is another, but the answer came from the service itself.
+    // The certificate is for another name, so a TLS failure shows that the service itself responded.
     expect(await get(`https://127.0.0.1:${portOf(service)}`, env)).to.have.property('kind', 'tls')
     expect(tunnels).to.deep.equal([])
   })
 
-  it('says so when the proxy refuses', async () => {
+  it('that the proxy refuses reports the refusal', async () => {
     verdict = '407 Proxy Authentication Required'
     const outcome = await get(`https://${host}`, { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}` })
     expect(outcome['kind']).to.equal('unreachable')
@@ -136,7 +136,7 @@ describe('TLS and proxies', () => {
   })
 
   for (const variable of ['HTTPS_PROXY', 'HTTP_PROXY']) {
-    it(`names a proxy that cannot be reached, and its variable, but not its password (${variable})`, async () => {
+    it(`with an unreachable proxy names the proxy and ${variable}, but not its password`, async () => {
       // Nothing listens on port 9, discard.
       const outcome = await get(`https://${host}`, { [variable]: 'http://user:canary@127.0.0.1:9' })
       expect(outcome['kind']).to.equal('unreachable')
@@ -146,7 +146,7 @@ describe('TLS and proxies', () => {
     })
   }
 
-  it('refuses a proxy that is no URL without repeating it', async () => {
+  it('with an invalid proxy URL is refused, and the error does not repeat it', async () => {
     const outcome = await get(`https://${host}`, { HTTPS_PROXY: 'user:canary@:x' })
     expect(outcome['kind']).to.equal('config')
     expect(JSON.stringify(outcome)).not.to.include('canary')

@@ -3,13 +3,13 @@ import { readPolicy, readQuota, readRetryAfter, readWait } from '../../src/clien
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 
-describe('rate-limit headers', () => {
-  it('reads Retry-After in seconds', () => {
+describe('a rate limit in response headers', () => {
+  it('is read from Retry-After in seconds', () => {
     expect(readRetryAfter({ 'retry-after': '120' }, now)).to.equal(120_000)
     expect(readRetryAfter({ 'retry-after': ' 0 ' }, now)).to.equal(0)
   })
 
-  it('reads every form of an HTTP date', () => {
+  it('is read from Retry-After with every notation of an HTTP date', () => {
     for (const date of [
       'Sun, 01 Mar 2026 12:00:30 GMT',
       'Sunday, 01-Mar-26 12:00:30 GMT',
@@ -19,41 +19,41 @@ describe('rate-limit headers', () => {
     }
   })
 
-  it('reads Retry-After as an HTTP date, never below zero', () => {
+  it('is read from Retry-After as an HTTP date, and is never negative', () => {
     expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).to.equal(30_000)
     expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, now)).to.equal(0)
   })
 
-  it("measures an HTTP date on the service's own clock where it shows one", () => {
+  it('is measured from the Date header if the response has one', () => {
     const headers = { 'retry-after': 'Sun, 01 Mar 2026 15:00:30 GMT', date: 'Sun, 01 Mar 2026 15:00:00 GMT' }
     expect(readRetryAfter(headers, now)).to.equal(30_000)
   })
 
-  it('ignores a Retry-After that is neither', () => {
+  it('is undefined if Retry-After is neither a number nor a date', () => {
     for (const value of ['soon', '-5', '1e3', '', '5 minutes or so x']) {
       expect(readRetryAfter({ 'retry-after': value }, now), value).to.equal(undefined)
     }
   })
 
   const quotas: [string, Record<string, string>, ReturnType<typeof readQuota>][] = [
-    ['the structured form', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
+    ['a structured RateLimit field', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
     [
-      'the older form',
+      'the older RateLimit syntax',
       { ratelimit: 'limit=100, remaining=0, reset=30' },
       { limit: 100, remaining: 0, reset: 30_000 },
     ],
     [
-      'the policy that is used up',
+      'the policy that is exhausted',
       { ratelimit: '"day";r=90;t=9000, "burst";r=0;t=5' },
       { remaining: 0, reset: 5000 },
     ],
     [
-      'the longest of several used up',
+      'the longest of several exhausted policies',
       { ratelimit: '"a";r=0;t=5, "b";r=0;t=50' },
       { remaining: 0, reset: 50_000 },
     ],
     [
-      'single fields',
+      'separate fields',
       { 'ratelimit-limit': '100, 100;w=3600', 'ratelimit-remaining': '7', 'ratelimit-reset': '9' },
       { limit: 100, remaining: 7, reset: 9000 },
     ],
@@ -79,43 +79,47 @@ describe('rate-limit headers', () => {
       { reset: 30_000 },
     ],
     [
-      'the older form with a unit',
+      'the older RateLimit syntax with a unit',
       { ratelimit: 'limit=100, remaining=0, reset=500ms' },
       { limit: 100, remaining: 0, reset: 500 },
     ],
     [
-      'a number with something after it as none',
+      'a number that other characters follow, as no quota',
       { 'x-ratelimit-reset': '12 parsecs', 'x-ratelimit-remaining': '3x' },
       {},
     ],
-    ['none', {}, {}],
-    ['nonsense', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
+    ['no headers', {}, {}],
+    ['invalid headers', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
   ]
   for (const [what, headers, quota] of quotas) {
-    it(`reads ${what}`, () => {
+    it(`is read from ${what}`, () => {
       expect(readQuota(headers, now)).to.deep.equal(quota)
     })
   }
 
-  it('prefers Retry-After to a quota', () => {
+  it('is read from Retry-After before any quota', () => {
     expect(readWait({ 'retry-after': '3', ratelimit: '"x";r=0;t=30' }, now)).to.equal(3000)
     expect(readWait({ ratelimit: '"x";r=0;t=30' }, now)).to.equal(30_000)
     expect(readWait({}, now)).to.equal(undefined)
   })
 
   for (const [name, headers, policy] of [
-    ['the structured form', { 'ratelimit-policy': '"hour";q=100;w=3600' }, { limit: 100, window: 3_600_000 }],
-    ['the older form', { 'ratelimit-policy': '10;w=1' }, { limit: 10, window: 1000 }],
     [
-      'the one that allows least',
+      'a structured RateLimit-Policy',
+      { 'ratelimit-policy': '"hour";q=100;w=3600' },
+      { limit: 100, window: 3_600_000 },
+    ],
+    ['the older RateLimit-Policy syntax', { 'ratelimit-policy': '10;w=1' }, { limit: 10, window: 1000 }],
+    [
+      'the strictest of several policies',
       { 'ratelimit-policy': '"s";q=10;w=1, "h";q=100;w=3600;comment="x"' },
       { limit: 100, window: 3_600_000 },
     ],
-    ['a window after a limit', { 'ratelimit-limit': '100, 100;w=60' }, { limit: 100, window: 60_000 }],
-    ['a limit without one', { 'x-ratelimit-limit': '100' }, undefined],
-    ['a window of nothing', { 'ratelimit-policy': '100;w=0' }, undefined],
-    ['nothing', {}, undefined],
+    ['a limit with a window', { 'ratelimit-limit': '100, 100;w=60' }, { limit: 100, window: 60_000 }],
+    ['a limit without a window', { 'x-ratelimit-limit': '100' }, undefined],
+    ['a window of zero', { 'ratelimit-policy': '100;w=0' }, undefined],
+    ['no headers', {}, undefined],
   ] as [string, Record<string, string>, ReturnType<typeof readPolicy>][]) {
-    it(`reads the policy: ${name}`, () => expect(readPolicy(headers)).to.deep.equal(policy))
+    it(`has a policy read from ${name}`, () => expect(readPolicy(headers)).to.deep.equal(policy))
   }
 })

@@ -12,7 +12,7 @@ const doubt = /may have taken effect/
 describe('the timeout of a reply', () => {
   const { client, start } = scriptedClient(() => ({ retries: 0 }))
 
-  /** The longest timer that is started while something runs, in ms. */
+  /** The longest timer, in ms, that is started while `run` runs. */
   async function longestTimerOf(run: () => Promise<unknown>): Promise<number> {
     const { setTimeout: real } = globalThis
     const delays: number[] = []
@@ -33,26 +33,26 @@ describe('the timeout of a reply', () => {
     ['a message', 600_000, (given) => given.chat.send({ message: 'hi' })],
     ['the first byte of a streamed message', 600_000, (given) => given.chat.collect({ message: 'hi' })],
     [
-      'a completion that is written by hand',
+      'a completion sent as a raw request',
       600_000,
       (given) => given.send({ method: 'post', path: '/v1/chat/completions?x=1', body: '{}' }),
     ],
     ['the list of models', 60_000, (given) => given.chat.models()],
   ]
   for (const [what, ms, run] of requests) {
-    it(`is ${ms / 60_000} min for ${what} by default`, async () => {
+    it(`is ${ms / 60_000} min by default for ${what}`, async () => {
       await start(json(200, reply))
-      // A stream has a timer for the pause between two pieces, too: 120 s.
+      // A stream also has a timer of 120 s for the pause between two pieces.
       expect(await longestTimerOf(() => run(client))).to.equal(ms)
     })
   }
 
-  it('is the one that was set, where one was', async () => {
+  it('is the configured timeout if one is set', async () => {
     await start(json(200, reply), { timeout: 5000 })
     expect(await longestTimerOf(() => client.chat.complete(ask))).to.equal(5000)
   })
 
-  it('applies to each pause of a message that is not shown as it comes', async () => {
+  it('applies to each pause of a message that is collected before it is shown', async () => {
     const events = [{ context_id: 'c1', delta: '' }, { delta: 'x' }, { done: true }]
     const slow = stream(
       events.map((event) => `data: ${JSON.stringify(event)}\n\n`),
@@ -65,7 +65,7 @@ describe('the timeout of a reply', () => {
     })
   })
 
-  it('is named by the error of a message that pauses for longer', async () => {
+  it('is named in the error of a collected message that pauses for longer', async () => {
     const slow = stream(['data: {"delta": "x"}\n\n', 'data: [DONE]\n\n'], { pause: 10_000 })
     await start(slow, { timeout: 400, idleTimeout: 50 })
     const failure = await failureOf(client.chat.collect({ message: 'hi' }))
@@ -75,14 +75,14 @@ describe('the timeout of a reply', () => {
       .and.match(/--timeout 1s$/)
   })
 
-  it('is named by the error of a completion, which had no effect', async () => {
+  it('is named in the error of a completion, whose outcome is not unknown', async () => {
     await start(silent, { timeout: 30 })
     const failure = await failureOf(client.chat.complete(ask))
     expect(failure).to.include({ kind: 'timeout', inDoubt: false })
     expect(hintOf(failure)).to.equal('Allow more time with: --timeout 1s')
   })
 
-  it('is named by the error of a message, which may have had an effect', async () => {
+  it('is named in the error of a message, whose outcome is unknown', async () => {
     await start(silent, { timeout: 60 })
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
     expect(failure).to.include({ kind: 'timeout', inDoubt: true })
@@ -95,7 +95,7 @@ describe('the timeout of a reply', () => {
     ['a 502', failing(502, 'bad_gateway', 'The model failed')],
     ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
   ] as [string, Script][]) {
-    it(`is not the only failure of a completion that has no effect: ${what}`, async () => {
+    it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
       await start(behaviour)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.inDoubt).to.equal(false)

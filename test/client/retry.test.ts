@@ -22,7 +22,7 @@ import { scriptedClient } from './scripted-client.ts'
 
 const okay = json(200, { success: true })
 
-describe('retries', () => {
+describe('a failed request', () => {
   let clock: ReturnType<typeof hurriedClock>
   let events: ClientEvent[]
   let { server, client, start } = scriptedClient(() => {
@@ -42,10 +42,10 @@ describe('retries', () => {
   ]
   for (const [what, fault, kind] of faults) {
     for (const method of ['POST', 'PATCH', 'DELETE']) {
-      it(`never sends a ${method} again after ${what}`, async () => {
+      it(`is never sent again if it is a ${method}, after ${what}`, async () => {
         await start(fault)
         const sent = client.send({ method, path: '/v1/anything', body: '{}' })
-        // `send` takes any status for an answer.
+        // `send` returns a response of any status.
         if (kind === 'server_error') expect((await sent).status).to.be.at.least(500)
         else expect((await failureOf(sent)).kind).to.equal(kind)
         expect(server.requests).to.have.lengthOf(1)
@@ -54,14 +54,14 @@ describe('retries', () => {
     }
 
     for (const method of ['GET', 'PUT']) {
-      it(`sends a ${method} twice more after ${what}`, async () => {
+      it(`is sent twice more if it is a ${method}, after ${what}`, async () => {
         await start(fault)
         await client.send({ method, path: '/v1/anything' }).catch(() => undefined)
         expect(server.requests).to.have.lengthOf(3)
       })
     }
 
-    it(`recovers from ${what} on the next attempt`, async () => {
+    it(`succeeds on the next attempt after ${what}`, async () => {
       await start([fault, okay])
       expect((await client.users.updateSettings({ theme: 'dark' })).body).to.deep.equal({ success: true })
       expect(server.requests.map((request) => request.body)).to.deep.equal([
@@ -72,7 +72,7 @@ describe('retries', () => {
     })
   }
 
-  it('never sends a POST again after a timeout, and says that it may have taken effect', async () => {
+  it('is never sent again if it is a POST that timed out, whose outcome is unknown', async () => {
     await start(silent, { timeout: 60 })
     const failure = await failureOf(client.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('timeout')
@@ -80,31 +80,31 @@ describe('retries', () => {
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('sends a GET again after a timeout', async () => {
+  it('is sent again if it is a GET that timed out', async () => {
     await start([silent, json(200, { app_name: 'x' })], { timeout: 100 })
     expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
   })
 
-  it('waits with full jitter on an exponential base', async () => {
+  it('is sent again after an exponential delay with full jitter', async () => {
     await start(reset, { retries: 4 })
     await failureOf(client.settings.get())
     expect(clock.waits).to.deep.equal([125, 250, 500, 1000])
     expect(server.requests).to.have.lengthOf(5)
   })
 
-  it('does not try again with retries at 0', async () => {
+  it('is not sent again if retries is 0', async () => {
     await start(reset, { retries: 0 })
     await failureOf(client.settings.get())
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('does not try a 4xx again', async () => {
+  it('is not sent again after a 4xx', async () => {
     await start(failing(400, 'bad', 'Bad'))
     expect((await failureOf(client.settings.get())).kind).to.equal('rejected')
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('tries again to connect for every method, since nothing was sent', async () => {
+  it('is sent again for every method if no connection was made, since nothing was sent', async () => {
     await start(silent)
     const dead = new Client({ baseUrl: await deadUrl(), clock })
     const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
@@ -115,19 +115,19 @@ describe('retries', () => {
     await dead.close()
   })
 
-  it('does not look an unknown name up again', async () => {
+  it('is not sent again if the host name is unknown', async () => {
     await start(silent)
     const lost = new Client({ baseUrl: 'https://no-such-host.invalid', clock })
     const failure = await failureOf(lost.settings.get())
-    // A resolver that is itself out of reach says EAI_AGAIN, which may pass.
+    // A resolver that is unreachable itself fails with EAI_AGAIN, which may be temporary.
     if (/no such host/.test(failure.message)) expect(clock.waits).to.deep.equal([])
     expect(failure.kind).to.equal('unreachable')
     await lost.close()
   })
 
-  describe('rate limits', () => {
+  describe('with a rate limit', () => {
     for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE']) {
-      it(`waits and sends a ${method} again, whatever retries says`, async () => {
+      it(`waits and is sent again if it is a ${method}, whatever retries is`, async () => {
         await start([limited({ 'retry-after': '7' }), limited({ 'retry-after': '5' }), okay], { retries: 0 })
         expect((await client.send({ method, path: '/x' })).status).to.equal(200)
         expect(clock.waits).to.deep.equal([7000, 5000])
@@ -136,13 +136,13 @@ describe('retries', () => {
       })
     }
 
-    it('takes the wait of the RateLimit header', async () => {
+    it('waits as long as the RateLimit header says', async () => {
       await start([limited({ ratelimit: '"hour";r=0;t=9' }), okay])
       await client.users.create({})
       expect(clock.waits).to.deep.equal([9000])
     })
 
-    it('fails at once when the wait is longer than what is left, and says when to try again', async () => {
+    it('fails at once if the wait exceeds the remaining time, and says when to try again', async () => {
       await start([limited({ 'retry-after': '40' }), limited({ 'retry-after': '1800' })], { maxWait: 60_000 })
       const failure = await failureOf(client.chat.send({ message: 'hi' }))
       expect(failure.kind).to.equal('rate_limited')
@@ -153,24 +153,24 @@ describe('retries', () => {
       expect(clock.waits).to.deep.equal([40_000])
     })
 
-    it('backs off by itself without a header until the total is used up', async () => {
+    it('backs off exponentially without a header until the maximum wait is used up', async () => {
       await start(limited(), { maxWait: 12_000 })
       await failureOf(client.settings.get())
       expect(clock.waits).to.deep.equal([750, 1500, 3000, 6000])
     })
 
-    it('does not hammer a service that asks for no wait', async () => {
+    it('waits at least 1 s between later attempts if the service asks for no wait', async () => {
       await start(limited({ 'retry-after': '0' }), { maxWait: 5000 })
       await failureOf(client.settings.get())
       expect(clock.waits).to.deep.equal([0, 1000, 1000, 1000, 1000, 1000])
     })
 
-    it('gives the last 429 to send as an answer', async () => {
+    it('returns the last 429 to a raw request', async () => {
       await start(limited({ 'retry-after': '61' }))
       expect((await client.send({ method: 'GET', path: '/x' })).status).to.equal(429)
     })
 
-    it('waits for longer than a timer can hold', async () => {
+    it('can wait longer than a timer allows', async () => {
       const controller = new AbortController()
       server = await startFaultServer(limited({ 'retry-after': '3000000' }))
       client = new Client({
@@ -183,7 +183,7 @@ describe('retries', () => {
       expect(server.requests).to.have.lengthOf(1)
     })
 
-    it('ends a wait at once when it is aborted', async () => {
+    it('stops its wait at once when it is aborted', async () => {
       const controller = new AbortController()
       server = await startFaultServer(limited({ 'retry-after': '50' }))
       client = new Client({
@@ -197,13 +197,13 @@ describe('retries', () => {
     })
   })
 
-  it('waits as long as a 503 asks, for GET and PUT only', async () => {
+  it('waits as long as a 503 says', async () => {
     await start([failing(503, 'busy', 'Busy', { 'retry-after': '11' }), okay])
     await client.settings.get()
     expect(clock.waits).to.deep.equal([11_000])
   })
 
-  it('gives up on a 503 that asks for too long, and says when to try again', async () => {
+  it('fails if a 503 asks for too long a wait, and says when to try again', async () => {
     await start(failing(503, 'busy', 'Busy', { 'retry-after': '600' }))
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('server_error')
@@ -212,7 +212,7 @@ describe('retries', () => {
   })
 })
 
-describe('judge', () => {
+describe('the decision on a retry', () => {
   const policy = { retries: 2, maxWait: 60_000 }
   const cases: [string, Outcome, string, boolean][] = [
     ['POST, not connected', { type: 'interrupted', stage: 'connect', hopeless: false }, 'POST', true],
@@ -223,14 +223,14 @@ describe('judge', () => {
       false,
     ],
     ['POST, request sent', { type: 'interrupted', stage: 'request', hopeless: false }, 'POST', false],
-    ['PATCH, answer begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'PATCH', false],
-    ['GET, answer begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'GET', true],
+    ['PATCH, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'PATCH', false],
+    ['GET, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'GET', true],
     ['GET, hopeless', { type: 'interrupted', stage: 'connect', hopeless: true }, 'GET', false],
     ['GET, 200', { type: 'answered', status: 200, headers: {} }, 'GET', false],
     ['GET, 404', { type: 'answered', status: 404, headers: {} }, 'GET', false],
   ]
   for (const [what, outcome, method, again] of cases) {
-    it(`${again ? 'repeats' : 'gives up'}: ${what}`, () => {
+    it(`${again ? 'is to retry' : 'is to give up'}: ${what}`, () => {
       expect(judge(outcome, method, untried, policy, 0, 0.5).again).to.equal(again)
     })
   }

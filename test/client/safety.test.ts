@@ -16,7 +16,7 @@ import { everythingIn, failureOf, hurriedClock, reasonOf } from './capture.ts'
 
 const canary = 'sk-canary-4f1e92c07a'
 
-describe('safety', () => {
+describe('the safety of requests', () => {
   let servers: FaultServer[] = []
   let clients: Client[] = []
   let events: ClientEvent[] = []
@@ -44,7 +44,7 @@ describe('safety', () => {
   })
 
   describe('the credential', () => {
-    it('goes out as a bearer token with every request', async () => {
+    it('is sent as a bearer token with every request', async () => {
       const server = await serve(json(200, {}))
       const client = connect({ baseUrl: server.url })
       await client.settings.get()
@@ -53,7 +53,7 @@ describe('safety', () => {
       expect(sent).to.deep.equal([`Bearer ${canary}`, `Bearer ${canary}`])
     })
 
-    it('is asked for anew for every request, and may be absent', async () => {
+    it('is read again for every request, and may be absent', async () => {
       const server = await serve(json(200, {}))
       const given = [canary, undefined]
       const client = connect({ baseUrl: server.url, credential: async () => given.shift() })
@@ -70,7 +70,7 @@ describe('safety', () => {
       ['a C1 control character', '\u0085'],
       ['a character beyond Latin-1', '\u2713'],
     ]) {
-      it(`is refused with ${what} and not repeated`, async () => {
+      it(`is refused if it contains ${what}, and the error does not repeat it`, async () => {
         const server = await serve(json(200, {}))
         const failure = await failureOf(
           connect({ baseUrl: server.url, credential: canary + tail }).settings.get(),
@@ -81,14 +81,14 @@ describe('safety', () => {
       })
     }
 
-    it('is refused when empty', async () => {
+    it('is refused if it is empty', async () => {
       const server = await serve(json(200, {}))
       expect(
         (await failureOf(connect({ baseUrl: server.url, credential: '' }).settings.get())).kind,
       ).to.equal('refused')
     })
 
-    it('is taken out of an error that quotes it', async () => {
+    it('is redacted in an error that quotes it', async () => {
       const echo = {
         error: { code: canary, message: `Invalid key ${canary}`, details: { [canary]: [canary] } },
       }
@@ -98,7 +98,7 @@ describe('safety', () => {
       expect(everythingIn(failure)).not.to.include(canary)
     })
 
-    it('is taken out of a URL, as is any value of a query field that sounds like a secret', async () => {
+    it('is redacted in a URL, together with any query value whose name suggests a secret', async () => {
       const server = await serve(reset)
       const path = `/x/${canary}?api_key=canary-query&limit=3`
       const failure = await failureOf(connect({ baseUrl: server.url }).send({ method: 'POST', path }))
@@ -106,7 +106,7 @@ describe('safety', () => {
       expect(everythingIn([failure, events])).not.to.include('canary')
     })
 
-    it('does not show in an event, nor does a cookie or a secret header', async () => {
+    it('is not shown in an event, and neither is a cookie or a secret header', async () => {
       const server = await serve(json(200, {}, { 'set-cookie': 'sid=canary-cookie' }))
       const client = connect({ baseUrl: server.url })
       await client.send({ method: 'GET', path: '/x', headers: { 'X-Api-Key': 'canary-header' } })
@@ -116,8 +116,8 @@ describe('safety', () => {
     })
   })
 
-  describe('redirects', () => {
-    it('follows them within the origin, with the credential', async () => {
+  describe('a redirected request', () => {
+    it('follows the redirect within the origin, with the credential', async () => {
       const server = await serve([redirect(302, '/pre/moved'), json(200, { app_name: 'x' })])
       const got = await connect({ baseUrl: `${server.url}/pre` }).settings.get()
       expect(got.body).to.deep.equal({ app_name: 'x' })
@@ -127,7 +127,7 @@ describe('safety', () => {
     })
 
     for (const status of [307, 308]) {
-      it(`keeps method and body at ${status}`, async () => {
+      it(`keeps its method and body after ${status}`, async () => {
         const server = await serve([redirect(status, 'elsewhere'), json(200, {})])
         await connect({ baseUrl: server.url }).users.create({ name: 'n' })
         expect(server.requests[1]).to.include({ method: 'POST', path: '/v1/elsewhere', body: '{"name":"n"}' })
@@ -135,7 +135,7 @@ describe('safety', () => {
     }
 
     for (const status of [301, 302, 303]) {
-      it(`does not follow ${status} for a POST`, async () => {
+      it(`does not follow ${status} if it is a POST`, async () => {
         const server = await serve(redirect(status, '/elsewhere'))
         const failure = await failureOf(connect({ baseUrl: server.url }).users.create({ name: 'n' }))
         // After a 302 or 303 the change may have been made (RFC 9110 section 15.4.4).
@@ -147,7 +147,7 @@ describe('safety', () => {
 
     for (const status of [301, 302, 303, 307, 308]) {
       for (const method of ['GET', 'POST']) {
-        it(`refuses another origin at ${status} for ${method}`, async () => {
+        it(`is not sent to another origin after ${status} if it is a ${method}`, async () => {
           const thief = await serve(json(200, {}))
           const server = await serve(redirect(status, `${thief.url}/v1/settings`))
           const failure = await failureOf(
@@ -168,27 +168,27 @@ describe('safety', () => {
       'https://127.0.0.1/x',
       'data:text/plain,x',
     ]) {
-      it(`refuses ${location}`, async () => {
+      it(`is not sent to ${location}`, async () => {
         const server = await serve(redirect(302, location))
         expect((await failureOf(connect({ baseUrl: server.url }).settings.get())).kind).to.equal('rejected')
       })
     }
 
-    it('ends a circle', async () => {
+    it('fails in a redirect loop', async () => {
       const server = await serve([redirect(302, '/b'), redirect(302, '/a'), redirect(302, '/b')])
       const failure = await failureOf(connect({ baseUrl: server.url }).settings.get())
       expect(failure.message).to.match(/redirects in a loop/)
       expect(server.requests).to.have.lengthOf(3)
     })
 
-    it('follows five and no more', async () => {
+    it('follows at most five redirects', async () => {
       const server = await serve({ choose: (_, index) => redirect(302, `/hop/${index}`) })
       const failure = await failureOf(connect({ baseUrl: server.url }).settings.get())
       expect(failure.message).to.match(/more than 5/)
       expect(server.requests).to.have.lengthOf(6)
     })
 
-    it('gives a redirect without a Location to send, and fails on it in a call', async () => {
+    it('without a Location is returned as a raw response, and is a failure otherwise', async () => {
       const server = await serve(answer(304))
       expect((await connect({ baseUrl: server.url }).send({ method: 'GET', path: '/x' })).status).to.equal(
         304,
@@ -197,8 +197,8 @@ describe('safety', () => {
     })
   })
 
-  describe('before anything leaves', () => {
-    it('the gate sees the request, without the credential and before the base URL is known', async () => {
+  describe('a request before it is sent', () => {
+    it('passes the gate, without the credential and before the base URL is known', async () => {
       const seen: OutgoingRequest[] = []
       const held = new Error('held back')
       let asked = 0
@@ -218,7 +218,7 @@ describe('safety', () => {
       expect(everythingIn(seen)).not.to.match(/canary|authorization/i)
     })
 
-    it('the gate is called once, whatever is sent again', async () => {
+    it('passes the gate once, however often it is sent', async () => {
       const server = await serve([reset, redirect(307, '/x'), json(200, {})])
       let calls = 0
       await connect({ baseUrl: server.url, gate: () => void calls++ }).settings.get()
@@ -226,7 +226,7 @@ describe('safety', () => {
       expect(server.requests).to.have.lengthOf(3)
     })
 
-    it('the base URL is asked for once', async () => {
+    it('resolves the base URL once', async () => {
       const server = await serve(json(200, {}))
       let asked = 0
       const baseUrl = async () => {
@@ -239,7 +239,7 @@ describe('safety', () => {
       expect(asked).to.equal(1)
     })
 
-    it('a request that the interface does not take is refused, every fault named', async () => {
+    it('is refused with every fault if it does not match the interface', async () => {
       const server = await serve(json(200, {}))
       const client = connect({ baseUrl: server.url })
       const wrong = { email: 'nobody', admin: true } as object
@@ -262,14 +262,14 @@ describe('safety', () => {
       'a b',
       '',
     ]) {
-      it(`the header ${JSON.stringify(name)} is refused`, async () => {
+      it(`is refused with the header ${JSON.stringify(name)}`, async () => {
         const client = connect({ baseUrl: 'https://unused.invalid' })
         const sent = client.send({ method: 'GET', path: '/x', headers: { [name]: 'x' } })
         expect((await failureOf(sent)).kind).to.equal('refused')
       })
     }
 
-    it('a header value with a line break and a method that is none are refused', async () => {
+    it('is refused with a line break in a header or an invalid method', async () => {
       const client = connect({ baseUrl: 'https://unused.invalid' })
       const sent = client.send({ method: 'GET', path: '/x', headers: { 'x-a': 'b\r\nc: d' } })
       expect((await failureOf(sent)).kind).to.equal('refused')
@@ -278,7 +278,7 @@ describe('safety', () => {
       }
     })
 
-    it('a base URL that is refused lets nothing leave', async () => {
+    it('is refused with an invalid base URL', async () => {
       const failure = await failureOf(connect({ baseUrl: 'http://example.com' }).settings.get())
       expect(failure.kind).to.equal('refused')
     })

@@ -7,13 +7,13 @@ import { scriptedServer } from '../support/scripted-server.ts'
 export interface ScriptedClient {
   readonly server: FaultServer
   readonly client: Client
-  /** Starts the server, and makes a client of it. */
+  /** Starts the server, and creates a client for it. */
   start(script: Script, options?: Partial<ClientOptions>): Promise<void>
 }
 
 /**
- * To be called in a suite: a server that each test starts, and a client of it.
- * @param common gives the options of every client
+ * For a suite in which each test starts a server, and a client for it.
+ * @param common returns the options that all clients have
  */
 export function scriptedClient(common: () => Partial<ClientOptions>): ScriptedClient {
   let client: Client | undefined

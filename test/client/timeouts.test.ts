@@ -8,28 +8,28 @@ import { perTest } from '../support/lifetime.ts'
 import { failureOf, reasonOf } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'
 
-describe('timeouts and aborts', () => {
+describe('a request with a timeout or an abort signal', () => {
   const { server, client, start } = scriptedClient(() => ({ retries: 0 }))
 
-  it('bound the wait for the head of an answer', async () => {
+  it('fails if the response headers do not arrive within the timeout', async () => {
     await start(silent, { timeout: 80 })
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('timeout')
     expect(failure.message).to.equal(`No response from ${server.url} within 80 ms`)
   })
 
-  it('bound the wait for the whole body', async () => {
+  it('fails if the whole response body does not arrive within the timeout', async () => {
     await start(stream(['{', ' ', ' ', ' ', ' ', '}'], { pause: 60 }), { timeout: 150 })
     expect((await failureOf(client.settings.get())).kind).to.equal('timeout')
   })
 
-  it('bound each attempt alone', async () => {
+  it('applies the timeout to each attempt separately', async () => {
     await start([silent, delayed(60, json(200, {}))], { timeout: 100, retries: 1 })
     expect((await client.settings.get()).status).to.equal(200)
   })
 
   for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31, 1e12]) {
-    it(`bound nothing in this life at ${ms} ms`, async () => {
+    it(`succeeds with a timeout of ${ms} ms`, async () => {
       await start([delayed(50, json(200, {})), sse([{ delta: 'a' }], { pause: 30 })], {
         timeout: ms,
         idleTimeout: ms,
@@ -42,19 +42,19 @@ describe('timeouts and aborts', () => {
     })
   }
 
-  it('do not bite when the answer comes in time', async () => {
+  it('succeeds if the response arrives within the timeout', async () => {
     await start(delayed(50, json(200, {})), { timeout: 500 })
     expect((await client.settings.get()).status).to.equal(200)
   })
 
-  describe('of a connection', () => {
+  describe('when the connection is not established', () => {
     const mute = perTest(() => createServer((socket) => socket.on('error', () => undefined)))
 
     beforeEach(async () => {
       await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
     })
 
-    it('include the TLS handshake', async () => {
+    it('fails if the TLS handshake exceeds the connect timeout', async () => {
       await start(silent)
       const { port } = mute.address() as AddressInfo
       const options = { baseUrl: `https://127.0.0.1:${port}`, retries: 0 }
@@ -66,7 +66,7 @@ describe('timeouts and aborts', () => {
       await hasty.close()
     })
 
-    it('can be aborted at once', async () => {
+    it('ends at once when it is aborted', async () => {
       await start(silent)
       const { port } = mute.address() as AddressInfo
       const controller = new AbortController()
@@ -81,7 +81,7 @@ describe('timeouts and aborts', () => {
     })
   })
 
-  it('an abort ends a request with its own reason and closes the connection', async () => {
+  it('rejects with the reason of an abort, and closes the connection', async () => {
     const controller = new AbortController()
     let closed: () => void = () => undefined
     const gone = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ describe('timeouts and aborts', () => {
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('an abort of one request leaves the others alone', async () => {
+  it('continues if another request is aborted', async () => {
     await start({ choose: (request) => (request.path === '/slow' ? silent : json(200, {})) })
     const controller = new AbortController()
     const slow = reasonOf(client.send({ method: 'GET', path: '/slow', signal: controller.signal }))
@@ -109,13 +109,13 @@ describe('timeouts and aborts', () => {
     expect((await quick).status).to.equal(200)
   })
 
-  it('an abort before the start lets nothing leave', async () => {
+  it('is not sent if the signal is already aborted', async () => {
     await start(json(200, {}), { signal: AbortSignal.abort('early') })
     expect(await reasonOf(client.settings.get())).to.equal('early')
     expect(server.requests).to.have.lengthOf(0)
   })
 
-  it('close ends what is under way', async () => {
+  it('fails if the client is closed', async () => {
     await start(silent)
     const pending = failureOf(client.settings.get())
     while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -8,10 +8,10 @@ import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** Without `doctor`, which reports what it finds, and `history export`, which keeps pages on disk. */
+/** Without `doctor`, which reports the configuration, and `history export`, which stores pages on disk. */
 const calls = serviceCalls.filter(({ name }) => name !== 'doctor' && name !== 'history:export')
 
-describe('with the address and the key in the environment', () => {
+describe('a run with address and key in the environment', () => {
   const server = perSuite(() =>
     startFaultServer({
       choose: ({ method, path }) => {
@@ -37,12 +37,12 @@ describe('with the address and the key in the environment', () => {
     expect(stderr, args.join(' ')).not.to.match(/^Error/m)
   }
 
-  it('an invalid configuration file is not read by any command that talks to the service', async () => {
+  it('does not read an invalid configuration file, for any command that uses the service', async () => {
     breakConfiguration()
     for (const call of calls) await expectFine(call)
   })
 
-  it('an invalid configuration file still ends a command that names a profile or shows the configuration', async () => {
+  it('fails on an invalid configuration file if it names a profile or shows the configuration', async () => {
     breakConfiguration()
     for (const args of [
       ['settings', 'get', '-p', 'work'],
@@ -56,9 +56,9 @@ describe('with the address and the key in the environment', () => {
     expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not valid JSON')
   })
 
-  it('a HOME in which nothing can be made ends no command', async function () {
+  it('succeeds in a HOME in which nothing can be created', async function () {
     if (process.platform !== 'linux') return this.skip()
-    // The kernel says of every path in there that its parent is missing.
+    // In /proc, the kernel reports the parent of every path as missing.
     for (const HOME of ['/proc/x', join(process.execPath, 'home'), 'relative']) {
       for (const call of calls.filter(({ name }) =>
         /^(chat:send|settings:(get|api:set)|users:get)$/.test(name),

@@ -27,16 +27,24 @@ describe('the configuration file', () => {
   const stored = () => JSON.parse(readFileSync(file, 'utf8'))
 
   const broken: [title: string, content: string | Uint8Array, words: string][] = [
-    ['cut off', '{"profiles": {', 'is not valid JSON: '],
+    ['truncated', '{"profiles": {', 'is not valid JSON: '],
     ['empty', '', 'is not valid JSON: '],
     ['binary', Buffer.from([0xff, 0xfe, 0x00]), 'is not valid JSON: '],
     ['a list', '[]', 'the file must be an object'],
-    ['of an unknown key', '{"profile": {}}', 'profile is not a known field'],
-    ['with a secret', '{"profiles":{"w":{"api_key":"x"}}}', 'profiles.w.api_key is not a known field'],
-    ['of a wrong type', '{"profiles":{"w":{"timeout":5}}}', 'profiles.w.timeout must be a string'],
+    ['an object with an unknown key', '{"profile": {}}', 'profile is not a known field'],
+    [
+      'an object with a secret',
+      '{"profiles":{"w":{"api_key":"x"}}}',
+      'profiles.w.api_key is not a known field',
+    ],
+    [
+      'an object with a value of the wrong type',
+      '{"profiles":{"w":{"timeout":5}}}',
+      'profiles.w.timeout must be a string',
+    ],
   ]
   for (const [title, content, words] of broken) {
-    it(`that is ${title} is exit 2, says where, and is kept byte for byte`, async () => {
+    it(`stays unchanged if it is ${title}, and the error says where: exit 2`, async () => {
       write(content)
       for (const args of [
         ['history', 'list'],
@@ -51,25 +59,25 @@ describe('the configuration file', () => {
     })
   }
 
-  it('that is a folder is exit 2', async () => {
+  it('causes an error if it is a directory: exit 2', async () => {
     mkdirSync(file, { recursive: true })
     expectFailure(await run('config', 'list'), 2, file, 'EISDIR')
   })
 
-  it('with a value that cannot be used names the profile, the key and the file', async () => {
+  it('causes an error that names profile, key, and file if a value is invalid', async () => {
     write('{"profiles":{"w":{"timeout":"soon"},"x":{"base_url":"http://chat.example"}}}')
     expectFailure(await run('history', 'list', '-p', 'w'), 2, 'profile w, timeout: "soon"', file)
     expectFailure(await run('history', 'list', '-p', 'x'), 2, 'profile x, base_url: http://', file)
   })
 
-  it('whose default profile is gone says where that stands, and can be mended', async () => {
+  it('causes an error that names the file if its default profile does not exist, and can be fixed', async () => {
     write('{"default_profile":"gone"}')
     expectFailure(await run('history', 'list'), 2, `default_profile in ${file}: unknown profile "gone"`)
     expect(await run('config', 'set', 'default_profile', 'local')).to.include({ exitCode: 0 })
     expect(await run('config', 'list')).to.include({ exitCode: 0 })
   })
 
-  it('is 0600 in a folder that is 0700, also when it was not before', async () => {
+  it('gets mode 0600 in a directory with mode 0700', async () => {
     expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
     chmodSync(file, 0o644)
     expect(await run('config', 'set', 'model', 'n')).to.include({ exitCode: 0 })
@@ -77,7 +85,7 @@ describe('the configuration file', () => {
     expect(statSync(folder).mode & 0o777).to.equal(0o700)
   })
 
-  it('is as it was once what was set is unset, also where nothing had been', async () => {
+  it('is as before after config unset, also of a key that was not set', async () => {
     await run('config', 'set', 'output=yaml')
     expect(await run('config', 'get', 'output')).to.include({ stdout: 'yaml\n' })
     for (const _ of ['set', 'not set']) {
@@ -90,7 +98,7 @@ describe('the configuration file', () => {
     expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'unknown profile "other"')
   })
 
-  it('set without a profile is in force without a profile, and not for an address of one run', async () => {
+  it('applies keys set without a profile to the profile local, but not with --base-url', async () => {
     await run('config', 'set', 'model', 'mine')
     expect(await run('config', 'get', 'model')).to.include({ stdout: 'mine\n' })
     expect(await run('config', 'get', 'model', '-p', 'local')).to.include({ stdout: 'mine\n' })
@@ -98,14 +106,14 @@ describe('the configuration file', () => {
     expect(away).to.include({ exitCode: 0, stdout: '\n' })
   })
 
-  it('cannot make another service of local', async () => {
+  it('cannot give another address to the profile local', async () => {
     write('{"profiles":{"local":{"base_url":"http://127.0.0.1:9"}}}')
     for (const flags of [[], ['-p', 'local']]) {
       expect(await run('chat', 'models', ...flags)).to.include({ exitCode: 0 })
     }
   })
 
-  it('keeps the changes of twelve config set at once', async () => {
+  it('keeps the changes of twelve concurrent runs of config set', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`)
     const runs = await Promise.all(
       names.map((name) => run('config', 'set', 'model', `of-${name}`, '-p', name)),
@@ -118,14 +126,14 @@ describe('the configuration file', () => {
     expect(readdirSync(folder)).to.deep.equal(['config.json'])
   })
 
-  it('is not held back by the lock of a process that died', async () => {
+  it('can be changed although an ended process has left a lock', async () => {
     write('{}')
     writeFileSync(`${file}.lock`, '')
     expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
     expect(readdirSync(folder)).to.deep.equal(['config.json'])
   })
 
-  it('is left alone while another process changes it, and says which lock is meant', async () => {
+  it('is not changed while another process holds the lock, which the hint names', async () => {
     write('{}')
     const release = tryProcessLock(`${file}.lock`)
     const directories = new Directories(sandbox.env)
@@ -154,12 +162,12 @@ describe('the configuration file', () => {
     [['model', 'm', '-p', '../w'], '"../w" is not a valid profile'],
     [['model', 'm', '-p', '__proto__'], '"__proto__" is not a valid profile'],
   ]
-  it('never holds what no run could use', async () => {
+  it('never contains a value that no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
     expect(existsSync(folder)).to.equal(false)
   })
 
-  it('and errors about it do not repeat a password in an address', async () => {
+  it('causes errors that do not contain a password in a URL', async () => {
     const address = 'https://admin:canary-password@chat.example'
     for (const args of [
       ['config', 'set', 'base_url', address, '-p', 'w'],

@@ -4,8 +4,8 @@ import { parseEnd, parseMoment } from '../../src/config/moment.ts'
 const now = Date.parse('2026-06-15T12:00:00Z')
 const iso = (time: number | undefined) => time && new Date(time).toISOString()
 
-describe('moments', () => {
-  it('are dates, times, or as long ago or ahead as is said', () => {
+describe('a moment on the command line', () => {
+  it('is a date, a time, or a duration before or after now', () => {
     for (const parse of [parseMoment, parseEnd]) {
       expect(iso(parse('2026-01-31', now))).to.equal('2026-01-31T00:00:00.000Z')
       expect(iso(parse(' 2026-01-31T08:00:00+02:00 ', now))).to.equal('2026-01-31T06:00:00.000Z')
@@ -16,7 +16,7 @@ describe('moments', () => {
     expect(iso(parseEnd('90m', now))).to.equal('2026-06-15T13:30:00.000Z')
   })
 
-  it('are nothing else', () => {
+  it('cannot have another notation', () => {
     for (const text of ['', '30', '2026', '31.01.2026', '2026-13-01', 'soon', '-1d', '1w', 'd']) {
       for (const parse of [parseMoment, parseEnd]) expect(parse(text, now), text).to.equal(undefined)
     }

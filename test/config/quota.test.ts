@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parseQuota } from '../../src/config/quota.ts'
 
-describe('parseQuota', () => {
+describe('a quota', () => {
   for (const [text, requests, window] of [
     ['100/h', 100, 3_600_000],
     ['60/m', 60, 60_000],
@@ -11,7 +11,7 @@ describe('parseQuota', () => {
     ['free', 100, 3_600_000],
     ['Pro', 1000, 3_600_000],
   ] as const) {
-    it(`reads ${JSON.stringify(text)}`, () => expect(parseQuota(text)).to.deep.equal({ requests, window }))
+    it(`can be ${JSON.stringify(text)}`, () => expect(parseQuota(text)).to.deep.equal({ requests, window }))
   }
 
   for (const text of [
@@ -27,12 +27,12 @@ describe('parseQuota', () => {
     '1e3/h',
     '9999999999/h',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () =>
+    it(`cannot be ${JSON.stringify(text)}`, () =>
       expect(() => parseQuota(text)).to.throw('is not a rate limit such as 100/h'))
   }
 
-  it('refuses a quota of nothing', () => expect(() => parseQuota('0/h')).to.throw('would allow no request'))
+  it('cannot be zero', () => expect(() => parseQuota('0/h')).to.throw('would allow no request'))
 
-  it('asks for the number of an enterprise', () =>
+  it('of the enterprise tier must be given as a number', () =>
     expect(() => parseQuota('enterprise')).to.throw('give a number, such as 5000/h'))
 })

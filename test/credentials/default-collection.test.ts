@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { hasDefaultCollection } from '../../src/credentials/default-collection.ts'
 
-/** What a dbus-daemon sent after BEGIN: the answers to Hello and ReadAlias, and a signal before them. */
+/** What a dbus-daemon sent after BEGIN: a signal, and the replies to Hello and ReadAlias. */
 const recorded = (path: string): Buffer =>
   Buffer.concat([
     message(4, 1, [field(1, 'o', text('/org/freedesktop/DBus')), signature('s')], text(':1.7')),
@@ -31,7 +31,7 @@ function message(kind: number, serial: number, fields: Buffer[], body: Buffer): 
   return Buffer.concat([padded(Buffer.concat([...start, all])), body])
 }
 
-describe('the question for the default collection of a Secret Service', () => {
+describe('the query for the default collection of a Secret Service', () => {
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
@@ -69,14 +69,14 @@ describe('the question for the default collection of a Secret Service', () => {
     }
   }
 
-  it('is answered with yes for a path, and with no for the path of none', async () => {
+  it('returns true for a path, and false for the root path, which means none', async () => {
     answerWith(recorded('/org/freedesktop/secrets/collection/login'))
     expect(await ask()).to.equal(true)
     answerWith(recorded('/'))
     expect(await ask()).to.equal(false)
   })
 
-  it('is answered the same wherever the answer is split', () =>
+  it('returns the same however the reply is split', () =>
     fc.assert(
       fc.asyncProperty(fc.boolean(), fc.array(fc.nat(), { maxLength: 8 }), async (isThere, cuts) => {
         answerWith(recorded(isThere ? '/a' : '/'), cuts)
@@ -85,19 +85,19 @@ describe('the question for the default collection of a Secret Service', () => {
       { seed: 23, numRuns: 60 },
     ))
 
-  it('neither rejects nor waits for ever for an answer with a changed byte', () =>
+  it('neither rejects nor hangs if a byte of the reply is changed', () =>
     fc.assert(
       fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 255 }), async (at, change) => {
         const bytes = recorded('/')
         bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ change
         answerWith(bytes)
-        // A change in the path itself is another path.
+        // A change in the path itself results in another path.
         expect(await ask()).to.be.oneOf([undefined, false, true])
       }),
       { seed: 23, numRuns: 100 },
     ))
 
-  it('stays open where the bus does not know us, goes away, or sends without end', async () => {
+  it('is undefined if the bus refuses us, disconnects, or sends endlessly', async () => {
     script = (send) => send(Buffer.from('REJECTED EXTERNAL\r\n'))
     expect(await ask()).to.equal(undefined)
     script = (_send, _begun, end) => end()
@@ -106,7 +106,7 @@ describe('the question for the default collection of a Secret Service', () => {
     expect(await ask()).to.equal(undefined)
   })
 
-  it('stays open where there is no bus on a Unix socket', async () => {
+  it('is undefined without a bus on a Unix socket', async () => {
     for (const env of [
       {},
       { DBUS_SESSION_BUS_ADDRESS: 'tcp:host=127.0.0.1,port=9' },

@@ -7,7 +7,7 @@ import {
   setLongValue,
 } from '../../src/credentials/keychain-items.ts'
 
-/** A keychain whose items hold no more than Windows' do, and which may fail after some writes. */
+/** A keychain with a maximum length per item, as on Windows, which may fail after some writes. */
 class SmallKeychain implements KeychainItems {
   readonly items = new Map<string, string>()
   readonly #limit: number
@@ -40,8 +40,8 @@ const values = fc.oneof(
   fc.string({ minLength: limit - 1, maxLength: limit + 1 }),
 )
 
-describe('a value that is longer than an item', () => {
-  it('comes back as it was, whatever was there before, and leaves nothing else', async () => {
+describe('a keychain value that is longer than an item', () => {
+  it('is read as it was written, whatever it replaces, and leaves no other items', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(values, { minLength: 1, maxLength: 4 }), async (versions) => {
         const keychain = new SmallKeychain(limit)
@@ -58,7 +58,7 @@ describe('a value that is longer than an item', () => {
     )
   })
 
-  it('is the old one or the new one, and never a mixture, wherever writing it breaks off', async () => {
+  it('is the old or the new one, never a mixture, wherever its writing is interrupted', async () => {
     await fc.assert(
       fc.asyncProperty(values, values, fc.nat({ max: 20 }), async (before, after, writes) => {
         const keychain = new SmallKeychain(limit)
@@ -75,7 +75,7 @@ describe('a value that is longer than an item', () => {
     )
   })
 
-  it('is told apart from another that has lost a part', async () => {
+  it('is reported as incomplete if one of its parts is missing', async () => {
     const keychain = new SmallKeychain(limit)
     await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
     const part = [...keychain.items.keys()].find((account) => account.endsWith('#2'))
@@ -84,14 +84,14 @@ describe('a value that is longer than an item', () => {
     expect(failure).to.equal('a part of the credential is missing')
   })
 
-  it('is the new one for a reader who finds the parts of the old one gone', async () => {
+  it('is the new one for a reader who finds that the parts of the old one are deleted', async () => {
     for (const next of ['y'.repeat(200), 'short']) {
       const keychain = new SmallKeychain(limit)
       await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
       const get = keychain.get.bind(keychain)
       let replaced = false
       keychain.get = async (account) => {
-        // Between the reading of the head and that of the first part.
+        // Between the reads of the head and of the first part.
         if (account !== 'work' && !replaced) {
           replaced = true
           const writer = Object.assign(new SmallKeychain(limit), { items: keychain.items })
@@ -104,7 +104,7 @@ describe('a value that is longer than an item', () => {
     }
   })
 
-  it('is none for a reader who finds that it was deleted meanwhile', async () => {
+  it('is undefined for a reader who finds that it is being deleted', async () => {
     const keychain = new SmallKeychain(limit)
     await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
     const get = keychain.get.bind(keychain)
@@ -115,7 +115,7 @@ describe('a value that is longer than an item', () => {
     expect(await getLongValue(keychain, 'work')).to.equal(null)
   })
 
-  it('is replaced and deleted where it cannot be read', async () => {
+  it('can be replaced and deleted if it cannot be read', async () => {
     const keychain = new SmallKeychain(limit)
     await setLongValue(keychain, 'work', 'odd', limit)
     keychain.get = async () => {

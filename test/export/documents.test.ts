@@ -8,16 +8,16 @@ const message = (content: unknown, more = {}) =>
   ({ role: 'user', created_at: '2026-01-02T03:04:05Z', ...more, content }) as never
 
 describe('an export as Markdown', () => {
-  it('has a heading for each message and its text below it', () => {
+  it('has a heading for each message, and its text in a quotation', () => {
     const text = markdownDocument.head('c1') + markdownDocument.message(message('Hello\n\n**you**\r\nthere'))
     expect(text).to.equal(
       '# Conversation c1\n\n## user · 2026-01-02 03:04:05 UTC\n\n> Hello\n>\n> **you**\n> there\n',
     )
   })
 
-  it('keeps its structure whatever a message holds', () => {
+  it('keeps its structure, whatever the messages contain', () => {
     const document = hostileTexts.map((text) => markdownDocument.message(message(text))).join('')
-    // Not the nested and the huge ones, which only the parser of this test takes long for.
+    // Without the nested and the huge texts, for which the parser of this test takes long.
     const short = hostileTexts.filter((text) => text.length < 2_000)
     const tokens = lexer(short.map((text) => markdownDocument.message(message(text))).join(''))
     const top = tokens.filter(({ type }) => type !== 'space').map(({ type }) => type)
@@ -25,7 +25,7 @@ describe('an export as Markdown', () => {
     expect(document.match(/^## user · 2026-01-02 03:04:05 UTC$/gm)).to.have.lengthOf(hostileTexts.length)
   })
 
-  it('has no mark-up from a role, a time or a name', () => {
+  it('contains no markup from a role, a time, or a name', () => {
     const odd = message('x', { role: 'user\n# <b>[a](b)', created_at: '`now`' })
     expect(markdownDocument.message(odd)).to.equal('\n## user \\# \\<b\\>\\[a\\](b) · \\`now\\`\n\n> x\n')
     expect(markdownDocument.head('*c*\n# d')).to.equal('# Conversation \\*c\\* \\# d\n')
@@ -36,7 +36,7 @@ describe('an export as HTML', () => {
   const tags =
     /<(?!\/?(?:article|header|h[2-6]|time|div|p|a|code|pre|ul|ol|li|blockquote|em|strong|del|br|hr|table|thead|tbody|tr|th|td)[ >])/
 
-  it('has only elements of its own, and links only to the web and to mailboxes', () => {
+  it('has only known elements, and only links to the web and to mail addresses', () => {
     for (const text of hostileTexts) {
       const html = htmlDocument.message(message(text))
       expect(tags.exec(html)?.index, text.slice(0, 80)).to.equal(undefined)
@@ -60,7 +60,7 @@ describe('an export as HTML', () => {
     expect(html).to.contain('☑ i')
   })
 
-  it('renders the Markdown around a line of dashes', () => {
+  it('renders the Markdown before and after a long line of dashes', () => {
     const line = '-'.repeat(80)
     const html = htmlDocument.message(
       message(`**a**\n\n${line}\n\n| b | c |\n|${line}|--|\n| d | e |\n\n- - ${line}`),
@@ -69,7 +69,7 @@ describe('an export as HTML', () => {
     expect(html).not.to.contain('class="raw"')
   })
 
-  it('shows as text only what is nested too deep or has too many marks, not the whole message', () => {
+  it('shows only the part as text that is nested too deeply or has too many marks', () => {
     const quotes = `${'> '.repeat(200)}deep`
     const marks = '*a '.repeat(3_000)
     const code = `\`\`\`json\n${'{"a": [1, "b"]},\n'.repeat(1_000)}\`\`\``
@@ -81,18 +81,18 @@ describe('an export as HTML', () => {
     expect(html).to.contain(marks.trim()).and.to.contain('<pre tabindex="0"><code>{&quot;a&quot;: [1')
   })
 
-  it('is rendered in seconds where a list item has tens of thousands of lines', function () {
+  it('renders a list item with tens of thousands of lines within seconds', function () {
     this.timeout(10_000)
     const html = htmlDocument.message(message(`- ${'x\n'.repeat(49_000)}\n\n**z**`))
     expect(html).to.contain('<strong>z</strong>')
   })
 
-  it('renders a heading that is underlined, in a list item as well', () => {
+  it('renders an underlined heading, also in a list item', () => {
     const html = htmlDocument.message(message('Title\nof two lines\n===\n\n- item\n\n  Inner\n  ---'))
     expect(html).to.contain('<h3>Title\nof two lines</h3>').and.to.contain('<h4>Inner</h4>')
   })
 
-  it('has no empty heading, and heading levels follow each other below the heading of a message', () => {
+  it('has no empty headings, and no gaps in heading levels', () => {
     const html = htmlDocument.message(
       message('#\n\n#### a\n\n###### b\n\n## c\n\n> ##### d\n\n# [](x)\n\n# e\n\n## \n'),
     )
@@ -111,7 +111,7 @@ describe('an export as HTML', () => {
     expect(htmlDocument.message(message('a'.repeat(200_000)))).to.match(/<pre class="raw" tabindex="0">/)
   })
 
-  it('shows what is no text, and what lacks its fields', () => {
+  it('shows content that is not text, and messages without fields', () => {
     expect(htmlDocument.message(message({ parts: ['<b>'] }))).to.contain('&lt;b&gt;')
     expect(htmlDocument.message({})).to.contain('unknown')
     expect(htmlDocument.message(message('x', { created_at: '<i>' }))).to.contain('&lt;i&gt;')

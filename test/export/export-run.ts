@@ -2,7 +2,7 @@ import type { StoredMessage } from '../support/history-service.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
-/** One export against a service, with a key in the environment. */
+/** Runs one export against a service, with a key in the environment. */
 export function runExport(
   sandbox: Sandbox,
   url: string,
@@ -17,7 +17,7 @@ export function exportEnvironment(url: string): NodeJS.ProcessEnv {
   return { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'key-for-exports' }
 }
 
-/** The messages of JSON lines. */
+/** The messages in JSON lines. */
 export function readLines(text: string): StoredMessage[] {
   return text
     .split('\n')

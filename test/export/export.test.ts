@@ -19,7 +19,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { scriptedServer } from '../support/scripted-server.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
-/** As many messages as fill some pages, a minute apart. */
+/** Enough messages for several pages, one minute apart. */
 const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
 
 describe('history export', () => {
@@ -34,7 +34,7 @@ describe('history export', () => {
   const stateDirectory = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
   const left = () => (existsSync(stateDirectory()) ? readdirSync(stateDirectory()) : [])
 
-  it('keeps nothing where the reader of stdout has seen enough', async () => {
+  it('keeps nothing if the reader of stdout has closed it', async () => {
     const url = await start(historyService(plainReading, stored))
     const stdout = new Writable({
       write: (_, __, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
@@ -45,7 +45,7 @@ describe('history export', () => {
     expect(left()).to.deep.equal([])
   })
 
-  it('writes everything, oldest first, each message as it was sent', async () => {
+  it('writes every message, oldest first, as the service returned it', async () => {
     const odd: StoredMessage[] = stored.map((message, index) => ({
       ...message,
       x_extra: { index, list: [1, null, 'ü\u2028'] },
@@ -56,7 +56,7 @@ describe('history export', () => {
     expect(left()).to.deep.equal([])
   })
 
-  it('asks for one conversation where it is told to, and for all else', async () => {
+  it('requests one conversation with --context, and all of them otherwise', async () => {
     await runExport(sandbox, await start(historyService(plainReading, stored)), ['--context', 'c 1'])
     expect(server.requests.every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
     await server.close()
@@ -64,7 +64,7 @@ describe('history export', () => {
     expect(server.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
   })
 
-  it('refuses an ending that no form has, before anything is asked, unless -o says the form', async () => {
+  it('refuses an unknown file extension before it sends a request, except with -o', async () => {
     const url = await start(historyService(plainReading, stored))
     const refused = await runExport(sandbox, url, ['--to', 'talk.pdf'])
     expect(refused.exitCode).to.equal(2)
@@ -75,12 +75,12 @@ describe('history export', () => {
     expect(existsSync(join(sandbox.home, 'talk.txt'))).to.equal(true)
   })
 
-  it('writes JSON, whole and as a list', async () => {
+  it('writes a JSON object with a list', async () => {
     const run = await runExport(sandbox, await start(historyService(plainReading, stored)), ['--json'])
     expect(JSON.parse(run.stdout)).to.deep.equal({ messages: stored })
   })
 
-  it('writes nothing, an empty list, or a document without messages for an empty history', async () => {
+  it('writes nothing, an empty list, or an empty document for an empty history', async () => {
     const url = await start(json(200, { messages: [], has_more: false }))
     expect(await runExport(sandbox, url)).to.include({ exitCode: 0, stdout: '', stderr: '' })
     expect(await runExport(sandbox, url, ['-o', 'json'])).to.include({
@@ -93,7 +93,7 @@ describe('history export', () => {
     expect(readFileSync(to, 'utf8')).to.equal('')
   })
 
-  it('takes the form from the name of the file, and from the flag before that', async () => {
+  it('takes the format from -o, or else from the file extension', async () => {
     const url = await start(historyService(plainReading, stored.slice(0, 2)))
     const begin = async (name: string, ...args: string[]) => {
       const to = join(sandbox.home, name)
@@ -113,7 +113,7 @@ describe('history export', () => {
     expect(refused).to.include({ exitCode: 2, stdout: '' })
   })
 
-  it('replaces a file only when all is there', async () => {
+  it('replaces a file only when the export is complete', async () => {
     const to = join(sandbox.home, 'kept.jsonl')
     writeFileSync(to, 'old')
     const service = historyService(plainReading, stored)
@@ -133,7 +133,7 @@ describe('history export', () => {
     expect(left()).to.deep.equal([])
   })
 
-  it('follows a link, writes into a device, and refuses a folder before it asks anything', async () => {
+  it('follows a symbolic link, writes to a device, and refuses a directory before it sends a request', async () => {
     const url = await start(historyService(plainReading, stored.slice(0, 3)))
     const file = join(sandbox.home, 'file.jsonl')
     writeFileSync(file, 'old')
@@ -151,7 +151,7 @@ describe('history export', () => {
     expect(server.requests.length).to.equal(asked)
   })
 
-  it('leaves away what is older than --since, and does not fetch it', async () => {
+  it('omits messages older than --since, and does not fetch them', async () => {
     const day = 86_400_000
     const ages = Array.from({ length: 300 }, (_, index) => Date.now() - (300 - index) * day)
     const daily = stored
@@ -170,7 +170,7 @@ describe('history export', () => {
     }
   })
 
-  it('waits a 429 out', async () => {
+  it('waits after a 429', async () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
@@ -181,7 +181,7 @@ describe('history export', () => {
     expect(idsOf(readLines(run.stdout))).to.deep.equal(idsOf(stored))
   })
 
-  it('ends with 75 where it would have to wait too long, and keeps what it has', async () => {
+  it('exits 75 if the wait is too long, and resumes later', async () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
@@ -192,13 +192,13 @@ describe('history export', () => {
     const said = readLines(run.stderr) as unknown as Record<string, { message: string }>[]
     expect(said.map((line) => Object.keys(line)[0])).to.deep.equal(['notice', 'error'])
     expect(said[0]?.['notice']?.message).to.match(/^\d+ messages kept/)
-    // Another form is the same export.
+    // Another output format continues the same export.
     const again = await runExport(sandbox, url, ['--quiet'])
     expect(again).to.include({ exitCode: 0, stderr: '' })
     expect(idsOf(readLines(again.stdout))).to.deep.equal(idsOf(stored))
   })
 
-  it('starts again where the service knows no way on from an earlier run', async () => {
+  it('starts again if no cursor of the earlier run is valid', async () => {
     let gone: string | undefined
     const service = historyService(plainReading, stored)
     const url = await start({
@@ -208,7 +208,7 @@ describe('history export', () => {
           gone = before
           return failing(403, 'no', 'No more')
         }
-        // The message is deleted now, and there is no other cursor than ids.
+        // The message is deleted now, and the service supports no cursors but IDs.
         return before !== undefined &&
           index < 6 &&
           (before === gone || !before.startsWith('m') || before === 'm250')
@@ -222,7 +222,7 @@ describe('history export', () => {
     expect(idsOf(readLines(again.stdout))).to.deep.equal(idsOf(stored))
   })
 
-  it('does not go on from what another key has left', async () => {
+  it('does not resume an export that was made with another key', async () => {
     const service = historyService(plainReading, stored)
     const url = await start({
       choose: (request, index) =>
@@ -241,7 +241,7 @@ describe('history export', () => {
     }
   })
 
-  it('removes what was left more than a week ago', async () => {
+  it('deletes partial exports that are older than a week', async () => {
     const old = join(stateDirectory(), 'abc-1')
     mkdirSync(old, { recursive: true })
     writeFileSync(join(old, 'index'), '')
@@ -251,7 +251,7 @@ describe('history export', () => {
     expect(existsSync(old)).to.equal(false)
   })
 
-  it('warns once of messages that depart from the interface, and writes them as they are', async () => {
+  it('warns once of messages that do not match the interface, and writes them unchanged', async () => {
     const strange = stored.map((message) => ({ ...message, content: 5 }))
     const run = await runExport(sandbox, await start(historyService(plainReading, strange as never)))
     expect(run.exitCode).to.equal(0)

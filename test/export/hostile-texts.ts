@@ -1,4 +1,4 @@
-/** What a message may hold to break out of a document, to run something, or to fetch something. */
+/** Texts that try to change the structure of a document, to run a script, or to load something. */
 export const hostileTexts: readonly string[] = [
   '<script>document.title = "broken"</script>',
   '<img src="http://127.0.0.1:1/x.png" onerror="document.title=\'broken\'">',

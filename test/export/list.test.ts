@@ -8,7 +8,7 @@ import { exportEnvironment } from './export-run.ts'
 
 const page = storedAt([1, 2, 3]).toReversed()
 
-describe('history list of a service that sends the newest first', () => {
+describe('history list, if the service returns the newest message first', () => {
   const sandbox = perTest(createSandbox)
   let server: FaultServer
   afterEach(async () => {
@@ -20,18 +20,18 @@ describe('history list of a service that sends the newest first', () => {
     return runChatctl(sandbox, ['history', 'list', ...args], { env: exportEnvironment(server.url) })
   }
 
-  it('has rows with the oldest first, and says how to see what is older', async () => {
+  it('prints the oldest message first, and the command for older messages', async () => {
     const { stdout, stderr } = await list(page, '--context', "it's", '--before=m9', '-n', '3')
     expect(stdout.match(/^m\d/gm)).to.deep.equal(['m0', 'm1', 'm2'])
     expect(stderr).to.equal('There is more: chatctl history list --context "it\'s" -n 3 --before m0\n')
   })
 
-  it('prints JSON as it was sent', async () => {
+  it('prints JSON as the service returned it', async () => {
     const { stdout } = await list(page, '--json')
     expect(JSON.parse(stdout).messages).to.deep.equal(page)
   })
 
-  it('goes back by the time where there is no id, and says where there is neither', async () => {
+  it('pages by time if messages have no ID, and says so if they have no time either', async () => {
     const withoutIds = page.map(({ id: _, ...rest }) => rest)
     expect((await list(withoutIds)).stderr).to.contain(`--before ${page[2]?.created_at}\n`)
     await server.close()

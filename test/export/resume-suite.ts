@@ -22,10 +22,10 @@ const readings: [string, HistoryReading][] = [
 ]
 
 /**
- * Declares what must hold after an export that ended early.
+ * Declares the tests of an export that ended early and is resumed.
  *
- * @param start starts it; `end` ends it
- * @param code its exit code
+ * @param start starts the export; `end` ends it
+ * @param code the exit code of the ended export
  */
 export function testResume(
   title: string,
@@ -36,9 +36,9 @@ export function testResume(
     this.timeout(120_000)
     let sandbox: Sandbox
     let server: FaultServer
-    /** What the service has; what a test adds is new to the next run. */
+    /** The messages of the service. Those that a test adds are new to the next run. */
     let stored: StoredMessage[]
-    /** Is told of each request before it is answered. */
+    /** Called with the number of each request before it is answered. */
     let onRequest: (index: number) => void
     beforeEach(() => {
       sandbox = createSandbox()
@@ -60,7 +60,7 @@ export function testResume(
       })
     }
 
-    /** Runs until so many requests have come, then ends it. */
+    /** Runs the export until this many requests have arrived, and then ends it. */
     async function runUntil(requests: number): Promise<number | null> {
       let running: ReturnType<typeof start> | undefined
       const from = server.requests.length
@@ -88,18 +88,18 @@ export function testResume(
 
     for (const [name, reading] of readings) {
       for (const requests of [1, 2, 5, 9]) {
-        it(`goes on from its last whole page: ${name}, after ${requests}`, async () => {
+        it(`resumes from the last complete page: ${name}, after ${requests} requests`, async () => {
           await serve(reading)
           expect(await runUntil(requests)).to.equal(code)
           addNew(25)
           const asked = await expectWhole()
-          // What was fetched once is not fetched again, but for the page at the border.
+          // Nothing is fetched twice, except the page at the border.
           if (requests > 5) expect(asked).to.be.below(13)
         })
       }
     }
 
-    it('goes on however often it ends early, and what is new meanwhile is there', async () => {
+    it('resumes however often it ends early, and includes messages that were added', async () => {
       await serve(readings[0]?.[1] ?? plainReading)
       for (const requests of [4, 2, 3, 2, 1]) {
         await runUntil(requests)
@@ -109,7 +109,7 @@ export function testResume(
       expect(readdirSync(join(sandbox.home, '.local/state/chatctl/state/exports'))).to.deep.equal([])
     })
 
-    it('takes only pages that are whole on disk', async () => {
+    it('uses only pages that are complete on disk', async () => {
       for (const damage of [cutPages, cutIndex, spoilPages]) {
         sandbox.remove()
         sandbox = createSandbox()

@@ -13,7 +13,7 @@ import { testResume } from './resume-suite.ts'
 const keptMessages = /^\d+ messages kept: the same command goes on from there\.$/m
 
 testResume(
-  'an export that Ctrl-C ended',
+  'history export, after Ctrl-C',
   (sandbox, url) => {
     const running = startChatctl(sandbox, ['history', 'export'], { env: exportEnvironment(url) })
     const ended = running.ended.then(({ exitCode, stderr }) => {
@@ -25,8 +25,8 @@ testResume(
   130,
 )
 
-describe('an export that is resumed', () => {
-  it('counts what it writes, not what an earlier run had of before --since', async () => {
+describe('a resumed export', () => {
+  it('counts the messages that it writes, without earlier ones before --since', async () => {
     const sandbox = createSandbox()
     const store = new PageStore(sandbox.home, systemClock)
     store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)

@@ -8,8 +8,8 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { idsOf, readLines, runExport } from './export-run.ts'
 
-describe('a history of messages that fill pages of the embedded service before their limit', () => {
-  it('is exported whole, and listed page by page', () =>
+describe('a history with messages so long that they fill a page before its limit', () => {
+  it('is exported completely, and listed page by page', () =>
     withFolder(async (dataDir) => {
       const store = await openStore({ dataDir })
       const stored: string[] = []

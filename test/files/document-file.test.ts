@@ -7,14 +7,14 @@ import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { failing } from './failing.ts'
 
-describe('a file that is replaced as a whole', () => {
+describe('replacing a document', () => {
   const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
     path = join(directory.path, 'results.csv')
   })
 
-  it('is for its owner alone, whatever another process with this id has left', async function () {
+  it('makes it readable by its owner only, whatever another process with this ID has left', async function () {
     if (process.platform === 'win32') this.skip()
     writeFileSync(temporaryPath(path), 'earlier', { mode: 0o644 })
     await replaceDocument(path, 'secret')
@@ -22,7 +22,7 @@ describe('a file that is replaced as a whole', () => {
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
-  it('replaces the file that a symbolic link leads to, and keeps the link', async function () {
+  it('replaces the target of a symbolic link, and keeps the link', async function () {
     if (process.platform === 'win32') this.skip()
     const link = join(directory.path, 'link')
     writeFileSync(path, 'old')
@@ -33,13 +33,13 @@ describe('a file that is replaced as a whole', () => {
     expect(readFileSync(link, 'utf8')).to.equal('new')
   })
 
-  it('is written to where it is a device, and has no temporary file', async function () {
+  it('writes to a device directly, without a temporary file', async function () {
     if (process.platform === 'win32') this.skip()
     await replaceDocument('/dev/null', 'text')
     expect(statSync('/dev/null').isCharacterDevice()).to.equal(true)
   })
 
-  it('removes what one killed process has left, and nothing of the others', () => {
+  it('removes the temporary files of one killed process, and no others', () => {
     const left = (pid: number) => join(directory.path, `.results.csv.${pid}-abc.part`)
     for (const pid of [12, 123]) writeFileSync(left(pid), '')
     new DocumentFile(path).removeLeftovers(12)
@@ -47,7 +47,7 @@ describe('a file that is replaced as a whole', () => {
   })
 
   for (const call of ['write', 'sync'] as const) {
-    it(`keeps the old content, and nothing beside it, when ${call} fails`, async () => {
+    it(`keeps the old content and leaves no other file if ${call} fails`, async () => {
       writeFileSync(path, 'old')
       const reason = await failing.handle(call, () => replaceDocument(path, 'new').catch((error) => error))
       expect(reason).to.include({ name: 'Failure', kind: 'storage' })
@@ -57,7 +57,7 @@ describe('a file that is replaced as a whole', () => {
     })
   }
 
-  it('leaves nothing beside it when the rename fails and it is discarded', async () => {
+  it('leaves no file if the rename fails and the document is discarded', async () => {
     const file = new DocumentFile(path)
     await file.write(Buffer.from('new'))
     const reason = await failing.call('renameSync', () => file.finish().catch((error) => error))

@@ -7,12 +7,12 @@ type HandleCall = 'write' | 'sync'
 
 const diskFull = (): Error => Object.assign(new Error('disk full'), { code: 'ENOSPC', errno: -28 })
 
-/** Has calls of the file system fail with ENOSPC while some work runs. */
+/** Makes calls of the file system fail with ENOSPC while `work` runs. */
 export const failing = {
   async call<T>(name: SyncCall, work: () => T | Promise<T>): Promise<T> {
     const real = fs[name]
     const failingCall = (...args: unknown[]): never => {
-      // A descriptor is closed even where that fails.
+      // A file descriptor is closed even if the call fails.
       if (name === 'closeSync') Reflect.apply(real, fs, args)
       throw diskFull()
     }

@@ -61,14 +61,14 @@ describe('a process lock', () => {
     expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
-  it('is not taken from a process that lives, however old its file is', async () => {
+  it('stays with a process that is alive, however old its file is', async () => {
     await startHolder()
     utimesSync(path, new Date(0), new Date(0))
     expect(tryProcessLock(path)).to.equal(undefined)
     expect(await waitForProcessLock(path, { patience: 0 })).to.equal(undefined)
   })
 
-  it('is waited for, which is said once', async () => {
+  it('can be waited for, with one notification', async () => {
     const release = tryProcessLock(path)
     let told = 0
     const waiting = waitForProcessLock(path, {
@@ -84,7 +84,7 @@ describe('a process lock', () => {
     next?.()
   })
 
-  it('ends its wait with the reason of the signal', async () => {
+  it('stops waiting with the reason of an abort', async () => {
     const release = tryProcessLock(path)
     const abort = new AbortController()
     const waiting = waitForProcessLock(path, {
@@ -96,7 +96,7 @@ describe('a process lock', () => {
     release?.()
   })
 
-  it('loses no change of four processes that change one file at the same time', async () => {
+  it('keeps all changes of four processes that change one file at the same time', async () => {
     const file = join(directory.path, 'number')
     writeFileSync(file, '0')
     const exits = [1, 2, 3, 4].map(() => once(start('count', file, '15'), 'exit'))
@@ -105,7 +105,7 @@ describe('a process lock', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['number'])
   })
 
-  it('is given back when the change throws', async () => {
+  it('is released if the change throws', async () => {
     const file = join(directory.path, 'number')
     const change = () => {
       throw new Error('no')
@@ -114,7 +114,7 @@ describe('a process lock', () => {
     expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
-  it('is named where it cannot be opened, as one that another user has left', async () => {
+  it('is named in the error if it cannot be opened, for example because another user has left it', async () => {
     const file = join(directory.path, 'number')
     mkdirSync(`${file}.lock`)
     const failure = await withFileLock(file, () => {}).catch((error) => error)
@@ -125,7 +125,7 @@ describe('a process lock', () => {
     })
   })
 
-  it('is the error of the system in a directory that is read-only', function () {
+  it('fails with the system error in a read-only directory', function () {
     // Root may write everywhere.
     if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
     chmodSync(directory.path, 0o500)

@@ -16,7 +16,7 @@ import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { failing } from './failing.ts'
 
-describe('replaceFile', () => {
+describe('replacing a file', () => {
   const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
@@ -25,7 +25,7 @@ describe('replaceFile', () => {
 
   const replace = (content: string) => replaceFile(path, content, { flush: true })
 
-  it('makes a file that only its owner may read, also in place of one that others could', function () {
+  it('makes it readable by its owner only, also if the old file was readable by others', function () {
     if (process.platform === 'win32') this.skip()
     writeFileSync(path, 'old', { mode: 0o666 })
     replace('new')
@@ -34,7 +34,7 @@ describe('replaceFile', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
-  it('replaces a symbolic link and does not write where it leads', function () {
+  it('replaces a symbolic link, and does not write to its target', function () {
     if (process.platform === 'win32') this.skip()
     const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
@@ -44,7 +44,7 @@ describe('replaceFile', () => {
     expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
   })
 
-  it('is not written where a link beside it leads to', function () {
+  it('does not write to the target of a link in the place of the temporary file', function () {
     if (process.platform === 'win32') this.skip()
     const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
@@ -60,7 +60,7 @@ describe('replaceFile', () => {
   })
 
   for (const call of ['openSync', 'writeFileSync', 'fsyncSync', 'closeSync', 'renameSync'] as const) {
-    it(`keeps the old content, and nothing beside it, when ${call} fails`, async () => {
+    it(`keeps the old content and leaves no other file if ${call} fails`, async () => {
       writeFileSync(path, 'old')
       const reason = await failing.call(call, async () => replace('new')).catch((error) => error)
       expect(reason).to.have.property('code', 'ENOSPC')
@@ -69,7 +69,7 @@ describe('replaceFile', () => {
     })
   }
 
-  it('throws the error of the system for a directory that is missing or in the way', () => {
+  it('throws the system error if the directory is missing, or if a directory has the name of the file', () => {
     expect(() => replaceFile(join(directory.path, 'missing', 'a'), 'new', { flush: false })).to.throw(
       'ENOENT',
     )
@@ -78,7 +78,7 @@ describe('replaceFile', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
-  it('throws the error of the system for a directory that is read-only', function () {
+  it('throws the system error if the directory is read-only', function () {
     // Root may write everywhere.
     if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
     chmodSync(directory.path, 0o500)
@@ -89,7 +89,7 @@ describe('replaceFile', () => {
     }
   })
 
-  it('shows no reader a part while writers with one process id replace the file at the same time', async () => {
+  it('never shows a partial file to a reader while several writers of one process replace it', async () => {
     const length = 256 * 1024
     replace('-'.repeat(length))
     const writers = ['a', 'b', 'c'].map(
@@ -121,7 +121,7 @@ describe('replaceFile', () => {
     expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
-  it('moves a temporary file into place, and removes those that killed writers have left', () => {
+  it('moves a temporary file to its name, and removes those of killed writers', () => {
     const temporary = temporaryPath(path)
     writeFileSync(temporary, 'new')
     moveIntoPlace(temporary, path)

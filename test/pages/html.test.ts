@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { escapeHtml, Html, html } from '../../src/pages/html.ts'
 
-describe('HTML', () => {
+describe('an HTML template', () => {
   it('escapes text for content and for quoted attributes', () => {
     expect(escapeHtml(`<a href="x" id='y'>&amp;\0`)).to.equal(
       '&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;amp;\uFFFD',

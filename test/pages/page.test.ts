@@ -12,14 +12,14 @@ const hashOfStyle = (document: string): string => {
 describe('a page', () => {
   const options = { status: 200, title: '<T>', style: 'p{margin:0}', content: html`<p>x</p>` }
 
-  it('escapes its title and contains its class, content and footer', () => {
+  it('escapes its title, and contains its class, content, and footer', () => {
     const { body } = renderPage({ ...options, className: 'wide', footer: 'a & b' })
     expect(body).to.match(/^<!doctype html>\n<html lang="en">/)
     expect(body).to.contain('<title>&lt;T&gt; · chatctl</title>')
     expect(body).to.contain('<main class="wide">\n<p>x</p>\n<footer>a &amp; b</footer>\n</main>')
   })
 
-  it('allows its own style and nothing else', () => {
+  it('allows its own style, and nothing else', () => {
     const { headers, body } = renderPage(options)
     expect(body).to.contain('p{margin:0}')
     expect(headers['content-security-policy']).to.equal(
@@ -27,12 +27,12 @@ describe('a page', () => {
     )
   })
 
-  it('sends forms only where it is told to', () => {
+  it('allows forms to be sent only to the given targets', () => {
     const { headers } = renderPage({ ...options, formAction: "'self' http:" })
     expect(headers['content-security-policy']).to.match(/; form-action 'self' http:; frame-ancestors 'none'$/)
   })
 
-  it('is not stored, framed or guessed at, and does not send its address on', () => {
+  it('is not stored, framed, or sniffed for its type, and sends no referrer', () => {
     const { headers, body } = renderPage(options)
     expect(headers).to.include({
       'content-type': 'text/html; charset=utf-8',
@@ -50,7 +50,7 @@ describe('a page', () => {
 })
 
 describe('an HTML file', () => {
-  it('contains its policy, before anything that the policy governs', () => {
+  it('contains its security policy before everything that the policy governs', () => {
     const document = openDocument({ title: 'T', style: 'p{}', isFile: true }) + closeDocument
     const policy = `default-src 'none'; style-src ${hashOfStyle(document)}; base-uri 'none'; form-action 'none'`
     expect(document).to.match(/<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"/)

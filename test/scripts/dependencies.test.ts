@@ -10,15 +10,15 @@ describe('docs/dependencies.md', () => {
   const named = [...page.matchAll(/^\| ([@\w][^ ]*) \|/gm)].map(([, name]) => name)
   const depended = Object.keys({ ...packageFile.dependencies, ...packageFile.devDependencies }).sort()
 
-  it('has a row for every package of package.json, and no other', () => {
+  it('has a row for every package in package.json, and no others', () => {
     expect(named.filter((name) => name !== 'package').sort()).to.deep.equal(depended)
   })
 
-  it('has a reason for each, and no other', () => {
+  it('has a reason for every package, and no others', () => {
     expect(Object.keys(dependencyReasons).sort()).to.deep.equal(depended)
   })
 
-  it('is what `npm run docs` writes, sizes aside', () => {
+  it('is what `npm run docs` writes, apart from the sizes', () => {
     const withoutSizes = (text: string): string => text.replaceAll(/(?<= )[\d,]+(?= )/g, 'N')
     expect(withoutSizes(page)).to.equal(withoutSizes(composeDependencyPage()))
   })

@@ -11,7 +11,7 @@ interface Section {
   text: string
 }
 
-/** Licenses that let a program be passed on under MIT when their text goes with it. */
+/** Licenses under which a package may be part of a program with the MIT license if its license text is included. */
 const permitted = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
 function readSections(): Section[] {
@@ -23,7 +23,7 @@ function readSections(): Section[] {
   })
 }
 
-/** Packages that the source imports, and those that are among the files of a bundle. */
+/** The packages that the source imports. */
 function findUsed(): Set<string> {
   const source = globSync('src/**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
   const names = source.flatMap((text) =>
@@ -37,31 +37,31 @@ function findUsed(): Set<string> {
 describe('dist/licenses.txt', () => {
   const sections = readSections()
 
-  it('has every package that the source imports and an installation does not bring', () => {
+  it('lists every package that the source imports, except the dependencies of an installation', () => {
     const listed = new Set(sections.map(({ name }) => name))
     const missing = [...findUsed()].filter((name) => !listed.has(name) && !(name in packageFile.dependencies))
     expect(findUsed().size).to.be.above(20)
     expect(missing).to.deep.equal([])
   })
 
-  it('has what those bring, too', () => {
+  it('lists the packages that those packages need', () => {
     const names = sections.map(({ name }) => name)
     expect(names).to.include.members(['avvio', 'koa', 'pg-protocol', 'jose'])
   })
 
-  it('has the text of each, and who holds the rights', () => {
+  it('contains the license text and the copyright of each package', () => {
     for (const { name, text } of sections) {
       expect(text, name).to.have.length.above(400)
       expect(text, name).to.match(/copyright|\(c\)|©/i)
     }
   })
 
-  it('names the license of each, and all may be passed on', () => {
+  it('names the license of each package, all of which are permitted', () => {
     const others = sections.filter(({ license }) => !permitted.includes(license))
     expect(others).to.deep.equal([])
   })
 
-  it('has what jq.wasm was compiled from', () => {
+  it('names the components of jq.wasm', () => {
     const { text = '' } = sections.find(({ name }) => name === 'jq-wasm') ?? {}
     expect(text).to.contain('Stephen Dolan').and.contain('Oniguruma').and.contain('decNumber')
   })

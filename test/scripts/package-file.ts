@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 
 export const root = resolve(import.meta.dirname, '../..')
 
-/** package.json, as far as tests ask for it. */
+/** The parts of package.json that tests use. */
 export interface PackageFile {
   version: string
   engines: { node: string }

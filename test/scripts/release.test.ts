@@ -6,11 +6,11 @@ describe('a release', () => {
   const changelog =
     '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-03-01\n\n- New.\n\n## 1.1.0 - 2026-02-01\n'
 
-  it('has the tag, the version and the section of the changelog agree', () => {
+  it('is valid if tag, version, and section of the changelog agree', () => {
     expect(findReleaseFaults('v1.2.0', '1.2.0', changelog)).to.deep.equal([])
   })
 
-  it('is refused for a tag that is not the version', () => {
+  it('is refused if the tag is not the version', () => {
     expect(findReleaseFaults('v1.2.1', '1.2.0', changelog)).to.have.length(1)
     expect(findReleaseFaults('1.2.0', '1.2.0', changelog)).to.have.length(1)
   })
@@ -45,7 +45,7 @@ describe('the audit', () => {
     vulnerabilities: { [name]: { name, severity, via: [advisory, 'other'], nodes: [node] } },
   })
 
-  it('looks at what is bundled and at what is installed, and at no tool', () => {
+  it('includes bundled and installed packages, but no development tools', () => {
     expect([...shipped].sort()).to.deep.equal([
       'node_modules/a/node_modules/b',
       'node_modules/fastify',
@@ -53,13 +53,13 @@ describe('the audit', () => {
     ])
   })
 
-  it('finds a severe vulnerability in a shipped package', () => {
+  it('reports a severe vulnerability in a shipped package', () => {
     expect(
       findSevereVulnerabilities(report('fastify', 'high', 'node_modules/fastify'), shipped),
     ).to.deep.equal(['fastify (high): Bad https://example.com/1, through other'])
   })
 
-  it('passes over small faults, tools, and another copy of the package', () => {
+  it('ignores moderate vulnerabilities, development tools, and other copies of a package', () => {
     expect(
       findSevereVulnerabilities(report('fastify', 'moderate', 'node_modules/fastify'), shipped),
     ).to.deep.equal([])

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { build, type Plugin } from 'esbuild'
 import { packageFile, root } from './package-file.ts'
 
-/** The packages that dist asks for when it runs, found by reading it as code. */
+/** The packages that dist requires at run time, found with a bundler. */
 async function findAsked(): Promise<Map<string, Set<string>>> {
   const asked = new Map<string, Set<string>>()
   const files = globSync('dist/*.cjs', { cwd: root }).map((file) => join(root, file))
@@ -22,7 +22,7 @@ async function findAsked(): Promise<Map<string, Set<string>>> {
       onLoad({ filter: /\.cjs$/ }, ({ path }) => ({ contents: unwrap(readFileSync(path, 'latin1')) }))
     },
   }
-  // They run in modern Node; here it is only a parser.
+  // The target is modern Node. The bundler serves only as a parser.
   await build({
     entryPoints: files,
     bundle: true,
@@ -36,17 +36,17 @@ async function findAsked(): Promise<Map<string, Set<string>>> {
   return asked
 }
 
-/** Without the function around it, of which `require` is a parameter and so says nothing to a bundler. */
+/** The code without its wrapper, which has `require` as a parameter and so hides it from a bundler. */
 function unwrap(text: string): string {
   return text.replace(/^\(function \(exports, require.*\n/, '').replace(/\n\}\)\n?$/, '')
 }
 
-describe('what an installation needs', () => {
-  it('is asked for by dist, and nothing else is', async () => {
+describe('the dependencies of an installation', () => {
+  it('are exactly the packages that dist requires', async () => {
     expect([...(await findAsked()).keys()].sort()).to.deep.equal(Object.keys(packageFile.dependencies).sort())
   })
 
-  it('runs no script when it is installed, neither ours nor that of a package', () => {
+  it('run no scripts when they are installed, and neither does this package', () => {
     const run = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
     expect(packageFile.scripts).not.to.have.any.keys(run)
     const brought = lockedPackages().filter(([, { dev }]) => !dev)
@@ -54,7 +54,7 @@ describe('what an installation needs', () => {
     expect(brought.filter(([, { hasInstallScript }]) => hasInstallScript)).to.deep.equal([])
   })
 
-  it('is what the lock file has for it: each with its hash, or only for another system', () => {
+  it('are in the lock file with a hash, or are optional', () => {
     for (const [name, { integrity, optional, resolved }] of lockedPackages()) {
       if (!optional) expect(integrity, name).to.match(/^sha512-/)
       expect(resolved, name).to.equal(undefined)
@@ -70,7 +70,7 @@ interface Locked {
   hasInstallScript?: boolean
 }
 
-/** By name; what lies inside of another package by its whole path. */
+/** Each with its name. A package inside another one has its whole path. */
 function lockedPackages(): [string, Locked][] {
   const lock: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(join(root, 'package-lock.json'), 'utf8'),

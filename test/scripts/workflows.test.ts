@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { packageFile, root } from './package-file.ts'
 
-/** What can be said of the workflows without running them. */
+/** What can be checked without running the workflows. */
 
 interface Step {
   uses?: string
@@ -43,12 +43,12 @@ const steps = [...jobs.flatMap((job) => job.steps), ...action.runs.steps]
 const commands = steps.flatMap(({ run }) => run?.split('\n') ?? [])
 
 describe('the workflows', () => {
-  it('are there', () => {
+  it('are ci.yml and release.yml', () => {
     expect(paths.map((path) => path.split(/[\\/]/).pop()).sort()).to.deep.equal(['ci.yml', 'release.yml'])
     expect(commands).to.have.length.above(10)
   })
 
-  it('run scripts that package.json has, and files that are there', () => {
+  it('run only scripts and files that exist', () => {
     const text = commands.join('\n')
     const scripts = [...text.matchAll(/npm run (\S+)|npm (test)\b/g)].map(
       ([, run, test]) => run ?? test ?? '',
@@ -60,14 +60,14 @@ describe('the workflows', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
   })
 
-  it('use actions of a named version, or our own', () => {
+  it('use actions of a named version, or local ones', () => {
     for (const { uses } of steps) {
       if (uses?.startsWith('./')) expect(existsSync(join(root, uses, 'action.yml')), uses).to.equal(true)
       else if (uses) expect(uses).to.match(/^actions\/[\w-]+@v\d+$/)
     }
   })
 
-  it('may read, and only the one that publishes may prove who it is', () => {
+  it('have read permission, and only the publishing job has an identity token', () => {
     for (const { path, permissions, on } of workflows) {
       expect(permissions, path).to.deep.equal({ contents: 'read' })
       expect(on, path).not.to.have.property('pull_request_target')
@@ -78,7 +78,7 @@ describe('the workflows', () => {
     ])
   })
 
-  it('publish with provenance, by no token, and only after the check and the trial', () => {
+  it('publish with provenance, without a secret, and only after the check and the trial', () => {
     const publishing = jobs.filter((job) => job.steps.some(({ run }) => run?.includes('npm publish')))
     expect(publishing).to.have.length(1)
     expect(publishing[0]?.needs).to.have.members(['check', 'try'])
@@ -86,18 +86,18 @@ describe('the workflows', () => {
     for (const path of paths) expect(readFileSync(join(root, path), 'utf8')).not.to.contain('secrets.')
   })
 
-  it('end, and wait only for jobs that there are', () => {
+  it('have timeouts, and depend only on jobs that exist', () => {
     for (const { name, siblings, needs = [], 'timeout-minutes': minutes } of jobs) {
       expect(minutes, name).to.be.within(1, 60)
       expect(siblings, name).to.include.members([needs].flat())
     }
   })
 
-  it('put nothing into a command that somebody else could have written', () => {
+  it('insert no expressions into commands, because others could have written their values', () => {
     for (const line of commands) expect(line).not.to.contain('${{')
   })
 
-  it('try the package on the oldest Node that we promise, and on those after it', () => {
+  it('try the package on the oldest supported Node version, and on later ones', () => {
     const [major, minor] = packageFile.engines.node.replace('>=', '').split('.')
     const matrices = jobs.flatMap(({ strategy }) => strategy?.matrix?.node ?? [])
     expect(new Set(matrices)).to.deep.equal(new Set([`${major}.${minor}`, '24', '26']))

@@ -8,12 +8,12 @@ import { Browser } from '../service/oauth/browser.ts'
 import { createPerson, redirectUri, signIn } from '../service/oauth/flow.ts'
 import { withService } from '../service/temporary-service.ts'
 
-describe('the embedded service, to Authlib', () => {
-  it('is discovered, and gives, renews and revokes tokens', () =>
+describe('Authlib with the embedded service', () => {
+  it('discovers the service, and gets, renews, and revokes tokens', () =>
     withService(async (service) => {
       await createPerson(service)
       const script = join(import.meta.dirname, 'authlib-client.py')
-      // Debian's own, for which Authlib is installed.
+      // Python of Debian, for which Authlib is installed.
       const child = spawn('/usr/bin/python3', [script, service.url], { timeout: 60_000 })
       const ended = once(child, 'close')
       const errors = text(child.stderr)

@@ -12,7 +12,7 @@ import { createFakeBrowser, type Login, startBuiltLogin } from '../support/login
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 
-/** To be looked at by a person. */
+/** For a person to look at. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
 
 const schemes = ['light', 'dark'] as const
@@ -36,7 +36,7 @@ describe('signing in with a real browser', () => {
   })
 
   for (const colorScheme of schemes) {
-    it(`the person logs in, agrees and is told that it is done, in ${colorScheme}`, async () => {
+    it(`shows a page of success if the person logs in and agrees, in ${colorScheme}`, async () => {
       const { login, tab } = await open(colorScheme)
       await logIn(tab.page)
       await tab.page.getByRole('button', { name: 'Go on' }).click()
@@ -48,7 +48,7 @@ describe('signing in with a real browser', () => {
       await tab.page.context().close()
     })
 
-    it(`the person says no and is told that nothing came of it, in ${colorScheme}`, async () => {
+    it(`shows a page of failure if the person declines, in ${colorScheme}`, async () => {
       const { login, tab } = await open(colorScheme)
       await logIn(tab.page)
       await tab.page.getByRole('button', { name: 'Deny' }).click()
@@ -60,7 +60,7 @@ describe('signing in with a real browser', () => {
     })
   }
 
-  it('a page that nobody waits for says so, and the right one still comes through', async () => {
+  it('shows a page for an unexpected callback, and still accepts the right one', async () => {
     const { login, tab } = await open('light')
     const redirectUri = (await login.address()).href.replace(/\/[^/]+$/, '')
     const other = await openTab(browser, 'light')
@@ -71,7 +71,7 @@ describe('signing in with a real browser', () => {
     await complete({ login, tab })
   })
 
-  it('another browser that comes back is ignored, and the one that opened the sign-in completes it', async () => {
+  it('ignores the callback of another browser, and accepts that of the browser that opened the sign-in', async () => {
     const { login, tab } = await open('light')
     const other = await openTab(browser, 'light')
     await other.page.goto(authorizationUrlOf(tab))
@@ -82,7 +82,7 @@ describe('signing in with a real browser', () => {
     await complete({ login, tab })
   })
 
-  it('the start page opened again by the same browser goes on, and by a second one ends the sign-in', async () => {
+  it('continues if the same browser opens the start page again, and ends if another one does', async () => {
     const { login, tab } = await open('light')
     const { href } = await login.address()
     await tab.page.goto(href)
@@ -97,7 +97,7 @@ describe('signing in with a real browser', () => {
     await tab.page.context().close()
   })
 
-  /** Starts the sign-in, and opens what it hands to the program that BROWSER names. */
+  /** Starts the sign-in, and opens the URL that it passes to the program in BROWSER. */
   async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: Login; tab: Tab }> {
     const program = createFakeBrowser(sandbox)
     const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
@@ -108,12 +108,12 @@ describe('signing in with a real browser', () => {
   }
 })
 
-/** A tab of its own profile, and all that happened in it. */
+/** A tab with a separate profile, and everything that happened in it. */
 interface Tab {
   page: Page
-  /** Errors and warnings of the console, such as one about what a policy blocked. */
+  /** Errors and warnings of the console, for example about what a policy blocked. */
   complaints: string[]
-  /** Addresses that were asked for. */
+  /** Requested URLs. */
   requested: string[]
 }
 
@@ -129,14 +129,14 @@ async function openTab(browser: Browser, colorScheme: (typeof schemes)[number]):
   return tab
 }
 
-/** Where the start page has led it. */
+/** The authorization URL to which the start page led. */
 function authorizationUrlOf({ requested }: Tab): string {
   const url = requested.find((one) => new URL(one).searchParams.has('code_challenge'))
   if (url === undefined) throw new Error(`it was led nowhere: ${requested}`)
   return url
 }
 
-/** The person logs in, agrees, and is told that it is done. */
+/** Logs in and agrees, and expects the page of success. */
 async function complete({ login, tab }: { login: Login; tab: Tab }): Promise<void> {
   await logIn(tab.page)
   await tab.page.getByRole('button', { name: 'Go on' }).click()
@@ -153,12 +153,12 @@ async function logIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Consent' }).waitFor()
 }
 
-/** The tab ended on a page of ours that lacks nothing, and that nothing else was loaded for. */
+/** Expects one of our pages, complete, with nothing else loaded for it. */
 async function expectPage({ page, complaints, requested }: Tab, title: string, words: string): Promise<void> {
   await page.getByRole('heading', { name: title, exact: true }).waitFor()
   expect(await page.title()).to.equal(`${title} · chatctl`)
   expect(await page.locator('main').textContent()).to.contain(words)
-  // That the policy lets the style through.
+  // Shows that the policy allows the style.
   expect(await page.evaluate('getComputedStyle(document.querySelector("main")).textAlign')).to.equal('center')
   await page.waitForLoadState('networkidle')
   expect(complaints).to.deep.equal([])
@@ -171,7 +171,7 @@ async function expectPage({ page, complaints, requested }: Tab, title: string, w
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  // The page draws itself within half a second.
+  // The page is drawn within half a second.
   await page.waitForTimeout(800)
   const path = join(screenshots, `${name}.png`)
   await page.screenshot({ path })

@@ -8,16 +8,16 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { Tmux } from './tmux.ts'
 
-/** A model that each shell has to quote in its own way. */
+/** A model ID that each shell has to quote differently. */
 const odd = `big model:$(id);&{a,b}*?#~=ls'x`
 
 interface Trial {
   what: string
-  /** Typed before Tab is pressed. */
+  /** Typed before Tab. */
   typed: string
-  /** Typed behind what was put in. */
+  /** Typed after what was completed. */
   further?: string
-  /** The words that the program is called with in the end. */
+  /** The arguments that the program receives. */
   words: readonly string[]
 }
 
@@ -25,19 +25,19 @@ const trials: readonly Trial[] = [
   { what: 'a command', typed: 'docto', words: ['doctor'] },
   { what: 'a command of a topic', typed: 'chat sen', words: ['chat', 'send'] },
   {
-    what: 'a flag, and a space behind it',
+    what: 'a flag, with a space after it',
     typed: 'chat send --mod',
     further: 'x',
     words: ['chat', 'send', '--model', 'x'],
   },
   {
-    what: 'a value behind =',
+    what: 'a value after =',
     typed: 'chat models --output=ya',
     words: ['chat', 'models', '--output=yaml'],
   },
   { what: 'a profile', typed: 'auth use wor', words: ['auth', 'use', 'work'] },
   {
-    what: 'a key, with no space behind =',
+    what: 'a key, with no space after =',
     typed: 'settings set features.cha',
     further: 'on',
     words: ['settings', 'set', 'features.chat=on'],
@@ -48,47 +48,47 @@ const trials: readonly Trial[] = [
     words: ['settings', 'set', 'theme.mode=dark'],
   },
   {
-    what: 'a field behind a comma',
+    what: 'a field after a comma',
     typed: 'chat models --fields id,cre',
     words: ['chat', 'models', '--fields', 'id,created'],
   },
   {
-    what: 'a model that has to be quoted',
+    what: 'a model that must be quoted',
     typed: 'chat send Hi -p work --model big',
     words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
   },
   {
-    what: 'the same in an open double quote',
+    what: 'a model within an open double quote',
     typed: 'chat send Hi -p work --model "big',
     words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
   },
   {
-    what: 'the same in an open single quote',
+    what: 'a model within an open single quote',
     typed: "chat send Hi -p work --model 'big",
     words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
   },
   {
-    what: 'the same behind an escaped space and a colon',
+    what: 'a model after an escaped space and a colon',
     typed: 'chat send Hi -p work --model big\\ model:',
     words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
   },
   { what: 'a file', typed: 'users import peo', words: ['users', 'import', 'people.csv'] },
   {
-    what: 'a file behind =',
+    what: 'a file after =',
     typed: 'users import people.csv --results=peo',
     words: ['users', 'import', 'people.csv', '--results=people.csv'],
   },
   {
-    what: 'a folder',
+    what: 'a directory',
     typed: 'service status --data fol',
     words: ['service', 'status', '--data', 'folder'],
   },
-  { what: 'nothing where nothing is known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
+  { what: 'nothing if no values are known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
 ]
 
 const prompt = 'READY>'
 
-/** How each shell is started without anybody's configuration, and what loads the completion. */
+/** How each shell is started without a user configuration, and the command that loads the completion. */
 const shells: Record<string, { command: string[]; load: string; env?: NodeJS.ProcessEnv }> = {
   bash: {
     command: ['bash', '--norc', '--noprofile', '-i'],
@@ -148,18 +148,18 @@ describe('completion in a real shell', function () {
       })
 
       for (const { what, typed, further = '', words } of trials) {
-        it(what, async () => {
+        it(`completes ${what}`, async () => {
           await terminal.type(`chatctl ${typed}`)
           await terminal.key('Tab')
           await terminal.say(further)
           const called = words.map((word) => `<${word}>`).join('')
           const screen = await terminal.waitFor(/^<.*>$/m)
-          // zsh takes the slash behind a folder away again.
+          // zsh removes the slash after a directory again.
           expect(screen.replaceAll('/>', '>')).to.contain(called)
         })
       }
 
-      it('shows what there is where several are meant', async () => {
+      it('lists the candidates if there are several', async () => {
         await terminal.type('chatctl chat s')
         await terminal.key('Tab', 'Tab')
         const screen = await terminal.waitFor('sessions')

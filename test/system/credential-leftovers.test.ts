@@ -11,7 +11,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { noBus } from './session-bus.ts'
 import { expectCode, loginWithKey } from './stored-key.ts'
 
-describe('what else can be where a credential is kept in a file', () => {
+describe('the place of a credential file', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   let path: string
@@ -23,7 +23,7 @@ describe('what else can be where a credential is kept in a file', () => {
     service.requests.length = 0
   })
 
-  // A hang ends as no exit code at all.
+  // A run that hangs has no exit code.
   const run = (...args: string[]) =>
     runProgram(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 10_000 })
   const login = (key: string) => loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'] })
@@ -37,7 +37,7 @@ describe('what else can be where a credential is kept in a file', () => {
     ['login', () => login('canary-2')],
     ['logout', () => run('auth', 'logout')],
   ] as const) {
-    it(`half of a file, of a write that was killed: gone after the next ${what}`, async () => {
+    it(`contains no partial file of a killed write after the next ${what}`, async () => {
       const left = join(dirname(path), `.${basename(path)}.4711-abc.part`)
       writeFileSync(left, '{"version":1,"kind":"api_key","key":"canary-0', { mode: 0o600 })
       const { exitCode, stderr } = await next()
@@ -47,7 +47,7 @@ describe('what else can be where a credential is kept in a file', () => {
     })
   }
 
-  it('a pipe in the place of the file: nobody waits for it, and it can be forgotten', async () => {
+  it('can contain a pipe, for which no command waits, and which logout removes', async () => {
     rmSync(path)
     execFileSync('mkfifo', ['-m', '600', path])
     for (const [, command] of commands.slice(0, 2)) expectCode(await command(), 'insecure_file_unsafe')
@@ -57,7 +57,7 @@ describe('what else can be where a credential is kept in a file', () => {
     expect(readdirSync(dirname(path))).to.deep.equal([])
   })
 
-  it('a link in the place of the folder: a logout deletes nothing where it leads', async () => {
+  it('can be a link instead of a directory, and logout deletes nothing in its target', async () => {
     const elsewhere = join(sandbox.home, 'elsewhere')
     renameSync(dirname(path), elsewhere)
     symlinkSync(elsewhere, dirname(path))
@@ -71,7 +71,7 @@ describe('what else can be where a credential is kept in a file', () => {
     ['a file', (at: string) => writeFileSync(at, 'x')],
     ['a link to itself', (at: string) => symlinkSync(at, at)],
   ] as const) {
-    it(`${what} in the place of the folder: a failure that says so, and no bug`, async () => {
+    it(`can be ${what} instead of a directory, which causes an error and not a bug report`, async () => {
       rmSync(dirname(path), { recursive: true })
       put(dirname(path))
       for (const [name, command] of commands) {

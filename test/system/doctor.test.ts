@@ -12,7 +12,7 @@ import { Tmux } from './tmux.ts'
 
 const key = 'canary-of-the-keychain'
 
-describe('doctor, and the keychain', function () {
+describe('doctor with a keychain', function () {
   this.timeout(120_000)
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const service = perTest(() => startBearerService((secret) => secret === key))
@@ -24,7 +24,7 @@ describe('doctor, and the keychain', function () {
   const ofWork = (env: NodeJS.ProcessEnv) =>
     diagnose(sandbox, ['-p', 'work', '--timeout', '2s', '--quiet'], { env }, runProgram)
 
-  it('says what is in use, and not the secret', async () => {
+  it('reports the credential in use, without the secret', async () => {
     const { all, found } = await ofWork(keyring.env)
     expect(found('credential')).to.include({
       status: 'ok',
@@ -34,7 +34,7 @@ describe('doctor, and the keychain', function () {
     expect(JSON.stringify(all)).not.to.contain('canary')
   })
 
-  it('locked: fails where it is needed, and asks nobody where it is not', async () => {
+  it('reports a failure if the keychain is locked and needed, and does not prompt otherwise', async () => {
     keyring.lock()
     const needed = await ofWork(keyring.env)
     expect(needed.exitCode).to.equal(4)
@@ -46,7 +46,7 @@ describe('doctor, and the keychain', function () {
     expect(unneeded.found('keychain').status).to.be.oneOf(['ok', 'skipped'])
   })
 
-  it('held up: ends in time', async () => {
+  it('ends in time if the keychain does not respond', async () => {
     keyring.stop()
     const startedAt = performance.now()
     const { exitCode, found } = await ofWork(keyring.env)
@@ -56,7 +56,7 @@ describe('doctor, and the keychain', function () {
     keyring.resume()
   })
 
-  it('absent: is a failure only where it is needed', async () => {
+  it('reports a failure without a keychain only if it is needed', async () => {
     const needed = await ofWork(noBus('no address'))
     expect(needed.exitCode).to.equal(4)
     expect(needed.found('credential').hint).to.contain('--insecure-storage')
@@ -65,7 +65,7 @@ describe('doctor, and the keychain', function () {
     expect(local.exitCode).to.equal(0)
   })
 
-  describe('and completion', () => {
+  describe('shell completion', () => {
     const offering = perTest(() => startFaultServer(json(200, { data: [{ id: 'small' }] })))
     const complete = () =>
       runProgram(sandbox, ['complete', '--', 'chat', 'send', '-p', 'home', '--model', ''], {
@@ -75,22 +75,22 @@ describe('doctor, and the keychain', function () {
       loginWithKey(sandbox, offering, key, { env: keyring.env, flags: ['--no-verify'], profile: 'home' }),
     )
 
-    it('locked: completion offers no models, and no dialog holds it up', async () => {
+    it('offers no models and does not wait if the keychain is locked', async () => {
       keyring.lock()
       expect(await complete()).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
       expect(offering.requests).to.deep.equal([])
     })
 
-    it('open: completion offers the models of the profile', async () => {
+    it('offers the models of the profile if the keychain is unlocked', async () => {
       expect(await complete()).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
     })
   })
 })
 
-describe('doctor on a terminal', () => {
+describe('doctor in a terminal', () => {
   const sandbox = perTest(createSandbox)
 
-  it('marks what it found, in words that fit', async () => {
+  it('marks its findings, and fits the width', async () => {
     const terminal = await Tmux.start(sandbox, ['doctor'], {
       columns: 60,
       rows: 60,
@@ -107,7 +107,7 @@ describe('doctor on a terminal', () => {
     }
   })
 
-  it('makes do with ASCII on a dumb terminal and in another locale', async () => {
+  it('uses ASCII in a dumb terminal and in another locale', async () => {
     for (const env of [{ TERM: 'dumb', LANG: 'C.UTF-8' }, { LC_ALL: 'C' }]) {
       const terminal = await Tmux.start(sandbox, ['doctor'], { columns: 80, rows: 60, env })
       try {

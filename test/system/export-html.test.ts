@@ -11,7 +11,7 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
 
-/** To be looked at by a person. */
+/** For a person to look at. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
 
 const answer = `Some **bold** and \`code\`, a [link](https://example.org/) and a list:
@@ -77,11 +77,11 @@ describe('an exported page in a real browser', function () {
 
   const count = (page: Page, selector: string) => page.locator(selector).count()
 
-  it('runs nothing and loads nothing, whatever the messages hold', async () => {
+  it('runs nothing and loads nothing, whatever the messages contain', async () => {
     const { page, requested, complaints, close } = await open(1000, 'light')
     expect(await page.title()).to.equal('Chat history')
     expect(requested).to.deep.equal([page.url()])
-    // Not even the policy had to step in.
+    // The policy did not have to block anything either.
     expect(complaints).to.deep.equal([])
     expect(await count(page, 'script, img, iframe, svg, link, form, input, object, embed, base')).to.equal(0)
     expect(await count(page, 'main > article')).to.equal(messages.length)
@@ -93,7 +93,7 @@ describe('an exported page in a real browser', function () {
 
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [360, 1000]) {
-      it(`fits ${width} pixels in ${scheme}, and code scrolls in itself`, async () => {
+      it(`fits ${width} pixels in ${scheme}, and long code scrolls separately`, async () => {
         const { page, close } = await open(width, scheme)
         const size = 'document.documentElement.scrollWidth'
         expect(await page.evaluate(size)).to.equal(width)
@@ -112,13 +112,11 @@ describe('an exported page in a real browser', function () {
     }
   }
 
-  it('tells the roles apart, and has its colours from its own style', async () => {
+  it('distinguishes the roles by the colors of its own style', async () => {
     const { page, close } = await open(1000, 'light')
     const kinds = ['user', 'assistant', 'system', 'other']
-    const colours = await Promise.all(
-      kinds.map((kind) => styleOf(page, `article.${kind}`, 'borderLeftColor')),
-    )
-    expect(new Set(colours).size).to.equal(4)
+    const colors = await Promise.all(kinds.map((kind) => styleOf(page, `article.${kind}`, 'borderLeftColor')))
+    expect(new Set(colors).size).to.equal(4)
     await close()
   })
 

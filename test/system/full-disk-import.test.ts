@@ -9,8 +9,8 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** Needs root, to mount. */
-describe('an import whose journal is on a disk that is full', function () {
+/** Needs root to mount a disk. */
+describe('an import with its journal on a full disk', function () {
   this.timeout(60_000)
   const trial = perSuite(
     () => ImportTrial.begin({ rows: 120, delay: 5 }),
@@ -32,7 +32,7 @@ describe('an import whose journal is on a disk that is full', function () {
     writeFileSync(ballast(), Buffer.alloc(bavail * bsize))
   }
 
-  it('sends nothing that it cannot write down, and goes on when there is room', async () => {
+  it('sends nothing that it cannot record, and resumes when there is space', async () => {
     const run = await trial.run({ at: { atRequest: 40 }, act: fill })
     expect(run.exitCode, run.stderr).to.equal(1)
     expect(run.stderr).to.contain('ENOSPC')
@@ -43,16 +43,16 @@ describe('an import whose journal is on a disk that is full', function () {
     rmSync(ballast())
     const last = await trial.run()
     expect(last.exitCode, last.stderr).to.equal(9)
-    // Outcomes that found no room are as after a kill.
+    // Outcomes that could not be recorded are unknown, as after a kill.
     expectSettled(trial, 1)
   })
 })
 
-/** Needs root, to mount. */
-describe('an import whose temporary directory is full', function () {
+/** Needs root to mount a disk. */
+describe('an import with a full temporary directory', function () {
   this.timeout(60_000)
 
-  it('says so before anything is sent, and leaves no file there', async () => {
+  it('fails before it sends anything, and leaves no file there', async () => {
     const sandbox = createSandbox()
     const disk = mountSmallDisk(sandbox, '1m')
     try {

@@ -7,8 +7,8 @@ import { makeKey, runService, type ServiceProcess } from '../support/run-service
 import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** Needs root, to mount. */
-describe('a disk that is full under the counts of requests', () => {
+/** Needs root to mount a disk. */
+describe('a service whose request counters are on a full disk', () => {
   const sandbox = perSuite(createSandbox)
   let disk: ReturnType<typeof mountSmallDisk>
   let service: ServiceProcess | undefined
@@ -25,7 +25,7 @@ describe('a disk that is full under the counts of requests', () => {
     writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(bavail * bsize))
   }
 
-  it('keeps nobody from reading, and the limit holds all the same', async () => {
+  it('still answers reads, and enforces the rate limit', async () => {
     const where = ['--data', join(disk.path, 'data')]
     const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '1000'])
     service = await runService(sandbox, where)

@@ -9,8 +9,8 @@ import { createSandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** Needs root, to mount. */
-describe('a transcript on a disk that is full', () => {
+/** Needs root to mount a disk. */
+describe('a transcript on a full disk', () => {
   const sandbox = perSuite(createSandbox)
   let disk: string
   let unmount: () => void
@@ -21,7 +21,7 @@ describe('a transcript on a disk that is full', () => {
     unmount()
   })
 
-  it('says so, keeps what fitted, and goes on when there is room', () => {
+  it('causes an error, keeps what was written, and continues when there is space', () => {
     const at = new Date().toISOString()
     const ballast = join(disk, 'ballast')
     const writer = TranscriptWriter.create(
@@ -50,7 +50,7 @@ describe('a transcript on a disk that is full', () => {
     expect(turn?.answer).to.have.lengthOf(fitted * 100 + 3)
   })
 
-  it('that was full from the start leaves nothing half made', () => {
+  it('leaves nothing incomplete if the disk is full from the start', () => {
     const ballast = join(disk, 'more')
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc(bavail * bsize))

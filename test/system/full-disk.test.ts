@@ -10,8 +10,8 @@ import { runOnto } from './run-as.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { loginWithKey, storedKey } from './stored-key.ts'
 
-/** Needs root, to mount. */
-describe('a disk that is full', () => {
+/** Needs root to mount a disk. */
+describe('a full disk', () => {
   const sandbox = perSuite(createSandbox)
   let disk: string
   let unmount: () => void
@@ -31,7 +31,7 @@ describe('a disk that is full', () => {
     writeFileSync(ballast(), Buffer.alloc(bavail * bsize - left))
   }
 
-  it('from the start: no data is made, and it says which disk', async () => {
+  it('causes an error that names the disk if no data exists yet, and creates none', async () => {
     fill()
     expectFailure(await run('chat', 'send', 'hi'), 1, 'No space left on the disk of', disk, 'Hint:  ')
     expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No space left')
@@ -39,7 +39,7 @@ describe('a disk that is full', () => {
     expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
   })
 
-  it('later on: what does not fit is refused whole, what is there can be read, and it goes on after', async () => {
+  it('rejects a message that does not fit, and still allows reads and smaller messages', async () => {
     const before = JSON.parse((await run('history', 'list', '--json')).stdout)
     fill(600_000)
     const args = ['chat', 'send', '--json']
@@ -56,7 +56,7 @@ describe('a disk that is full', () => {
     rmSync(ballast())
   })
 
-  it('under the configuration: the file stays as it was', async () => {
+  it('leaves the configuration file unchanged', async () => {
     const folder = join(disk, 'config')
     const set = (value: string) =>
       runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: folder } })
@@ -69,9 +69,9 @@ describe('a disk that is full', () => {
     expect(await set('third')).to.include({ exitCode: 0 })
   })
 
-  it('under a credential: the old one stays, and nothing of the new one is left', async () => {
+  it('leaves the old credential, and nothing of the new one', async () => {
     const service = await startBearerService(() => true)
-    // The profile is nobody else's here.
+    // No other test uses this profile.
     const env = { XDG_DATA_HOME: disk, XDG_CONFIG_HOME: join(sandbox.home, 'of-credential') }
     const login = (key: string) => {
       const options = { env, flags: ['--insecure-storage'] }
@@ -101,7 +101,7 @@ describe('a disk that is full', () => {
     ['service', 'status', '--json'],
     ['settings', 'schema'],
   ]) {
-    it(`under stdout: exit 1, and it says so: ${args.join(' ')}`, async () => {
+    it(`under stdout causes exit code 1 and an error: ${args.join(' ')}`, async () => {
       const full = openSync('/dev/full', 'w')
       const { exitCode, stderr } = await runOnto(args, sandbox.env, { stdout: full })
       closeSync(full)
@@ -111,7 +111,7 @@ describe('a disk that is full', () => {
     })
   }
 
-  it('under stderr changes no exit code', async () => {
+  it('under stderr does not change the exit code', async () => {
     const full = openSync('/dev/full', 'w')
     expect(await runOnto(['users', 'get'], sandbox.env, { stderr: full })).to.include({ exitCode: 2 })
     expect(await runOnto(['config', 'list'], sandbox.env, { stderr: full })).to.include({ exitCode: 0 })

@@ -6,7 +6,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 import { bind, Terminal } from './terminal.ts'
 
-describe('a file of rows on a terminal', () => {
+describe('importing a file in a terminal', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(() => UsersServer.start({ delay: 5 }))
   let terminal: Terminal | undefined
@@ -30,7 +30,7 @@ describe('a file of rows on a terminal', () => {
   const made = () => server.report().creates.size
   const assigned = () => server.report().assignments.size
 
-  it('is imported when it was asked, with what it will take', async () => {
+  it('shows the plan, and starts after the confirmation prompt', async () => {
     const { type, waitFor, end } = start('email\na@example.com\nb@example.com\n', 'users', 'import', path)
     await waitFor('Send them to')
     expect(terminal?.shown).to.contain('2 rows, 2 requests: 2 creates')
@@ -40,7 +40,7 @@ describe('a file of rows on a terminal', () => {
     expect(made()).to.equal(2)
   })
 
-  it('is not imported after a no', async () => {
+  it('sends nothing if the confirmation prompt is declined', async () => {
     const { type, waitFor, end } = start('email\na@example.com\n', 'users', 'import', path)
     await waitFor('Send them to')
     type('n\r')
@@ -48,7 +48,7 @@ describe('a file of rows on a terminal', () => {
     expect(made()).to.equal(0)
   })
 
-  it('of assignments asks too, but for --yes', async () => {
+  it('needs a confirmation for assignments too, except with --yes', async () => {
     const args = ['users', 'permissions', 'assign', '--file', path]
     const asked = start(`id,role\n${user},editor\n`, ...args)
     await asked.waitFor('Send them to')
@@ -61,7 +61,7 @@ describe('a file of rows on a terminal', () => {
     expect(assigned()).to.equal(1)
   })
 
-  it('shows how far it is', async () => {
+  it('shows its progress', async () => {
     const rows = Array.from({ length: 600 }, (_, index) => `u${index}@example.com\n`).join('')
     const { end } = start(`email\n${rows}`, 'users', 'import', path, '--yes', '--concurrency', '2')
     expect(await end()).to.equal(0)

@@ -29,8 +29,8 @@ import {
   storedKey,
 } from './stored-key.ts'
 
-/** Needs root, to give a file to somebody else. */
-describe('a credential kept in a file', () => {
+/** Needs root to give a file to another user. */
+describe('a credential in a file', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   let path: string
@@ -47,7 +47,7 @@ describe('a credential kept in a file', () => {
   const models = () => run('chat', 'models', '-p', 'work', '--json')
   const modeOf = (at: string) => (statSync(at).mode & 0o7777).toString(8)
 
-  it('is 0600 in a 0700 folder whatever the umask is, and is the item as it would be in a keychain', async () => {
+  it('has mode 0600 in a directory with mode 0700, whatever the umask is', async () => {
     for (const mask of [0o000, 0o077]) {
       const before = process.umask(mask)
       try {
@@ -61,7 +61,7 @@ describe('a credential kept in a file', () => {
     }
   })
 
-  it('is warned of at the login and not again, and is shown and used', async () => {
+  it('causes a warning at the login only, and is shown and used', async () => {
     const { exitCode, stdout, stderr } = await login('canary-1')
     expect(exitCode, stderr).to.equal(0)
     expect(JSON.parse(stdout)).to.include({ storage: 'file', kind: 'api_key', verified: true })
@@ -79,7 +79,7 @@ describe('a credential kept in a file', () => {
     expect(new Set(credentialsSeen(service))).to.deep.equal(new Set(['Bearer canary-1']))
   })
 
-  it('is replaced by the next login and deleted by a logout, with no keychain anywhere', async () => {
+  it('is replaced by the next login and deleted by a logout, without a keychain', async () => {
     await login('canary-old')
     expect(await login('canary-new')).to.include({ exitCode: 0 })
     expect(readFileSync(path, 'utf8')).to.contain('canary-new').and.not.contain('canary-old')
@@ -89,7 +89,7 @@ describe('a credential kept in a file', () => {
     expectCode(await models(), 'unauthorized')
   })
 
-  it('never goes to another origin', async () => {
+  it('is never sent to another origin', async () => {
     await login('canary-1')
     const other = await startBearerService(() => true)
     try {
@@ -105,7 +105,7 @@ describe('a credential kept in a file', () => {
   const aside = () => join(sandbox.home, 'aside')
   for (const [title, spoil] of [
     [
-      'a symbolic link in its place',
+      'a symbolic link',
       () => {
         renameSync(path, aside())
         symlinkSync(aside(), path)
@@ -113,19 +113,19 @@ describe('a credential kept in a file', () => {
     ],
     ['a file that others may read', () => chmodSync(path, 0o644)],
     ['a file that its group may write', () => chmodSync(path, 0o620)],
-    ['a folder that all may write', () => chmodSync(dirname(path), 0o777)],
-    ['a folder that others may enter', () => chmodSync(dirname(path), 0o711)],
+    ['a directory that all may write', () => chmodSync(dirname(path), 0o777)],
+    ['a directory that others may enter', () => chmodSync(dirname(path), 0o711)],
     [
-      'a symbolic link in the place of its folder',
+      'a symbolic link to its directory',
       () => {
         renameSync(dirname(path), aside())
         symlinkSync(aside(), dirname(path))
       },
     ],
-    ["somebody else's file", () => chownSync(path, stranger, stranger)],
-    ["somebody else's folder", () => chownSync(dirname(path), stranger, stranger)],
+    ["another user's file", () => chownSync(path, stranger, stranger)],
+    ["another user's directory", () => chownSync(dirname(path), stranger, stranger)],
   ] as const) {
-    it(`${title}: not used, not mended, and not written through`, async () => {
+    it(`is not used, repaired, or overwritten in ${title}`, async () => {
       await login('canary-1')
       service.requests.length = 0
       spoil()
@@ -139,7 +139,7 @@ describe('a credential kept in a file', () => {
     })
   }
 
-  it('a file that is not used any more can be forgotten all the same, and what a link leads to stays', async () => {
+  it('can be deleted by a logout if it is unsafe, and the target of a link stays', async () => {
     const spoilt = [
       () => chmodSync(path, 0o644),
       () => {
@@ -157,7 +157,7 @@ describe('a credential kept in a file', () => {
     expect(readFileSync(aside(), 'utf8')).to.equal(storedKey('canary-1'))
   })
 
-  it('an empty file, and one that is no item, are no credential', async () => {
+  it('is unusable if it is empty or invalid', async () => {
     await login('canary-1')
     for (const [text, words] of [
       ['', /./],
@@ -172,7 +172,7 @@ describe('a credential kept in a file', () => {
     expect(await login('canary-2')).to.include({ exitCode: 0 })
   })
 
-  describe('and a keychain that is there', () => {
+  describe('with a keychain', () => {
     const keyring = perTest(() => startSecretService(sandbox))
     beforeEach(() => {
       env = { ...env, ...keyring.env }
@@ -180,7 +180,7 @@ describe('a credential kept in a file', () => {
 
     const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
 
-    it('--insecure-storage leaves the keychain empty, also where it held a key before', async () => {
+    it('replaces the key in the keychain with --insecure-storage', async () => {
       expect(await login('canary-1', { flags: [] })).to.include({ exitCode: 0 })
       expect(await login('canary-2')).to.include({ exitCode: 0 })
       expect(lookup()).to.include({ exitCode: 1, stdout: '' })
@@ -188,7 +188,7 @@ describe('a credential kept in a file', () => {
       expect(credentialsSeen(service).at(-1)).to.equal('Bearer canary-2')
     })
 
-    it('--no-insecure-storage puts the next key into the keychain and deletes the file', async () => {
+    it('is replaced by a key in the keychain with --no-insecure-storage', async () => {
       await login('canary-1')
       const moved = await login('canary-2', { flags: ['--no-insecure-storage'] })
       expect(moved.exitCode, moved.stderr).to.equal(0)
@@ -204,7 +204,7 @@ describe('a credential kept in a file', () => {
       expect(JSON.parse(status.stdout)).to.include({ storage: 'keychain' })
     })
 
-    it('--no-insecure-storage keeps the file where the keychain refuses', async () => {
+    it('stays if the keychain refuses the next key', async () => {
       await login('canary-1')
       keyring.lock()
       expectCode(await login('canary-2', { flags: ['--no-insecure-storage'] }), 'keychain_locked')

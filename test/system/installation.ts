@@ -7,11 +7,11 @@ import { root } from '../scripts/package-file.ts'
 
 export interface Tarball {
   path: string
-  /** Paths inside of it, sorted. */
+  /** Paths in the tarball, sorted. */
   files: string[]
 }
 
-/** Runs npm in a folder and gives back its stdout. */
+/** Runs npm in a directory, and returns its stdout. */
 export async function runNpm(folder: string, args: readonly string[]): Promise<string> {
   const npm = process.env['npm_execpath']
   const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
@@ -19,14 +19,14 @@ export async function runNpm(folder: string, args: readonly string[]): Promise<s
   return stdout
 }
 
-/** A folder in which npm has nothing to find. */
+/** A directory with an empty package.json, so that npm finds no other one. */
 export function makeEmptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'chatctl-package-'))
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   return folder
 }
 
-/** Packs what was built last, as `npm publish` would. */
+/** Packs the last build, as `npm publish` would. */
 export async function packProject(folder: string): Promise<Tarball> {
   const stdout = await runNpm(root, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder])
   const [packed]: { filename: string; files: { path: string }[] }[] = Object.values(JSON.parse(stdout))
@@ -34,7 +34,7 @@ export async function packProject(folder: string): Promise<Tarball> {
   return { path: join(folder, packed.filename), files: packed.files.map(({ path }) => path).sort() }
 }
 
-/** Brings Nodes of these versions, from the packages that the package `node` consists of. */
+/** Installs Node in these versions, from the packages that make up the package `node`. */
 export async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
   const system = platform() === 'win32' ? 'win' : platform()
   const wanted = versions.map((version) => `node-${version}@npm:node-${system}-${arch()}@${version}`)
@@ -45,7 +45,7 @@ export async function installNodes(folder: string, versions: readonly string[]):
   return versions.map((version) => join(place, 'node_modules', `node-${version}`, 'bin/node'))
 }
 
-/** Size in bytes of every file and link below a folder, by its path there. */
+/** Size in bytes of every file and link in a directory, by relative path. */
 export function listFiles(folder: string): Map<string, number> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   return new Map(

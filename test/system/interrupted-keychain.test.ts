@@ -10,8 +10,8 @@ import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { startSecretService } from './secret-service.ts'
 import { programsLeft, programsOf } from './timed-run.ts'
 
-/** Another process of ours waits for the dialog, in a group of its own: nobody else would end it. */
-describe('a keychain whose dialog is open when chatctl is ended', () => {
+/** A second process waits for the dialog, in a separate process group, so chatctl must end it. */
+describe('a run that is ended while the keychain shows a dialog', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
   const server = perTest(startTokenEndpoint)
@@ -24,7 +24,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
     expect(exitCode, stderr).to.equal(0)
   })
 
-  /** Starts a command, sends it the signals once the other process is there, and gives its exit code. */
+  /** Starts a command, sends the signals when the second process runs, and returns the exit code. */
   async function end(args: readonly string[], signals: readonly NodeJS.Signals[]): Promise<number | null> {
     const child = startBuilt(sandbox, args, { env: keyring.env })
     child.stdout?.resume()
@@ -34,7 +34,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
       expect(child.exitCode, 'it waits').to.equal(null)
       await sleep(20)
     }
-    // So that it has got to the dialog.
+    // Time to open the dialog.
     await sleep(500)
     for (const signal of signals) {
       child.kill(signal)
@@ -51,13 +51,13 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
     [['SIGHUP'], 129],
     [['SIGTERM'], 143],
   ] as const) {
-    it(`auth logout leaves no process behind after ${signals.join(' and ')}: exit ${exitCode}`, async () => {
+    it(`leaves no process of auth logout after ${signals.join(' and ')}: exit ${exitCode}`, async () => {
       keyring.lock()
       expect(await end(['auth', 'logout', '-p', 'work'], signals)).to.equal(exitCode)
       expect(await programsLeft(sandbox)).to.deep.equal([])
     })
 
-    it(`nor does the keeping of renewed tokens after twice ${signals[0]}: exit ${exitCode}`, async () => {
+    it(`leaves no process that stores a renewed token after ${signals[0]} twice: exit ${exitCode}`, async () => {
       server.live.clear()
       const good = server.tokens()
       server.script.token = [
@@ -72,7 +72,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
     })
   }
 
-  it('(what is left is seen where there is something)', async () => {
+  it('is visible to this test as long as it waits', async () => {
     keyring.lock()
     const logout = runProgram(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
     expect(await programsLeft(sandbox)).not.to.deep.equal([])

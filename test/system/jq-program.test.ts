@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { filterWithJq } from '../../src/cli/output/jq.ts'
 
-/** `--jq` before jq as Debian has it, an older one: what both can do, they do in the same way. */
+/** `--jq` and the older jq of Debian give the same result for filters that both support. */
 
 const inputs: unknown[] = [
   null,
@@ -98,10 +98,10 @@ const filters = [
   'nothing',
 ]
 
-describe('--jq before jq itself', function () {
+describe('--jq, compared with jq', function () {
   this.timeout(120_000)
   for (const filter of filters) {
-    it(`gives what it gives: ${filter}`, async () => {
+    it(`gives the same result for ${filter}`, async () => {
       const guarded = `try (${filter}) catch "failed"`
       const found: string[] = []
       try {
@@ -115,7 +115,7 @@ describe('--jq before jq itself', function () {
   }
 })
 
-/** What it gives for all inputs; undefined where it cannot read the filter. */
+/** The output of jq for all inputs. Undefined if jq rejects the filter. */
 function runJq(filter: string): string | undefined {
   try {
     const input = inputs.map((one) => JSON.stringify(one)).join('\n')

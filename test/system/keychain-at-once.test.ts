@@ -12,15 +12,15 @@ import { attributesOf, type KeyLogin, loginWithKey, storedKey } from './stored-k
 
 const numbers = Array.from({ length: 30 }, (_, index) => index)
 
-describe('30 logins at once', () => {
+describe('30 concurrent logins', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const service = perTest(() => startBearerService(() => true))
 
   const login = async (key: string, options: KeyLogin) => {
     const { exitCode, stderr } = await loginWithKey(sandbox, service, key, { ...options, env: keyring.env })
-    // One daemon serves them all in turn, so that some may have to wait and say so; all but the first
-    // of a profile replace a key.
+    // One daemon serves all of them in turn, so some have to wait and report that. All but the first
+    // login to a profile replace a key.
     const expected = /^\{"notice":\{"message":"(Waiting for the keychain; |API keys cannot be revoked).*\n/gm
     return { exitCode, stderr: stderr.replace(expected, '') }
   }
@@ -33,7 +33,7 @@ describe('30 logins at once', () => {
       .stdout.match(/^secret = .*$/gm)
       ?.map((line) => line.slice('secret = '.length))
 
-  it('to 30 profiles: each has its own key', async () => {
+  it('store one key each for 30 profiles', async () => {
     const runs = await Promise.all(numbers.map((n) => login(`canary-${n}`, { profile: `work-${n}` })))
     expect(runs).to.deep.equal(succeeded)
     const { profiles, default_profile } = configuration()
@@ -47,7 +47,7 @@ describe('30 logins at once', () => {
     expect(valuesOf('service', `chatctl:${service.url}`)).to.have.length(30)
   })
 
-  it('to one profile: one of the keys is there, once', async () => {
+  it('store one of their keys for one profile', async () => {
     const runs = await Promise.all(numbers.map((n) => login(`canary-${n}`, { profile: 'work' })))
     expect(runs).to.deep.equal(succeeded)
     const { profiles, default_profile } = configuration()
@@ -59,13 +59,13 @@ describe('30 logins at once', () => {
   })
 })
 
-describe('20 requests at once, with a token that has expired', () => {
+describe('20 concurrent requests with an expired token', () => {
   const sandbox = perSuite(createSandbox)
   const keyring = perSuite(() => startSecretService(sandbox))
   const server = perSuite(startTokenEndpoint)
   const service = perSuite(() => startBearerService((token) => server.live.has(token)))
 
-  it('renew it once, and the one item holds what came of it', async () => {
+  it('renew it once, and store the result in one item', async () => {
     const { env } = keyring
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
     const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env })

@@ -11,7 +11,7 @@ import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.
 
 const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
 
-describe('a keychain that does not help', () => {
+describe('an unusable keychain', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const keyring = perTest(() => startSecretService(sandbox))
@@ -26,7 +26,7 @@ describe('a keychain that does not help', () => {
     expect(keyring.secretTool(words, value)).to.include({ exitCode: 0 })
   }
 
-  it('locked, and its dialog dismissed: exit 4, whatever is asked, and nothing is sent', async () => {
+  it('causes exit code 4 for every command if it is locked and its dialog is dismissed', async () => {
     store(storedKey('canary-1'))
     keyring.lock()
     for (const args of [
@@ -41,12 +41,12 @@ describe('a keychain that does not help', () => {
     expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
   })
 
-  it('locked and empty: a login is exit 4 all the same', async () => {
+  it('causes exit code 4 for a login if it is locked and empty', async () => {
     keyring.lock()
     expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
   })
 
-  it('two items that match: neither is taken, and it is said how to go on', async () => {
+  it('causes an error with a hint if two items match, and neither is used', async () => {
     store(storedKey('canary-1'))
     store(storedKey('canary-2'), 'extra', 'x')
     const { message, hint } = expectCode(await run(models), 'keychain_ambiguous')
@@ -59,16 +59,16 @@ describe('a keychain that does not help', () => {
 
   for (const [title, value] of [
     ['words', 'canary-garbage'],
-    ['bytes that are no text', noText],
-    ['half of an item', storedKey('canary-garbage').slice(0, -5)],
+    ['bytes that are not text', noText],
+    ['a truncated item', storedKey('canary-garbage').slice(0, -5)],
     ['JSON of another kind', '["canary-garbage"]'],
     ['null', 'null'],
     ['an item without a version', '{"kind":"api_key","key":"canary-garbage"}'],
-    ['a kind that nobody knows', '{"version":1,"kind":"canary","key":"x"}'],
-    ['a key without a key', '{"version":1,"kind":"api_key","key":""}'],
+    ['an unknown kind', '{"version":1,"kind":"canary","key":"x"}'],
+    ['an API key without its value', '{"version":1,"kind":"api_key","key":""}'],
     ['tokens without an address', '{"version":1,"kind":"oauth","access_token":"canary-garbage"}'],
   ] as const) {
-    it(`an item that holds ${title} is not repeated and not sent; a login replaces it`, async () => {
+    it(`with ${title} is not used and not quoted, and a login replaces it`, async () => {
       store(value)
       const failed = await run(models)
       expectCode(failed, 'keychain_unreadable')
@@ -80,13 +80,13 @@ describe('a keychain that does not help', () => {
     })
   }
 
-  it('an item of version 2 was written by a newer chatctl, and it says so', async () => {
+  it('with an item of version 2 causes an error that names a newer chatctl', async () => {
     store('{"version":2,"kind":"api_key","key":"canary-1"}')
     const { message } = expectCode(await run(models), 'keychain_unreadable')
     expect(message).to.match(/newer chatctl/)
   })
 
-  it('a bad item can be deleted by a logout', async () => {
+  it('can be cleaned by a logout if an item is invalid', async () => {
     for (const value of ['canary-garbage', noText]) {
       store(value)
       const logout = await run(['auth', 'logout', '-p', 'work'])
@@ -97,7 +97,7 @@ describe('a keychain that does not help', () => {
   })
 })
 
-describe('one item of a keychain that does not help', () => {
+describe('a keychain with one unusable item', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const keyring = perTest(() => startSecretService(sandbox))
@@ -115,9 +115,9 @@ describe('one item of a keychain that does not help', () => {
 
   for (const [title, spoil] of [
     ['unreadable', () => store('canary-garbage')],
-    ['there twice', () => store(storedKey('canary-2'), 'extra', 'x')],
+    ['duplicate', () => store(storedKey('canary-2'), 'extra', 'x')],
   ] as const) {
-    it(`${title}: auth list knows what the others hold, and warns once`, async () => {
+    it(`has the other items listed by auth list, with one warning, if the item is ${title}`, async () => {
       spoil()
       const list = await run(['auth', 'list', '--json'])
       expect(list.exitCode, list.stderr).to.equal(0)
@@ -135,7 +135,7 @@ describe('one item of a keychain that does not help', () => {
     })
   }
 
-  it('auth logout --all signs out of the others before it fails with it', async () => {
+  it('has the other items deleted by auth logout --all before it fails', async () => {
     store(storedKey('canary-2'), 'extra', 'x')
     const logout = await run(['auth', 'logout', '--all', '--yes', '--json'])
     expect(logout.exitCode, logout.stderr).to.equal(4)
@@ -153,7 +153,7 @@ describe('a keychain without a collection, as on a server without a desktop', ()
   const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
   const code = 'keychain_without_collection'
 
-  it('refuses a key before it is tried, and names what works without one', async () => {
+  it('causes an error before the service is asked, with a hint for other ways to sign in', async () => {
     const login = await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env })
     const { message, hint } = expectCode(login, code)
     expect(message).not.to.contain('locked')
@@ -161,14 +161,14 @@ describe('a keychain without a collection, as on a server without a desktop', ()
     expect(service.requests).to.deep.equal([])
   })
 
-  it('refuses a sign-in before the browser opens', async () => {
+  it('causes an error before the browser opens', async () => {
     const words = ['auth', 'login', '--web', '-p', 'work', '--base-url', service.url, '--json']
     const login = await run([...words, '--auth-url', service.url, '--client-id', 'x', '--no-browser'])
     expectCode(login, code)
     expect(service.requests).to.deep.equal([])
   })
 
-  it('is not ok to doctor, for a profile that needs it or not', async () => {
+  it('is a warning in doctor for a profile that needs it, and is skipped otherwise', async () => {
     for (const profile of [[], ['-p', 'work']]) {
       if (profile.length > 0) await run(['config', 'set', 'base_url', service.url, ...profile])
       const doctor = await run(['doctor', ...profile, '--json'])
@@ -180,7 +180,7 @@ describe('a keychain without a collection, as on a server without a desktop', ()
   })
 })
 
-describe('no keychain at all', () => {
+describe('a login without a keychain', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
 
@@ -190,9 +190,9 @@ describe('no keychain at all', () => {
     const { message, hint } = expectCode(login, 'keychain_unavailable')
     expect(`${message} ${hint}`).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
     expect(login.stderr).not.to.contain('canary')
-    // Where a keychain is missing the module would take the kernel's keyring, which forgets.
+    // Without a keychain, the module would use the keyring of the kernel, which does not persist.
     expect(kernelKeys()).to.deep.equal(keysBefore)
-    // What is in .cache is the program itself, compiled.
+    // .cache contains the compiled program.
     const left = readdirSync(sandbox.home, { recursive: true, encoding: 'utf8' })
     expect(left.filter((path) => !path.startsWith('.cache'))).to.deep.equal([])
     await runProgram(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'], { env })
@@ -202,13 +202,11 @@ describe('no keychain at all', () => {
     expect(await runProgram(sandbox, models, withKey)).to.include({ exitCode: 0, stderr: '' })
   }
 
-  it('nothing listens at the address of the bus: a login is refused and leaves nothing', () =>
-    refused(noBus('dead address')))
+  it('fails and leaves nothing if the bus address has no listener', () => refused(noBus('dead address')))
 
-  it('there is no address of a bus: a login is refused and leaves nothing', () =>
-    refused(noBus('no address')))
+  it('fails and leaves nothing if no bus address is set', () => refused(noBus('no address')))
 
-  it('the bus knows of no Secret Service: a login is refused and leaves nothing', async () => {
+  it('fails and leaves nothing if the bus has no Secret Service', async () => {
     const bus = await startSessionBus()
     try {
       await refused(bus.env)

@@ -12,15 +12,15 @@ import { kernelKeys } from './kernel-keys.ts'
 import { startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
 
-/** Secrets that one login was about. */
+/** The secrets of one login. */
 interface Secrets {
-  /** What --insecure-storage writes into its file. */
+  /** The secrets that --insecure-storage writes to its file. */
   kept: string[]
-  /** What nobody needs once the login is over. */
+  /** The secrets that are not needed after the login. */
   passing: string[]
 }
 
-describe('where secrets are after a login', () => {
+describe('the secrets of a login', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const server = perTest(startTokenEndpoint)
@@ -56,14 +56,14 @@ describe('where secrets are after a login', () => {
   }
 
   for (const [title, login, exitCode, inFile] of [
-    ['a key, kept in the keychain', () => withKey('canary-key', []), 0, false],
-    ['a key, kept in a file', () => withKey('canary-key', ['--insecure-storage']), 0, true],
-    ['a key that is refused', () => withKey('canary-bad', []), 4, false],
-    ['a key that is refused, for a file', () => withKey('canary-bad', ['--insecure-storage']), 4, false],
-    ['a sign-in, kept in the keychain', () => withBrowser([]), 0, false],
-    ['a sign-in, kept in a file', () => withBrowser(['--insecure-storage']), 0, true],
+    ['a key in the keychain', () => withKey('canary-key', []), 0, false],
+    ['a key in a file', () => withKey('canary-key', ['--insecure-storage']), 0, true],
+    ['a refused key', () => withKey('canary-bad', []), 4, false],
+    ['a refused key for a file', () => withKey('canary-bad', ['--insecure-storage']), 4, false],
+    ['a sign-in in the keychain', () => withBrowser([]), 0, false],
+    ['a sign-in in a file', () => withBrowser(['--insecure-storage']), 0, true],
   ] as const) {
-    it(`${title}: ${inFile ? 'in that file and nowhere else' : 'in no file'}, shown nowhere`, async () => {
+    it(`are in ${inFile ? 'the credential file and no other file' : 'no file'} and no output: ${title}`, async () => {
       const { run, secrets } = await login()
       expect(run.exitCode, run.stderr).to.equal(exitCode)
       if (exitCode === 0) {
@@ -88,12 +88,12 @@ describe('where secrets are after a login', () => {
     })
   }
 
-  it('(the search finds a secret where there is one)', () => {
+  it('are found by this test if a file contains them', () => {
     writeFileSync(join(sandbox.home, 'tmp', 'left'), `x${Buffer.from('canary-key').toString('base64')}x`)
     expect(filesWith('canary-key')).to.deep.equal(['tmp/left'])
   })
 
-  /** Paths of files in the sandbox that hold a secret, plain or in a thin disguise. */
+  /** Paths of files in the sandbox that contain a secret, also in hexadecimal or Base64. */
   function filesWith(secret: string): string[] {
     const bytes = Buffer.from(secret)
     const forms = [bytes, bytes.toString('hex'), bytes.toString('base64').replace(/.?=*$/, '')]

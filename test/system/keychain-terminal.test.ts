@@ -7,7 +7,7 @@ import { startSecretService } from './secret-service.ts'
 import { attributesOf, storedKey } from './stored-key.ts'
 import { bind, Terminal } from './terminal.ts'
 
-describe('a keychain, on a terminal', () => {
+describe('a keychain in a terminal', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
   const service = perTest(() => startBearerService(() => true))
@@ -29,7 +29,7 @@ describe('a keychain, on a terminal', () => {
     keyring.lock()
   }
 
-  it('a key is asked for, never shown, and kept', async () => {
+  it('stores a key that is prompted for and never shown', async () => {
     const { type, waitFor, end } = start('auth', 'login', '--with-api-key', '-p', 'work')
     await waitFor('API key:')
     type('canary-typed\r')
@@ -38,7 +38,7 @@ describe('a keychain, on a terminal', () => {
     expect(lookup().stdout).to.equal(storedKey('canary-typed'))
   })
 
-  it('Ctrl-C at the key is 130, and nothing is kept', async () => {
+  it('stores nothing after Ctrl-C at the prompt: exit 130', async () => {
     const { type, waitFor, end } = start('auth', 'login', '--with-api-key', '-p', 'work')
     await waitFor('API key:')
     type('canary')
@@ -48,7 +48,7 @@ describe('a keychain, on a terminal', () => {
     expect(lookup()).to.include({ exitCode: 1, stdout: '' })
   })
 
-  it('Ctrl-C while the dialog is open is 130 at once', async () => {
+  it('is given up at once after Ctrl-C while its dialog is open: exit 130', async () => {
     lockWithKey()
     const { type, waitFor, end } = start('chat', 'models', '-p', 'work')
     await waitFor('Waiting for the keychain')
@@ -59,7 +59,7 @@ describe('a keychain, on a terminal', () => {
     expect(terminal?.shown).not.to.match(/Error|This is a bug/)
   })
 
-  it('a person has 30 s for the dialog', async () => {
+  it('leaves a person 30 s for its dialog', async () => {
     lockWithKey()
     const started = performance.now()
     const { end } = start('chat', 'models', '-p', 'work')

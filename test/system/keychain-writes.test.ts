@@ -13,21 +13,21 @@ import { type Dialog, type SecretService, startSecretService } from './secret-se
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
 import { programsLeft, runTimed } from './timed-run.ts'
 
-describe('a keychain that could be read and cannot be written', () => {
+describe('a keychain that can be read and then not written', () => {
   const sandbox = perTest(createSandbox)
   let service: FaultServer
   let keyring: SecretService
   let meanwhile: () => void
   beforeEach(async () => {
     meanwhile = () => {}
-    // A login reads the keychain, asks the service, and writes: what happens at the service is between.
+    // A login reads the keychain, asks the service, and writes the keychain: the service acts in between.
     service = await startFaultServer((...exchange) => {
       meanwhile()
       return json(200, owner)(...exchange)
     })
   })
   afterEach(async () => {
-    expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
+    expect(await programsLeft(sandbox), 'processes that are left').to.deep.equal([])
     await keyring.close()
     await service.close()
   })
@@ -39,14 +39,14 @@ describe('a keychain that could be read and cannot be written', () => {
   const isConfigured = () => existsSync(join(sandbox.home, '.config', 'chatctl', 'config.json'))
   const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
 
-  it('locked meanwhile, its dialog dismissed: there is no profile either', async () => {
+  it('leaves no profile if it is locked in between and its dialog is dismissed', async () => {
     await start('dismissed')
     meanwhile = () => keyring.lock()
     expectCode(await login('canary-1'), 'keychain_locked')
     expect(isConfigured()).to.equal(false)
   })
 
-  it('locked meanwhile, and nobody answers its dialog: it gives up in good time', async () => {
+  it('causes a timeout if it is locked in between and its dialog is not answered', async () => {
     await start('unanswered')
     meanwhile = () => keyring.lock()
     const run = await login('canary-1')
@@ -55,7 +55,7 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(isConfigured()).to.equal(false)
   })
 
-  it('slow to be read and locked meanwhile: it says once that it waits', async () => {
+  it('is reported as waiting once if it is slow to read and then locked', async () => {
     await start('unanswered')
     meanwhile = () => keyring.lock()
     keyring.stop()
@@ -65,7 +65,7 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(linesOf(run), run.stderr).to.have.length(2)
   })
 
-  it('locked meanwhile, and Ctrl-C at its dialog: at once', async () => {
+  it('is given up at once after Ctrl-C at its dialog', async () => {
     await start('unanswered')
     meanwhile = () => keyring.lock()
     const args = ['auth', 'login', '--with-api-key', '-p', 'work', '--base-url', service.url]
@@ -75,7 +75,7 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(isConfigured()).to.equal(false)
   })
 
-  it('stopped meanwhile: once it goes on, it holds the old key and never the new one', async () => {
+  it('keeps the old key if it is stopped in between, also when it resumes', async () => {
     await start('dismissed')
     expect(await login('canary-old')).to.include({ exitCode: 0 })
     meanwhile = () => keyring.stop()
@@ -85,7 +85,7 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(lookup().stdout).to.equal(storedKey('canary-old'))
   })
 
-  it('locked while a token is renewed: this run goes on and says what the next one will lack', async () => {
+  it('is a warning if it is locked while a token is renewed, and the command succeeds', async () => {
     await start('dismissed')
     const server = await startTokenEndpoint()
     const chat = await startBearerService((token) => server.live.has(token))

@@ -35,7 +35,7 @@ describe('the keychain of a desktop', () => {
   const addProfile = async (url: string, profile = 'work') =>
     expect(await run(['config', 'set', 'base_url', url, '--profile', profile])).to.include({ exitCode: 0 })
 
-  it('holds one item after a login, by origin and profile, and requests carry what it holds', async () => {
+  it('has one item after a login, by origin and profile, which requests use', async () => {
     const { exitCode, stdout, stderr } = await login('canary-1')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     expect(JSON.parse(stdout)).to.deep.include({
@@ -58,7 +58,7 @@ describe('the keychain of a desktop', () => {
     expect(credentialsSeen(service)).to.deep.equal(['Bearer canary-1', 'Bearer canary-1'])
   })
 
-  it('is shown by auth status, auth list and auth token', async () => {
+  it('is shown by auth status, auth list, and auth token', async () => {
     await login('canary-1')
     const status = await run(['auth', 'status', '--json'])
     expect(JSON.parse(status.stdout)).to.include({ profile: 'work', storage: 'keychain', verified: true })
@@ -69,22 +69,22 @@ describe('the keychain of a desktop', () => {
     expect(await run(['auth', 'token'])).to.deep.equal({ exitCode: 0, stdout: 'canary-1\n', stderr: '' })
   })
 
-  it('is read where another program wrote it', async () => {
+  it('is read if another program wrote the item', async () => {
     await addProfile(service.url)
     store(storedKey('canary-other'))
     expect(await run(['chat', 'models', '-p', 'work'])).to.include({ exitCode: 0 })
     expect(credentialsSeen(service)).to.deep.equal(['Bearer canary-other'])
   })
 
-  it('keeps a value of 20 kB whole', async () => {
+  it('stores a value of 20 kB completely', async () => {
     const key = `canary-${'0123456789abcdef'.repeat(1_250)}`
-    // No server of Node's takes a header as long as this.
+    // No server of Node accepts a header of this length.
     expect(await login(key, { flags: ['--no-verify'] })).to.include({ exitCode: 0 })
     expect(JSON.parse(lookup().stdout)).to.deep.equal(JSON.parse(storedKey(key, { isVerified: false })))
     expect((await run(['auth', 'token', '-p', 'work'])).stdout).to.equal(`${key}\n`)
   })
 
-  it('keeps what is not ASCII: a value, and an address by its origin', async () => {
+  it('stores a value and an address that are not ASCII', async () => {
     await addProfile(service.url)
     const scope = 'lesen schreiben-ü ☃ 🎉'
     const tokens = {
@@ -104,22 +104,22 @@ describe('the keychain of a desktop', () => {
     expect(JSON.parse(stdout)).to.deep.equal(JSON.parse(storedKey('clé', { isVerified: false })))
   })
 
-  it('holds one item after the next login too, and the old key is gone', async () => {
+  it('has one item after the next login too, without the old key', async () => {
     for (const key of ['canary-old', 'canary-new']) expect(await login(key)).to.include({ exitCode: 0 })
     const found = keyring.secretTool(['search', '--all', ...attributesOf(service)])
     expect(found.stdout.match(/^secret = .*$/gm)).to.have.length(1)
     expect(found.stdout).to.contain('canary-new').and.not.contain('canary-old')
   })
 
-  it('keeps the old key where the new one is refused', async () => {
+  it('keeps the old key if the service refuses the new one', async () => {
     await login('canary-old')
     expectCode(await login('canary-refused'), 'invalid_token')
     expect(JSON.parse(lookup().stdout)).to.deep.equal(JSON.parse(storedKey('canary-old')))
   })
 
-  it('keeps the old key where the profile cannot be written', async () => {
+  it('keeps the old key if the profile cannot be written', async () => {
     await login('canary-old')
-    // As another chatctl would that changes the configuration and does not come to an end.
+    // Like another chatctl that changes the configuration and does not finish.
     const lock = join(sandbox.home, '.config', 'chatctl', 'config.json.lock')
     const release = tryProcessLock(lock)
     const failed = await login('canary-new')
@@ -129,7 +129,7 @@ describe('the keychain of a desktop', () => {
     expect(lookup().stdout).to.equal(storedKey('canary-old'))
   })
 
-  it('holds nothing after a logout, and a second one is no failure', async () => {
+  it('has no item after a logout, and a second logout succeeds', async () => {
     await login('canary-1')
     await login('canary-2', { profile: 'other' })
     expect(await run(['auth', 'logout', '-p', 'work'])).to.include({ exitCode: 0 })
@@ -141,8 +141,8 @@ describe('the keychain of a desktop', () => {
     expect(lookup(service.url, 'other')).to.include({ exitCode: 1 })
   })
 
-  it('does not give what belongs to others, nor stumble over it', async () => {
-    // First, for gnome-keyring would take it for a new form of any other item of this service.
+  it('does not return items of other programs, and works with them present', async () => {
+    // Comes first, because gnome-keyring would treat it as a new version of any other item of this service.
     keyring.secretTool(['store', '--label=without a user', 'service', `chatctl:${service.url}`], 'of nobody')
     await login('canary-1')
     store('of another program', 'somebody')
@@ -153,7 +153,7 @@ describe('the keychain of a desktop', () => {
     expect(lookup(service.url, 'somebody').stdout).to.equal('of another program')
   })
 
-  it('gives a credential to the origin it was kept for, and to no other', async () => {
+  it('returns a credential only for the origin it was stored for', async () => {
     const other = await startBearerService(() => true)
     try {
       await login('canary-1')
@@ -179,7 +179,7 @@ describe('the keychain of a desktop', () => {
     }
   })
 
-  it('is not even loaded where the environment holds a key', async () => {
+  it('is not loaded if the environment has a key', async () => {
     await login('canary-1')
     const recorder = join(sandbox.home, 'recorder.cjs')
     const record = join(sandbox.home, 'loaded')

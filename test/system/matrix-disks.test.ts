@@ -10,9 +10,9 @@ import { keepsSomething, needsData, needsState } from '../slow/matrix/surroundin
 import { removeWorld, runAsProcess, type World } from '../slow/matrix/world.ts'
 import { perSuite } from '../support/lifetime.ts'
 
-/** Every command with its home on a disk of its own. Needs root, to mount. */
+/** Runs every command with its home directory on a separate disk. Needs root to mount one. */
 
-/** What writes may fail, and what only reads may not. */
+/** The exit codes that a command may have: one that writes may fail, and one that only reads may not. */
 function endings(call: Call): readonly number[] {
   const writes = keepsSomething(call) || needsData(call) || needsState(call)
   return writes ? [0, 1] : [call.fine.JSON]
@@ -48,7 +48,7 @@ describe('the matrix of disks', function () {
 
   for (const [what, spoil] of Object.entries(disks)) {
     for (const call of calls) {
-      it(`${call.name} where the disk of its home ${what}`, async () => {
+      it(`runs ${call.name} if the disk of its home directory ${what}`, async () => {
         spoil(world.home)
         const run = await runAsProcess(world, home.fill(wordsFor(call, 'JSON')), 'JSON', call)
         expect(endings(call), run.stderr).to.include(run.exitCode)

@@ -14,12 +14,12 @@ import { freePort } from '../support/free-port.ts'
 
 const program = process.env['NGINX_PROGRAM'] ?? '/usr/sbin/nginx'
 
-/** The server block of docs/guides/host-the-service.md, as it stands there. */
+/** The server block in docs/guides/host-the-service.md. */
 const documented = /```nginx\n([\s\S]*?)```/.exec(
   readFileSync(new URL('../../docs/guides/host-the-service.md', import.meta.url), 'utf8'),
 )?.[1]
 
-/** nginx as docs/guides/host-the-service.md configures it, but for ports and files. */
+/** nginx with the configuration of docs/guides/host-the-service.md, with other ports and files. */
 async function startNginx(
   folder: string,
   service: string,
@@ -57,8 +57,8 @@ async function startNginx(
   return { url, ca: cert, nginx }
 }
 
-describe('behind nginx as docs/guides/host-the-service.md configures it', () => {
-  it('streams arrive piece by piece, clients that go away are noticed, and the page names the public address', () => {
+describe('the service behind nginx, as docs/guides/host-the-service.md configures it', () => {
+  it('streams without delay, notices clients that disconnect, and shows the public URL on its page', () => {
     let finish = () => {}
     let cancelled = 0
     return withUpstream(
@@ -94,7 +94,7 @@ describe('behind nginx as docs/guides/host-the-service.md configures it', () => 
             ).text()
             expect(page).to.include(`--base-url ${url}<`)
             const events = readEvents(await open())
-            // The model has said no more than this: nothing waits in nginx.
+            // The model has sent nothing more yet, so nginx did not buffer this event.
             expect((await events.next()).value).to.deep.include({ event: 'delta' })
             finish()
             await events.next()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { binary } from '../support/run-chatctl.ts'
 
-/** Debian's nodejs package is one such; CHATCTL_TEST_OLD_NODE names another. */
+/** The package nodejs of Debian is one. CHATCTL_TEST_OLD_NODE names another. */
 function findOldNode(): { path: string; version: string } {
   const candidates = [
     process.env['CHATCTL_TEST_OLD_NODE'],
@@ -23,9 +23,9 @@ function findOldNode(): { path: string; version: string } {
   throw new Error('no Node older than 22.19 was found; name one in CHATCTL_TEST_OLD_NODE')
 }
 
-describe('a Node that is too old', () => {
+describe('a Node version that is too old', () => {
   for (const args of [['--version'], ['chat', 'send', 'hi'], []]) {
-    it(`is told so in two lines: chatctl ${args.join(' ')}`, () => {
+    it(`gets an error of two lines from chatctl ${args.join(' ')}`, () => {
       const { path, version } = findOldNode()
       const { status, stdout, stderr } = spawnSync(path, [binary, ...args], { encoding: 'utf8', input: '' })
       expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' })

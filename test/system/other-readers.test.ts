@@ -11,7 +11,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** What chatctl writes, before Python: its json, csv, and PyYAML (python3-yaml), a reader of YAML 1.1. */
+/** Reads what chatctl writes in Python: with json, csv, and PyYAML (python3-yaml), which reads YAML 1.1. */
 
 const compareYaml = `
 import json, sys, yaml
@@ -56,11 +56,11 @@ function python(script: string, input: unknown, ...args: string[]): unknown {
 
 const seed = 20_261_125
 
-describe('output before readers in Python', function () {
+describe('output that Python reads', function () {
   this.timeout(120_000)
 
-  for (const [name, ...args] of [['the loader in Python'], ['the loader in C', 'c']] as const) {
-    it(`is YAML that PyYAML reads as the JSON that it was: ${name}`, () => {
+  for (const [name, ...args] of [['the Python loader'], ['the C loader', 'c']] as const) {
+    it(`has the same value in YAML as in JSON: ${name}`, () => {
       const sources = fc.sample(anyJsonText, { numRuns: 3_000, seed })
       const texts = sources.map((source) => {
         const value = parseJson(source)
@@ -70,7 +70,7 @@ describe('output before readers in Python', function () {
     })
   }
 
-  it('is CSV, and TSV behind its escapes, that Python reads cell by cell', async () => {
+  it('has the same cells in CSV and in unescaped TSV', async () => {
     const grids = fc.sample(
       fc.integer({ min: 1, max: 4 }).chain((width) => {
         const row = fc.array(anyText, { minLength: width, maxLength: width })
@@ -86,7 +86,7 @@ describe('output before readers in Python', function () {
     expect(python(readLines, grids.map(renderTsv))).to.deep.equal(grids.map(({ rows }) => rows))
   })
 
-  describe('of the built program', () => {
+  describe('from the built program', () => {
     const sandbox = createSandbox()
     const server = perSuite(() =>
       startFaultServer((request, ...rest) => {
@@ -105,7 +105,7 @@ describe('output before readers in Python', function () {
       [user, ['users', 'get', 'u1', '-o', 'yaml']],
       [settings, ['settings', 'export']],
     ] as const) {
-      it(`is what the service has sent: ${args.join(' ')}`, async () => {
+      it(`has the value that the service returned: ${args.join(' ')}`, async () => {
         const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
         const { stdout, stderr } = await runProgram(sandbox, args, { env })
         expect(stderr).to.equal('')

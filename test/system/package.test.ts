@@ -19,12 +19,12 @@ import {
   type Tarball,
 } from './installation.ts'
 
-/** What npm makes of the package, on every Node that it is for. Needs the registry of npm. */
+/** Installs the package as npm does, on all supported versions of Node. Needs the npm registry. */
 
 const floor = packageFile.engines.node.replace('>=', '')
 const newest = '26'
 
-/** No more than an installation may bring (docs/decisions/0013-what-an-installation-brings.md). */
+/** The maximum size of an installation (docs/decisions/0013-what-an-installation-brings.md). */
 const bounds = { packages: 12, bytes: 30e6 }
 
 describe('the package', () => {
@@ -46,7 +46,7 @@ describe('the package', () => {
 
   const installed = (...path: string[]): string => join(folder, 'node_modules', ...path)
 
-  it('holds what package.json names, and nothing else', () => {
+  it('contains the files named in package.json, and no others', () => {
     const named = [
       /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
       /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
@@ -59,14 +59,14 @@ describe('the package', () => {
     expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
   })
 
-  it('tells nothing of the machine that built it', () => {
+  it('contains no path of the machine that built it', () => {
     const telling = tarball.files.filter((file) =>
       readFileSync(installed('chatctl', file), 'latin1').includes(dirname(dirname(import.meta.dirname))),
     )
     expect(telling).to.deep.equal([])
   })
 
-  it('brings a dozen packages and 30 MB at most, and no scripts to run', () => {
+  it('installs at most 12 packages with 30 MB, and no install scripts', () => {
     const { packages } = JSON.parse(readFileSync(installed('.package-lock.json'), 'utf8'))
     expect(Object.keys(packages)).to.have.length.within(3, bounds.packages)
     for (const [name, entry] of Object.entries(packages)) {
@@ -94,38 +94,38 @@ describe('the package', () => {
         return stdout
       }
 
-      it('is that Node', () => {
+      it('runs this version', () => {
         const running = execFileSync(nodes[version] ?? '', ['--version'], { encoding: 'utf8' })
         expect(running.slice(1).trim().startsWith(version)).to.equal(true)
       })
 
-      it('says its version, and helps', async () => {
+      it('prints its version and its help', async () => {
         expect(await expectDone('--version')).to.equal(`chatctl ${packageFile.version}\n`)
         expect(await expectDone('--help')).to.match(/^ {2}chat /m)
       })
 
-      it('answers from the embedded service', async () => {
+      it('replies from the embedded service', async () => {
         expect(await expectDone('chat', 'send', 'Hello')).to.match(/not an AI/)
       })
 
-      it('changes a setting, which jq reads', async () => {
+      it('changes a setting, and filters it with --jq', async () => {
         await expectDone('settings', 'set', 'theme.mode=dark', '--profile', 'local', '--json')
         expect(await expectDone('settings', 'get', '--jq', '.theme.mode')).to.equal('dark\n')
       })
 
-      it('creates a user with a password, which argon2 hashes', async () => {
+      it('creates a user with a password, which it hashes with Argon2', async () => {
         const user = ['--email', 'ada@example.com', '--generate-password', '--profile', 'local']
         const created = JSON.parse(await expectDone('users', 'create', ...user, '--json'))
         expect(created.email).to.equal('ada@example.com')
       })
 
-      it('is a library', () => {
+      it('can be imported as a library', () => {
         const script = `import('chatctl/client').then(({ Client }) => console.log(typeof Client))`
         const said = execFileSync(nodes[version] ?? '', ['--eval', script], { cwd: folder, encoding: 'utf8' })
         expect(said).to.equal('function\n')
       })
 
-      it('has its keychain at hand, or says that the system has none', async () => {
+      it('loads the keychain, or reports that the system has none', async () => {
         const login = ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example']
         const { exitCode, stderr } = await runProgram(sandbox, [...login, '--with-api-key'], {
           ...options,
@@ -135,7 +135,7 @@ describe('the package', () => {
         expect(stderr).to.match(/keychain/)
       })
 
-      it('runs the service, and stops it', async () => {
+      it('runs the service and stops it', async () => {
         const service = await runService(sandbox, [], options)
         const health = await fetch(`${service.url}/healthz`)
         await service.stop()
@@ -145,13 +145,13 @@ describe('the package', () => {
         })
       })
 
-      it('leaves no file beside its own', () => {
+      it('adds no file to its directory', () => {
         expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
       })
     })
   }
 
-  it('runs by npx from nowhere', async () => {
+  it('runs with npm exec in an empty directory', async () => {
     const elsewhere = makeEmptyFolder()
     const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
     const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
@@ -159,7 +159,7 @@ describe('the package', () => {
     rmSync(elsewhere, { recursive: true })
   })
 
-  it('passes the trial of the workflows, which runs it by npx where it is installed', async () => {
+  it('passes the steps of the workflow that tries the package', async () => {
     const action: { runs: { steps: { run?: string }[] } } = parse(
       readFileSync(join(root, '.github/actions/try-package/action.yml'), 'utf8'),
     )
@@ -171,17 +171,17 @@ describe('the package', () => {
     )
     const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
       cwd: folder,
-      // npm may need of the environment whatever it has, a proxy or certificates; chatctl would go astray.
+      // npm may need any variable, such as a proxy or certificates, but chatctl must not use those of the user.
       env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
     })
-    // As there: nothing to read.
+    // As in the workflow, stdin is empty.
     trial.child.stdin?.end()
     const { stdout } = await trial
     expect(stdout).to.contain(`chatctl ${packageFile.version}\n`).and.contain('ada@example.com')
     sandbox.remove()
   })
 
-  it('is installed for everybody, and taken away without a trace', async () => {
+  it('can be installed globally, and uninstalled without a trace', async () => {
     const prefix = makeEmptyFolder()
     const before = [...listFiles(prefix).keys()]
     await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])

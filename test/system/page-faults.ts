@@ -13,8 +13,8 @@ interface Violation {
 }
 
 /**
- * What axe-core and html-validate find wrong with a page as it is shown. axe needs JavaScript, which
- * the tests of our pages turn off, so it looks at a copy in a context that has it.
+ * The faults that axe-core and html-validate find in a page as it is shown. axe needs JavaScript,
+ * which the tests of our pages disable, so it checks a copy of the page in a context that has it.
  */
 export async function findPageFaults(page: Page): Promise<string[]> {
   const html = await page.content()

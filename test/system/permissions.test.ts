@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   rmSync,
   statSync,
@@ -17,8 +18,8 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runAs, stranger } from './run-as.ts'
 
-/** Needs root: to root no folder is read-only, so the program runs as somebody else. */
-describe('files that the user may not touch', () => {
+/** Needs root, and runs the program as another user, because no directory is read-only for root. */
+describe('a user without permission', () => {
   let sandbox: Sandbox
   let home: string
   before(() => {
@@ -27,15 +28,14 @@ describe('files that the user may not touch', () => {
     chmodSync(sandbox.home, 0o755)
   })
   after(() => sandbox.remove())
-  beforeEach(function () {
-    home = join(sandbox.home, `home-${this.currentTest?.title.length}`)
-    mkdirSync(home)
+  beforeEach(() => {
+    home = mkdtempSync(join(sandbox.home, 'home-'))
     chownSync(home, stranger, stranger)
   })
 
   const run = (args: string[], env: NodeJS.ProcessEnv = { HOME: home }) => runAs(stranger, args, env)
 
-  it('a home that is read-only: what reads works, what writes says where it cannot', () => {
+  it('can read with a read-only home directory, and gets an error for each write', () => {
     chmodSync(home, 0o555)
     expect(run(['config', 'list'])).to.include({ exitCode: 0, stderr: '' })
     const keys = run(['service', 'keys', 'list'])
@@ -52,7 +52,7 @@ describe('files that the user may not touch', () => {
     expect(readdirSync(home)).to.deep.equal([])
   })
 
-  it('a lock that root has left is named, with what to do', () => {
+  it('gets the name of a lock that root has left, and a hint to remove it', () => {
     expect(run(['config', 'set', 'model', 'x']).exitCode).to.equal(0)
     const lock = join(home, '.config/chatctl/config.json.lock')
     writeFileSync(lock, '', { mode: 0o600 })
@@ -62,7 +62,7 @@ describe('files that the user may not touch', () => {
     expect(run(['config', 'set', 'model', 'y']).exitCode).to.equal(0)
   })
 
-  it('a home that may not even be read ends no command that has its address and key in the environment', async () => {
+  it('needs no readable home directory with address and key in the environment', async () => {
     const server = await startFaultServer(
       json(200, { theme: { mode: 'dark' }, response: 'Hi', context_id: 'c1' }),
     )
@@ -88,7 +88,7 @@ describe('files that the user may not touch', () => {
     }
   })
 
-  it('data that root makes in the folder of the service is the service', async () => {
+  it('can use the data that root creates in the data directory of the service', async () => {
     const data = join(home, 'data')
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, stranger, stranger)
@@ -99,7 +99,7 @@ describe('files that the user may not touch', () => {
     expect(run(['service', 'keys', 'create', '--name', 'y', '--data', data])).to.include({ exitCode: 0 })
   })
 
-  it('a link in the place of the data gives nothing of root away', async () => {
+  it('gains no access through a link in place of the data', async () => {
     const data = join(home, 'data')
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, stranger, stranger)
@@ -110,7 +110,7 @@ describe('files that the user may not touch', () => {
     expect(statSync(precious).uid).to.equal(0)
   })
 
-  it('data that became read-only', () => {
+  it('gets an error for data that is read-only', () => {
     expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
     const data = join(home, '.local', 'share', 'chatctl')
     chmodSync(data, 0o500)
@@ -121,7 +121,7 @@ describe('files that the user may not touch', () => {
     expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
   })
 
-  it('state that cannot be written costs --continue and a warning, not the answer', () => {
+  it('gets a reply and a warning if the state directory cannot be written', () => {
     mkdirSync(join(home, '.local'))
     mkdirSync(join(home, '.local', 'share'))
     chownSync(join(home, '.local', 'share'), stranger, stranger)
@@ -136,7 +136,7 @@ describe('files that the user may not touch', () => {
     expect(finding.message).to.contain('users import and history export fail')
   })
 
-  it("another user's data is refused by every door, and never taken for none", async () => {
+  it('gets an error for the data of another user from every command', async () => {
     await runProgram(sandbox, ['chat', 'send', 'hi'])
     const data = join(sandbox.home, '.local', 'share', 'chatctl')
     for (const args of [['list'], ['create', '--name', 'x'], ['revoke', 'x', '--yes']]) {
@@ -146,7 +146,7 @@ describe('files that the user may not touch', () => {
     expectFailure(run(['service', 'run', '--port', '0', '--data', data]), 1, data, 'EACCES')
   })
 
-  it('a password file, a key file and a configuration that may not be read', async () => {
+  it('gets an error for an unreadable password file, key file, and configuration', async () => {
     const env = { HOME: home, CHATCTL_API_KEY_FILE: '/etc/shadow', CHATCTL_BASE_URL: 'http://127.0.0.1:9' }
     expectFailure(run(['chat', 'models'], env), 4, '/etc/shadow: permission denied')
     const create = ['users', 'create', '-p', 'local', '--password-file', '/etc/shadow']
@@ -156,12 +156,12 @@ describe('files that the user may not touch', () => {
     expectFailure(run(['config', 'list'], config), 2, 'config.json: permission denied')
   })
 
-  it('a port that only root may use', () => {
+  it('gets an error for a privileged port', () => {
     const run1 = run(['service', 'run', '--port', '1', '--data', join(home, 'data'), '--log-level', 'silent'])
     expectFailure(run1, 2, 'not allowed to listen on port 1', 'above 1023')
   })
 
-  it('a user whom the system does not know needs HOME, or the XDG folders', () => {
+  it('without an account needs HOME or the XDG variables', () => {
     expect(run(['--version'], {})).to.include({ exitCode: 0 })
     expectFailure(run(['config', 'list'], {}), 2, 'There is no home folder', 'Set HOME')
     expectFailure(run(['chat', 'send', 'hi'], {}), 2, 'There is no home folder', 'Set HOME')

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { createMetrics } from '../../src/service/metrics/create-metrics.ts'
 
 describe('promtool check metrics', () => {
-  it('finds no fault in the metrics of the embedded service', async () => {
+  it('accepts the metrics of the embedded service', async () => {
     const metrics = createMetrics('1.2.3')
     metrics.beginRequest()
     metrics.endRequest({ endpoint: 'sendMessage', method: 'POST', status: 200, seconds: 0.1 })

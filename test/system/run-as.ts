@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { binary, type Run } from '../support/run-chatctl.ts'
 
-/** A user that owns nothing and that no system knows. */
+/** The ID of a user that owns nothing and has no account. */
 export const stranger = 54_321
 
-/** Runs the built program as another user, who has to be able to read the repository and Node. */
+/** Runs the built program as another user, who must be able to read the repository and Node. */
 export function runAs(uid: number, args: readonly string[], env: NodeJS.ProcessEnv): Run {
   const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath, binary, ...args]
   const { status, stdout, stderr, error } = spawnSync('setpriv', words, { env, encoding: 'utf8', input: '' })
@@ -12,7 +12,7 @@ export function runAs(uid: number, args: readonly string[], env: NodeJS.ProcessE
   return { exitCode: status, stdout, stderr }
 }
 
-/** Runs the built program with one of its outputs on an open file. */
+/** Runs the built program with stdout or stderr redirected to an open file. */
 export async function runOnto(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

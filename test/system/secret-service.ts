@@ -3,23 +3,23 @@ import type { Run } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 import { call, Program, startSessionBus } from './session-bus.ts'
 
-/** The Secret Service of a desktop: gnome-keyring on a bus of its own, its files in the sandbox. */
+/** The Secret Service of a desktop: gnome-keyring on a separate bus, with its files in the sandbox. */
 export interface SecretService {
-  /** What a program needs to find it. */
+  /** The variables with which a program finds it. */
   env: NodeJS.ProcessEnv
-  /** Locks the keyring in which everything is kept; reading asks for its password from then on. */
+  /** Locks the keyring, so that every read needs its password. */
   lock(): void
-  /** Holds the daemon as it is: connections stay open and nothing is answered. */
+  /** Stops the daemon: connections stay open, and nothing is answered. */
   stop(): void
   resume(): void
   close(): Promise<void>
-  /** Runs secret-tool, libsecret's own program, against it. */
+  /** Runs secret-tool, the program of libsecret, with this service. */
   secretTool(args: readonly string[], stdin?: string | Uint8Array): Run
 }
 
 /**
- * What becomes of the dialog that asks for the keyring's password: dismissed at once, which is what
- * gnome-keyring takes it for when nothing can show it, or shown for ever.
+ * What happens to the dialog for the password of the keyring: it is dismissed at once, which
+ * gnome-keyring assumes if no program can show it, or it stays open.
  */
 export type Dialog = 'dismissed' | 'unanswered'
 
@@ -29,9 +29,9 @@ const root = '/org/freedesktop/secrets'
 const login = `${root}/collection/login`
 
 /**
- * Starts one, unlocked and empty. It does not end with the test: close it.
+ * Starts a Secret Service, unlocked and empty. It does not end with the test: close it.
  *
- * @param hasKeyring whether it has a collection; without one it is as on a server without a desktop
+ * @param hasKeyring whether it has a collection; without one it is like that of a server without a desktop
  */
 export async function startSecretService(
   sandbox: Sandbox,
@@ -47,8 +47,8 @@ export async function startSecretService(
   }
   try {
     if (dialog === 'unanswered') {
-      // It says yes to "begin prompting" and never that it is ready: a dialog that stays open. One
-      // that did not answer at all is given up by gnome-keyring after D-Bus's 25 s.
+      // It accepts "begin prompting" and never reports that it is ready, like a dialog that stays open.
+      // gnome-keyring gives up on a prompter without any reply after the 25 s of D-Bus.
       const opened = new Program('dbus-test-tool', ['echo', '--session', `--name=${prompter}`], env)
       programs.push(opened)
       await opened.until(() => bus.hasOwner(prompter))
@@ -65,7 +65,7 @@ export async function startSecretService(
     return {
       env: bus.env,
       lock: () => {
-        // A daemon that has only just unlocked it may answer before it is ready to lock it.
+        // A daemon that has just unlocked the keyring may reply before it is ready to lock it.
         for (let tries = 0; tries < 50; tries++) {
           call(bus.env, secrets, root, 'org.freedesktop.Secret.Service.Lock', `array:objpath:${login}`)
           if (!isUnlocked(bus.env)) return
@@ -88,7 +88,7 @@ function isUnlocked(env: NodeJS.ProcessEnv): boolean {
   try {
     return call(env, secrets, login, 'org.freedesktop.DBus.Properties.Get', ...property).includes('false')
   } catch {
-    // The collection is made a moment after the name is owned.
+    // The collection is created shortly after the name is owned.
     return false
   }
 }

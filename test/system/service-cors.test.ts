@@ -30,7 +30,7 @@ describe('a page of another origin in a real browser', () => {
     sandbox?.remove()
   })
   beforeEach(async () => {
-    // A profile of its own: a browser remembers preflights.
+    // A separate browser profile, because a browser remembers preflights.
     page = await (await browser.newContext()).newPage()
     await page.goto(site.url)
   })
@@ -38,7 +38,7 @@ describe('a page of another origin in a real browser', () => {
 
   const configure = (cors: object) => caller(service.url, key)('POST', '/v1/settings/api', { cors })
 
-  /** What a script of the page gets to see: the status and some headers, or that it may not. */
+  /** What a script of the page can see: the status and some headers, or the name of the error. */
   const fetchFromPage = (method: string, path: string, withKey = true): Promise<unknown> =>
     page.evaluate(`(async () => {
       const body = ${JSON.stringify(method)} === 'PATCH' ? '{}' : undefined
@@ -58,12 +58,12 @@ describe('a page of another origin in a real browser', () => {
       }
     })()`)
 
-  it('may not ask before its origin is allowed', async () => {
+  it('cannot read a response before its origin is allowed', async () => {
     expect(await fetchFromPage('GET', '/v1/settings')).to.equal('TypeError')
     expect(await fetchFromPage('GET', '/v1/settings', false)).to.equal('TypeError')
   })
 
-  it('may then, with a key, and sees errors and its quota', async () => {
+  it('can use a key once its origin is allowed, and sees errors and its quota', async () => {
     await configure({ allowed_origins: [site.url] })
     expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200, quota: true })
     expect(await fetchFromPage('PATCH', '/v1/settings')).to.deep.include({ status: 200, quota: true })
@@ -79,17 +79,17 @@ describe('a page of another origin in a real browser', () => {
     })
   })
 
-  it('may use the methods that are allowed and no other', async () => {
+  it('can use the allowed methods only', async () => {
     await configure({ allowed_origins: ['*'], allowed_methods: ['GET'] })
     expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200 })
     expect(await fetchFromPage('PATCH', '/v1/settings')).to.equal('TypeError')
   })
 
-  it('may no longer once its origin is taken from the list', async () => {
+  it('can no longer read responses after its origin is removed', async () => {
     await configure({ allowed_origins: [site.url], allowed_methods: ['GET', 'POST'] })
     expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200 })
     await configure({ allowed_origins: ['https://another.example'] })
-    // The preflight is still remembered by the browser; the answer says it anew.
+    // The browser still remembers the preflight, but the response has no permission any more.
     expect(await fetchFromPage('GET', '/v1/settings')).to.equal('TypeError')
   })
 })

@@ -11,7 +11,7 @@ import { createUser, runService } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
 
-/** To be looked at by a person. */
+/** For a person to look at. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
@@ -35,7 +35,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`works out of the box: auth login, a request, auth logout, in ${colorScheme}`, async () => {
+    it(`works for auth login, a request, and auth logout, in ${colorScheme}`, async () => {
       const { login, page, complaints } = await beginLogin({ colorScheme })
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await take(page, `service-sign-in-${colorScheme}`)
@@ -51,7 +51,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
       const { exitCode, stderr } = await login.ended
       expect(exitCode, stderr).to.equal(0)
-      // The one that says that an answer was 400.
+      // The browser reports that a response had status 400.
       expect(complaints.filter((text) => !text.includes('status of 400'))).to.deep.equal([])
       const profile = await runProgram(sandbox, ['users', 'profile', '--jq', '.email'])
       expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
@@ -68,7 +68,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     })
   }
 
-  it('takes no for an answer', async () => {
+  it('fails if the person cancels', async () => {
     const { login, page } = await beginLogin({})
     await signIn(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -77,7 +77,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     await page.context().close()
   })
 
-  it('comes back to a listener on IPv6 too', async () => {
+  it('works with a listener on IPv6', async () => {
     const { login, page } = await beginLogin({}, ['--redirect-host', '::1'])
     await signIn(page)
     await page.getByRole('button', { name: 'Allow' }).click()
@@ -87,7 +87,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`shows the account, and asks for a second factor once it is on, in ${colorScheme}`, async () => {
+    it(`shows the account, and requires a second factor once it is enabled, in ${colorScheme}`, async () => {
       const context = await open({ colorScheme })
       const page = await context.newPage()
       await page.goto(`${service.url}/account`)
@@ -110,7 +110,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       await signIn(page)
       await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
       await take(page, `service-code-${colorScheme}`)
-      // The code of this step was used above: the next one is let through ahead of its time.
+      // The code of this time step is already used. That of the next step is accepted early.
       await page.getByLabel('Code', { exact: true }).fill(totp.generate({ timestamp: Date.now() + 30_000 }))
       await page.getByRole('button', { name: 'Continue' }).click()
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
@@ -118,7 +118,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     })
   }
 
-  it('fits on the screen of a telephone', async () => {
+  it('fits a narrow screen of 360 pixels', async () => {
     const context = await open({ viewport: { width: 360, height: 740 } })
     const page = await context.newPage()
     await page.goto(`${service.url}/account`)
@@ -138,7 +138,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
   const open = (look: Look): Promise<BrowserContext> =>
     browser.newContext({ javaScriptEnabled: false, viewport: { width: 1000, height: 760 }, ...look })
 
-  /** `auth login` with nothing but the address, and the page that it opens. */
+  /** Runs `auth login` with only the base URL, and opens the page in the browser. */
   async function beginLogin(look: Look, more: string[] = []) {
     const program = createFakeBrowser(sandbox)
     const flags = ['--base-url', service.url, '--insecure-storage', ...more]
@@ -157,7 +157,7 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-/** Evaluated in a world of its own, which the page's missing JavaScript does not touch. */
+/** Evaluated in an isolated world, in which JavaScript works although the page has none. */
 const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 

@@ -5,21 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A session bus of a test's own, or what stands in the place of one. */
+/** A session bus for one test, or a substitute. */
 export interface SessionBus {
-  /** What a program needs to find it; the machine's own bus is not found with it. */
+  /** The variables with which a program finds it, and does not find the bus of this machine. */
   env: NodeJS.ProcessEnv
   close(): Promise<void>
 }
 
-/** A bus that works, in a folder of its own. */
+/** A working bus, in a separate directory. */
 export interface LiveBus extends SessionBus {
   folder: string
-  /** Whether some program owns a name on it. */
+  /** Whether a program owns a name on the bus. */
   hasOwner(name: string): boolean
 }
 
-/** A bus on which nothing is until it is started there: it knows of no program that it could start itself. */
+/** Starts a bus that activates no programs: only what the test starts is on it. */
 export async function startSessionBus(): Promise<LiveBus> {
   const folder = makeFolder()
   writeFileSync(join(folder, 'bus.conf'), busConfiguration(folder))
@@ -44,7 +44,7 @@ export async function startSessionBus(): Promise<LiveBus> {
   }
 }
 
-/** Takes every connection and never says a word. */
+/** Starts a server that accepts every connection and never sends anything. */
 export async function startSilentBus(): Promise<SessionBus> {
   const folder = makeFolder()
   const sockets = new Set<Socket>()
@@ -64,7 +64,7 @@ export async function startSilentBus(): Promise<SessionBus> {
   }
 }
 
-/** No bus: an address at which nothing is, or no address and no place where one is looked for. */
+/** No bus: an address without a listener, or no address and no default location. */
 export function noBus(how: 'dead address' | 'no address'): NodeJS.ProcessEnv {
   const env = environment(join(tmpdir(), 'chatctl-nowhere'))
   return how === 'dead address' ? env : { XDG_RUNTIME_DIR: env['XDG_RUNTIME_DIR'] }
@@ -72,7 +72,7 @@ export function noBus(how: 'dead address' | 'no address'): NodeJS.ProcessEnv {
 
 const busName = 'org.freedesktop.DBus'
 
-/** Calls one method on a bus and gives what dbus-send prints of the answer. */
+/** Calls one method on a bus, and returns what dbus-send prints of the reply. */
 export function call(
   env: NodeJS.ProcessEnv,
   destination: string,
@@ -90,7 +90,7 @@ export function call(
   return stdout
 }
 
-/** A program that goes on in the background until it is ended, by its process id. */
+/** A program that runs in the background until it is ended by its process ID. */
 export class Program {
   readonly #child: ChildProcess
   readonly #closed: Promise<unknown>
@@ -120,7 +120,7 @@ export class Program {
     this.#child.stdin?.end(stdin)
   }
 
-  /** Waits for it to be ready, and throws when it ended instead. */
+  /** Waits until the program is ready. Throws if it has ended. */
   async until(ready: () => boolean): Promise<void> {
     const deadline = Date.now() + 10_000
     for (;;) {
@@ -136,7 +136,7 @@ export class Program {
   }
 
   async end(): Promise<void> {
-    // A stopped program does not see SIGTERM until it goes on.
+    // A stopped program does not receive SIGTERM until it continues.
     this.#child.kill('SIGTERM')
     this.#child.kill('SIGCONT')
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), 3_000)
@@ -145,7 +145,7 @@ export class Program {
   }
 }
 
-/** Not in the sandbox: the path of a unix socket has to be short. */
+/** Outside the sandbox, because the path of a Unix socket must be short. */
 function makeFolder(): string {
   return mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
 }

@@ -5,8 +5,8 @@ import { SettingsRun } from '../commands/settings/settings-run.ts'
 import { perTest } from '../support/lifetime.ts'
 import { Tmux } from './tmux.ts'
 
-/** What somebody at a terminal sees of settings as code, and is asked. */
-describe('settings at a terminal', () => {
+/** Output and prompts of settings as code in a terminal. */
+describe('settings in a terminal', () => {
   const run = perTest(
     () => SettingsRun.start(),
     (opened) => opened.stop(),
@@ -26,7 +26,7 @@ describe('settings at a terminal', () => {
   }
   const question = () => `Apply 2 changes to ${run.server.url}/?`
 
-  it('a difference is aligned, what goes red and what comes green', async () => {
+  it('diff aligns the values, with old ones in red and new ones in green', async () => {
     const diff = await start(['diff', 'settings.yaml', '--exit-code'])
     expect(await diff.waitFor('2 keys differ.')).to.equal(
       [
@@ -40,13 +40,13 @@ describe('settings at a terminal', () => {
     expect(await diff.exitCode()).to.equal(10)
   })
 
-  it('NO_COLOR has none', async () => {
+  it('diff uses no color with NO_COLOR', async () => {
     const diff = await start(['diff', 'settings.yaml'], { NO_COLOR: '1' })
     await diff.waitFor('2 keys differ')
     expect(await diff.styledScreen()).not.to.contain('␛')
   })
 
-  it('what the service has cannot steer the terminal', async () => {
+  it('diff removes control characters from values of the service', async () => {
     run.service.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
     const diff = await start(['diff', 'settings.yaml'])
     expect(await diff.waitFor('2 keys differ')).to.match(/^ {2}theme\.mode .*gone/)
@@ -57,7 +57,7 @@ describe('settings at a terminal', () => {
     ['n', 3, 0],
     ['', 3, 0],
   ] as const) {
-    it(`the plan is shown and asked about: ${answer || 'Enter'}`, async () => {
+    it(`apply shows the plan and asks for confirmation: ${answer || 'Enter'}`, async () => {
       const apply = await start(['apply', 'settings.yaml'])
       expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
       expect(run.changes).to.deep.equal([])
@@ -70,7 +70,7 @@ describe('settings at a terminal', () => {
     })
   }
 
-  it('what changes while the question stands is noticed', async () => {
+  it('apply detects changes during the confirmation prompt', async () => {
     const apply = await start(['apply', 'settings.yaml'])
     await apply.waitFor(question())
     run.service.change({ theme: { mode: 'contrast' } })
@@ -80,7 +80,7 @@ describe('settings at a terminal', () => {
     expect(run.changes).to.deep.equal([])
   })
 
-  it('with --refresh a new plan is shown, and asked about again', async () => {
+  it('apply --refresh shows a new plan and asks for confirmation again', async () => {
     const apply = await start(['apply', 'settings.yaml', '--refresh'])
     await apply.waitFor(question())
     run.service.change({ theme: { mode: 'contrast' } })
@@ -93,7 +93,7 @@ describe('settings at a terminal', () => {
     expect(run.changes).to.have.length(1)
   })
 
-  it('Ctrl-C at the question is 130, and nothing is sent', async () => {
+  it('apply exits 130 after Ctrl-C at the confirmation prompt, and sends nothing', async () => {
     const apply = await start(['apply', 'settings.yaml'])
     await apply.waitFor(question())
     await apply.key('C-c')
@@ -101,7 +101,7 @@ describe('settings at a terminal', () => {
     expect(run.changes).to.deep.equal([])
   })
 
-  it('is asked also where all else is quiet, and the answer is awaited', async () => {
+  it('apply asks for confirmation also with --quiet', async () => {
     const apply = await start(['apply', 'settings.yaml', '--quiet', '--json'])
     expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
     await apply.say('y')
@@ -110,7 +110,7 @@ describe('settings at a terminal', () => {
   })
 
   describe('edit', () => {
-    it('shows what was changed, and asks', async () => {
+    it('shows the changes, and asks for confirmation', async () => {
       const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
       const edit = await start(['edit'], { EDITOR: editor })
       await edit.waitFor(`Apply 1 change to ${run.server.url}/?`)
@@ -119,7 +119,7 @@ describe('settings at a terminal', () => {
       expect(await edit.exitCode()).to.equal(0)
     })
 
-    it('says what is wrong, and lets it be mended', async () => {
+    it('shows an error, and offers to edit again', async () => {
       const script = `#!/bin/sh
         if grep -q 'mode: 5' "$1"
         then sed -i 's/mode: 5/mode: dark/' "$1"
@@ -136,7 +136,7 @@ describe('settings at a terminal', () => {
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
     })
 
-    it('keeps what is not mended', async () => {
+    it('keeps the invalid file if the person does not edit again', async () => {
       const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: 5/' "$1"\n`, 0o700)
       const edit = await start(['edit'], { EDITOR: editor })
       await edit.waitFor('Edit it again?')
@@ -146,7 +146,7 @@ describe('settings at a terminal', () => {
       expect(run.methods).to.equal('GET')
     })
 
-    it('keeps what is not mended, since the editor fails at the second go', async () => {
+    it('keeps the invalid file if the editor fails the second time', async () => {
       const script = `#!/bin/sh
         if grep -q 'mode: 5' "$1"; then exit 1; fi
         sed -i 's/mode: .*/mode: 5/' "$1"\n`
@@ -162,7 +162,7 @@ describe('settings at a terminal', () => {
       ['n', 3],
       ['C-c', 130],
     ] as const) {
-      it(`keeps the text where the answer is ${answer}`, async () => {
+      it(`keeps the file if the confirmation prompt is answered with ${answer}`, async () => {
         const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
         const edit = await start(['edit'], { EDITOR: editor })
         await edit.waitFor('Apply 1 change')

@@ -9,7 +9,7 @@ import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { Terminal } from './terminal.ts'
 
-describe('a sign-in on a terminal', function () {
+describe('auth login in a terminal', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
@@ -32,7 +32,7 @@ describe('a sign-in on a terminal', function () {
     return { terminal, address }
   }
 
-  it('takes a pasted address that is longer than the 4,095 bytes of a line', async () => {
+  it('accepts a pasted URL that is longer than the 4,095 bytes of a terminal line', async () => {
     const code = `c${'0123456789'.repeat(700)}`
     server.script.redirectBack = (query) => query.set('code', code)
     const { terminal, address } = await start('--no-browser')
@@ -42,7 +42,7 @@ describe('a sign-in on a terminal', function () {
     expect(server.tokenRequests[0]?.get('code')).to.equal(code)
   })
 
-  it('can be left with Ctrl-C while it waits for a paste', async () => {
+  it('can be interrupted with Ctrl-C while it waits for a pasted URL', async () => {
     const { terminal } = await start('--no-browser')
     terminal.type('http://half\u0003')
     expect(await terminal.end()).to.equal(130)
@@ -52,7 +52,7 @@ describe('a sign-in on a terminal', function () {
     ['y\r', 0, 'u2'],
     ['n\r', 3, 'u1'],
   ] as const) {
-    it(`asks before it gives a profile to another user: ${answer.trim()}`, async () => {
+    it(`asks for confirmation before it replaces the credential of another user: ${answer.trim()}`, async () => {
       await signIn(sandbox, { server, service }, [])
       user = { ...owner, id: 'u2', email: 'mallory@example.com' }
       const { terminal, address } = await start('--no-browser')

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Sandbox } from '../support/sandbox.ts'
 
 /**
- * A disk of its own in a sandbox. Needs root, to mount.
- * @param size as tmpfs takes it, such as `1m`
+ * Mounts a small disk in a sandbox. Needs root.
+ * @param size in the notation of tmpfs, such as `1m`
  */
 export function mountSmallDisk(sandbox: Sandbox, size: string): { path: string; unmount(): void } {
   const path = join(sandbox.home, 'disk')

@@ -6,7 +6,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { withService } from '../service/temporary-service.ts'
 import { findPageFaults } from './page-faults.ts'
 
-/** To be looked at by a person. */
+/** For a person to look at. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
 
 describe('the status page in a real browser', () => {
@@ -23,7 +23,7 @@ describe('the status page in a real browser', () => {
       ['desk', 1000],
       ['phone', 360],
     ] as const) {
-      it(`is whole without JavaScript, ${colorScheme}, on a ${name}`, () =>
+      it(`is complete without JavaScript, ${colorScheme}, on a ${name}`, () =>
         withService(
           async ({ url }) => {
             const context = await browser.newContext({
@@ -40,7 +40,7 @@ describe('the status page in a real browser', () => {
             await page.getByRole('heading', { name: 'Chat service', exact: true }).waitFor()
             expect(await page.getByRole('status').textContent()).to.equal('Ready')
             expect(await page.locator('pre').first().textContent()).to.match(new RegExp(`--base-url ${url}$`))
-            // That the policy lets the style through, and that nothing is wider than the window.
+            // Shows that the policy allows the style, and that nothing is wider than the window.
             const card = await page.locator('main').boundingBox()
             expect(card?.width).to.be.within(300, 608)
             const ground = await page.screenshot({

@@ -5,14 +5,14 @@ import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
-/** Where a key is to be kept, and what else `auth login` is told. */
+/** Where a key is stored, and further flags of `auth login`. */
 export interface KeyLogin {
   profile?: string
   flags?: readonly string[]
   env?: NodeJS.ProcessEnv
 }
 
-/** Runs `auth login --with-api-key` in JSON, the key on stdin. */
+/** Runs `auth login --with-api-key --json` with the key on stdin. */
 export function loginWithKey(
   sandbox: Sandbox,
   service: { url: string },
@@ -23,12 +23,12 @@ export function loginWithKey(
   return runProgram(sandbox, [...words, ...flags], { env, stdin: `${key}\n`, timeout: 60_000 })
 }
 
-/** The attributes by which a profile's item is found, as secret-tool takes them. */
+/** The attributes of the item of a profile, as arguments of secret-tool. */
 export function attributesOf({ url }: { url: string }, profile = 'work'): string[] {
   return ['service', `chatctl:${new URL(url).origin}`, 'username', profile]
 }
 
-/** A key as it is stored; with its user once the service has said who that is. */
+/** A key as it is stored. If the service has verified it, with its user. */
 export function storedKey(key: string, { isVerified = true } = {}): string {
   const user = { id: owner.id, email: owner.email }
   return JSON.stringify({ version: 1, kind: 'api_key', key, ...(isVerified ? { user } : {}) })
@@ -40,7 +40,7 @@ interface JsonLine {
   error?: { code: string; message: string; hint?: string }
 }
 
-/** What a run with --json said on stderr, line by line. */
+/** The lines of stderr of a run with --json. */
 export function linesOf({ stderr }: Run): JsonLine[] {
   return stderr
     .split('\n')
@@ -48,7 +48,7 @@ export function linesOf({ stderr }: Run): JsonLine[] {
     .map((line) => JSON.parse(line))
 }
 
-/** A run with --json that failed: exit 4, nothing on stdout, one error of this code, the last line. */
+/** Expects that a run with --json failed with exit code 4, empty stdout, and this error code in the last line. */
 export function expectCode(run: Run, code: string): { message: string; hint?: string } {
   expect({ exitCode: run.exitCode, stdout: run.stdout }, run.stderr).to.deep.equal({
     exitCode: 4,
@@ -60,7 +60,7 @@ export function expectCode(run: Run, code: string): { message: string; hint?: st
   return error
 }
 
-/** Every credential that a service was sent. */
+/** Every credential that a service has received. */
 export function credentialsSeen({ requests }: FaultServer): (string | undefined)[] {
   return requests.map(({ headers }) => headers.authorization)
 }

@@ -6,7 +6,7 @@ import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
-describe('the commands of a session', () => {
+describe('slash commands of a session', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
@@ -16,7 +16,7 @@ describe('the commands of a session', () => {
     terminal = await talk.chat([], { rows: 60 })
   })
 
-  /** Runs a command, and waits for what it says and the prompt. */
+  /** Runs a slash command, and waits for its output and the prompt. */
   const command = async (line: string, words: string | RegExp) => {
     await terminal.say(line)
     await terminal.waitFor(words)
@@ -28,20 +28,20 @@ describe('the commands of a session', () => {
   const names =
     'help new resume contexts name model system set retry edit continue history search export copy save editor info clear quit'
 
-  it('/help names every command', async () => {
+  it('/help lists every command', async () => {
     const screen = await command('/help', '/quit')
     for (const name of names.split(' ')) expect(screen).to.match(new RegExp(`^ *\\/${name}\\b`, 'm'))
-    // What is wrapped stands below its own column.
+    // Wrapped text is indented to its column.
     const [list = ''] = /^\/help[\s\S]*^\/quit/m.exec(screen) ?? []
     for (const line of list.split('\n')) expect(line).to.match(/^(\/[a-z]+| {40})/)
     expect(talk.server.sends).to.deep.equal([])
   })
 
-  it('takes any beginning that no other command has, and says which there are', async () => {
+  it('can be shortened to an unambiguous prefix, or else an error lists the candidates', async () => {
     await command('/inf', /^service +/m)
     const screen = await command('/e', /\/edit.*\/editor|\/export/)
     expect(screen).to.match(/\/edit\b/)
-    // A whole name is no beginning of another: /edit and /editor.
+    // A complete name is not ambiguous: /edit and /editor.
     await command('/edit', 'No message has been sent yet')
     await command('/nonsense', 'Unknown command /nonsense')
     expect(talk.server.sends).to.deep.equal([])
@@ -53,7 +53,7 @@ describe('the commands of a session', () => {
   })
 
   for (const word of ['exit', 'quit', '/bye']) {
-    it(`${word} alone is not sent, but says how to leave`, async () => {
+    it(`${word} is not sent as a message, and a hint says how to leave`, async () => {
       await command(word, 'To leave, type /quit')
       expect(talk.server.sends).to.deep.equal([])
     })
@@ -67,7 +67,7 @@ describe('the commands of a session', () => {
     expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
   })
 
-  it('/resume lists sessions and goes on with one', async () => {
+  it('/resume lists sessions, and continues one', async () => {
     await converse(terminal, 'of the first session')
     await command('/new', 'New conversation')
     await converse(terminal, 'of the second session')
@@ -79,7 +79,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/contexts lists the contexts that this machine knows', async () => {
+  it('/contexts lists the contexts known on this machine', async () => {
     await converse(terminal, 'one')
     await command('/new', 'New conversation')
     await converse(terminal, 'two')
@@ -87,13 +87,13 @@ describe('the commands of a session', () => {
     expect(screen).to.match(/^ {2}ctx_1\b/m)
   })
 
-  it('/name gives the session a name', async () => {
+  it('/name names the session', async () => {
     await command('/name my holiday', 'my holiday')
     await converse(terminal, 'Hello')
     expect((await sessions())[0]?.name).to.equal('my holiday')
   })
 
-  it('/model lists what the service offers, and chooses', async () => {
+  it('/model lists the models of the service, and selects one', async () => {
     const listed = await command('/model', 'model-b')
     expect(listed).to.contain('model-a')
     await command('/model model-b', /Using model model-b/)
@@ -102,7 +102,7 @@ describe('the commands of a session', () => {
     expect(screen).to.match(/^ {2}model-b · /m)
   })
 
-  it('/system switches visibly to completions, with the conversation kept here', async () => {
+  it('/system switches to completions, and keeps the conversation on this machine', async () => {
     await converse(terminal, 'one')
     await command('/system Answer in rhymes', /this machine stores the/)
     expect(talk.server.requests.filter(({ path }) => path.startsWith('/v1/chat/completions'))).to.deep.equal(
@@ -121,7 +121,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/system is in force again when the session is resumed', async () => {
+  it('/system applies again when the session is resumed', async () => {
     await command('/system Be brief', /this machine stores the/)
     await converse(terminal, 'one')
     await terminal.key('C-d')
@@ -137,7 +137,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/set sets temperature and max_tokens, and refuses what is none', async () => {
+  it('/set sets temperature and max_tokens, and refuses invalid values', async () => {
     await command('/set temperature 0.2', 'temperature: 0.2')
     await command('/set max_tokens=100', 'max_tokens: 100')
     await converse(terminal, 'Hello')
@@ -146,10 +146,10 @@ describe('the commands of a session', () => {
     await converse(terminal, 'Hello again')
     expect(talk.server.completions.at(-1)).not.to.have.property('temperature')
     await command('/set max_tokens many', 'many')
-    await command('/set colour red', /temperature and max_tokens/)
+    await command('/set color red', /temperature and max_tokens/)
   })
 
-  it('/retry asks the last question again, without its answer', async () => {
+  it('/retry sends the last question again, without its reply', async () => {
     await converse(terminal, 'one')
     await converse(terminal, 'two')
     talk.server.answerNext('A better answer.')
@@ -171,7 +171,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/edit puts the last question into the prompt, and sends it in place of the old one', async () => {
+  it('/edit puts the last question into the prompt, and replaces it when it is sent', async () => {
     await converse(terminal, 'one')
     await converse(terminal, 'tow')
     await terminal.say('/edit')
@@ -188,7 +188,7 @@ describe('the commands of a session', () => {
     ])
   })
 
-  it('/edit changes nothing when it is left by Ctrl-C', async () => {
+  it('/edit changes nothing after Ctrl-C', async () => {
     await converse(terminal, 'one')
     await terminal.say('/edit')
     await terminal.waitUntil((screen) => promptOf(screen) === 'one', 'the question')
@@ -199,7 +199,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_1' })
   })
 
-  it('/continue finds the rest of an answer that was stopped', async () => {
+  it('/continue finds the rest of an interrupted reply', async () => {
     const answer = talk.server.answerNext({
       text: ['The beginning ', 'of it'],
       held: true,
@@ -216,7 +216,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('/continue asks for more where the history has none', async () => {
+  it('/continue asks for more if the history has no more of the reply', async () => {
     await converse(terminal, 'Hello')
     talk.server.answerNext('More of it.')
     await terminal.say('/continue')
@@ -225,7 +225,7 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/history shows what the service has', async () => {
+  it('/history shows the history of the service', async () => {
     await converse(terminal, 'one')
     talk.server.say('ctx_1', 'user', 'said elsewhere')
     await command('/clear', /^>$/)
@@ -236,7 +236,7 @@ describe('the commands of a session', () => {
     await command('/history nonsense', /Invalid number/)
   })
 
-  it('/search finds what was said in any session', async () => {
+  it('/search finds text in every session', async () => {
     await converse(terminal, 'The Eiffel tower')
     await command('/new', 'New conversation')
     await converse(terminal, 'Something else')
@@ -246,7 +246,7 @@ describe('the commands of a session', () => {
     await command('/search unheard of', /No matches for/)
   })
 
-  it('/export writes the session to a new file of four forms', async () => {
+  it('/export writes the session to a new file in four formats', async () => {
     await command('/export early.md', /no messages yet/)
     await converse(terminal, 'Hello')
     const read = (name: string) => readFileSync(join(talk.sandbox.home, name), 'utf8')
@@ -261,7 +261,7 @@ describe('the commands of a session', () => {
     expect(read('talk.md')).to.equal(before)
   })
 
-  it('/copy hands the last answer to the terminal', async () => {
+  it('/copy copies the last reply to the clipboard of the terminal', async () => {
     await command('/copy', 'There is no reply yet')
     await terminal.allowClipboard()
     await converse(terminal, 'Zwölf 漢字')
@@ -269,7 +269,7 @@ describe('the commands of a session', () => {
     expect(await terminal.clipboard()).to.equal('You said: Zwölf 漢字')
   })
 
-  it('/save writes the last answer to a new file', async () => {
+  it('/save writes the last reply to a new file', async () => {
     await command('/save answer.md', 'There is no reply yet')
     await converse(terminal, 'one')
     await converse(terminal, 'two')
@@ -280,7 +280,7 @@ describe('the commands of a session', () => {
     await command('/save', /Missing file name/)
   })
 
-  it('/save completes paths by Tab', async () => {
+  it('/save completes a path with Tab', async () => {
     await converse(terminal, 'one')
     await command('/save long-name.md', 'Saved')
     await terminal.type('/save long')
@@ -298,7 +298,7 @@ describe('the commands of a session', () => {
     await waitForTurn(terminal, 'You said: from the editor')
   })
 
-  it('/info shows what is in force', async () => {
+  it('/info shows the current settings', async () => {
     await converse(terminal, 'Hello')
     await command('/set temperature 0.5', 'temperature: 0.5')
     const screen = await command('/info', /^transcript +/m)
@@ -309,7 +309,7 @@ describe('the commands of a session', () => {
     expect(screen).not.to.contain('key-of-a-test')
   })
 
-  it('/clear clears the screen, and the conversation goes on', async () => {
+  it('/clear clears the screen, and keeps the conversation', async () => {
     await converse(terminal, 'one')
     await command('/clear', /^>$/)
     await converse(terminal, 'two')
@@ -317,7 +317,7 @@ describe('the commands of a session', () => {
   })
 
   for (const quit of ['/quit', '/exit']) {
-    it(`${quit} leaves`, async () => {
+    it(`${quit} leaves the session`, async () => {
       await converse(terminal, 'one')
       await terminal.say(quit)
       expect(await terminal.exitCode()).to.equal(0)
@@ -325,7 +325,7 @@ describe('the commands of a session', () => {
     })
   }
 
-  it('a command that the service refuses leaves the session as it was', async () => {
+  it('leave the session unchanged if the service refuses a request', async () => {
     await converse(terminal, 'one')
     talk.server.failHistory(failing(403, 'forbidden', 'Not for you'))
     await command('/history', 'Not for you')

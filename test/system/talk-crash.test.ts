@@ -3,7 +3,7 @@ import { takeSample } from '../support/take-sample.ts'
 import { converse, TalkSession } from './talk-session.ts'
 
 const words = 400
-/** Numbered words in markdown of many kinds: what is missing or doubled can be told. */
+/** Numbered words in various kinds of markdown, so that missing or repeated words are detected. */
 const numbered = Array.from({ length: words }, (_, index) => `w${String(index).padStart(3, '0')}`)
 const decorated = numbered.map((word, index) => {
   if (index % 40 === 0) return `\n\n## ${word} `
@@ -17,18 +17,18 @@ const decorated = numbered.map((word, index) => {
   return `${word} `
 })
 
-/** The numbered words of a text, the last of which may be cut. */
+/** The numbered words of a text. The last one may be incomplete. */
 function wordsOf(text: string): string[] {
   return text.match(/w\d{0,3}/g) ?? []
 }
 
-describe('a session that is killed in the middle of an answer', () => {
-  // After the word of this number has been shown.
+describe('a session that is killed during a reply', () => {
+  // The session is killed after the word with this number has been shown.
   const moments = Array.from({ length: 50 }, (_, index) => 3 + index * 7)
   const { sample, words: which } = takeSample(moments, 3)
 
   for (const moment of sample) {
-    it(`has every character that was shown in its transcript, and resumes (word ${moment}; ${which})`, async () => {
+    it(`has everything shown in its transcript, and resumes (word ${moment}; ${which})`, async () => {
       const talk = await TalkSession.begin()
       try {
         talk.server.answerNext({ text: decorated, pause: 1 })

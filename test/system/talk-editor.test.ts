@@ -15,7 +15,7 @@ describe('the editor of a session', () => {
 
   const shows = (text: string) =>
     terminal.waitUntil((screen) => promptOf(screen) === text, `the prompt to be ${JSON.stringify(text)}`)
-  /** Submits, and gives back what the service got. */
+  /** Submits the text, and returns the message that the service received. */
   const submitted = async () => {
     const before = talk.server.sends.length
     await terminal.key('Enter')
@@ -27,11 +27,11 @@ describe('the editor of a session', () => {
   const newlines: [string, () => Promise<void>][] = [
     ['Ctrl-J', () => terminal.key('C-j')],
     ['Alt-Enter', () => terminal.key('M-Enter')],
-    ['Shift-Enter, where it is reported', () => terminal.type(shiftEnter)],
+    ['Shift-Enter, if the terminal reports it', () => terminal.type(shiftEnter)],
     ['a backslash and Enter', () => terminal.key('\\', 'Enter')],
   ]
   for (const [name, press] of newlines) {
-    it(`begins a new line by ${name}`, async () => {
+    it(`begins a new line with ${name}`, async () => {
       await terminal.type('one')
       await press()
       await terminal.type('two')
@@ -42,46 +42,54 @@ describe('the editor of a session', () => {
   }
 
   const edits: [string, (string | { type: string })[], string][] = [
-    ['Ctrl-A goes to the beginning', [{ type: 'world' }, 'C-a', { type: 'hello ' }], 'hello world'],
-    ['Home and End go to the ends', [{ type: 'b' }, 'Home', { type: 'a' }, 'End', { type: 'c' }], 'abc'],
-    ['Ctrl-E goes to the end', [{ type: 'b' }, 'C-a', 'C-e', { type: 'c' }], 'bc'],
+    ['goes to the beginning with Ctrl-A', [{ type: 'world' }, 'C-a', { type: 'hello ' }], 'hello world'],
     [
-      'Ctrl-B and Ctrl-F move by a character',
+      'goes to the ends with Home and End',
+      [{ type: 'b' }, 'Home', { type: 'a' }, 'End', { type: 'c' }],
+      'abc',
+    ],
+    ['goes to the end with Ctrl-E', [{ type: 'b' }, 'C-a', 'C-e', { type: 'c' }], 'bc'],
+    [
+      'moves by a character with Ctrl-B and Ctrl-F',
       [{ type: 'ac' }, 'C-b', { type: 'b' }, 'C-f', { type: 'd' }],
       'abcd',
     ],
     [
-      'Left and Right move by a character',
+      'moves by a character with Left and Right',
       [{ type: 'ac' }, 'Left', { type: 'b' }, 'Right', { type: 'd' }],
       'abcd',
     ],
-    ['Backspace deletes a whole emoji', [{ type: 'a👨‍👩‍👧‍👦' }, 'BSpace', { type: 'b' }], 'ab'],
-    ['Delete deletes forward', [{ type: 'axb' }, 'C-a', 'Right', 'DC'], 'ab'],
-    ['Ctrl-D on text deletes forward and does not leave', [{ type: 'axb' }, 'C-a', 'Right', 'C-d'], 'ab'],
-    ['Ctrl-K deletes to the end', [{ type: 'keep this' }, 'Home', 'Right', 'Right', 'C-k'], 'ke'],
-    ['Ctrl-U deletes to the beginning', [{ type: 'not this' }, 'C-u', { type: 'this' }], 'this'],
-    ['Ctrl-W deletes a word', [{ type: 'one two three' }, 'C-w'], 'one two'],
-    ['Alt-Backspace deletes a word', [{ type: 'one two three' }, 'M-BSpace'], 'one two'],
-    ['Ctrl-Y puts back what was deleted', [{ type: 'one two' }, 'C-w', 'C-a', 'C-y'], 'twoone'],
-    ['Ctrl-T swaps two characters', [{ type: 'ba' }, 'C-t'], 'ab'],
+    ['deletes a whole emoji with Backspace', [{ type: 'a👨‍👩‍👧‍👦' }, 'BSpace', { type: 'b' }], 'ab'],
+    ['deletes forward with Delete', [{ type: 'axb' }, 'C-a', 'Right', 'DC'], 'ab'],
     [
-      'Alt-B and Alt-F move by a word',
+      'deletes forward with Ctrl-D on text, and does not leave',
+      [{ type: 'axb' }, 'C-a', 'Right', 'C-d'],
+      'ab',
+    ],
+    ['deletes to the end with Ctrl-K', [{ type: 'keep this' }, 'Home', 'Right', 'Right', 'C-k'], 'ke'],
+    ['deletes to the beginning with Ctrl-U', [{ type: 'not this' }, 'C-u', { type: 'this' }], 'this'],
+    ['deletes a word with Ctrl-W', [{ type: 'one two three' }, 'C-w'], 'one two'],
+    ['deletes a word with Alt-Backspace', [{ type: 'one two three' }, 'M-BSpace'], 'one two'],
+    ['inserts deleted text with Ctrl-Y', [{ type: 'one two' }, 'C-w', 'C-a', 'C-y'], 'twoone'],
+    ['swaps two characters with Ctrl-T', [{ type: 'ba' }, 'C-t'], 'ab'],
+    [
+      'moves by a word with Alt-B and Alt-F',
       [{ type: 'one two' }, 'M-b', { type: 'x' }, 'M-f', { type: 'y' }],
       'one xtwoy',
     ],
-    ['Alt-D deletes the next word', [{ type: 'one two' }, 'C-a', 'M-d'], ' two'],
+    ['deletes the next word with Alt-D', [{ type: 'one two' }, 'C-a', 'M-d'], ' two'],
     [
-      'Ctrl-Left and Ctrl-Right move by a word',
+      'moves by a word with Ctrl-Left and Ctrl-Right',
       [{ type: 'one two' }, 'C-Left', { type: 'x' }, 'C-Right', { type: 'y' }],
       'one xtwoy',
     ],
     [
-      'Up and Down move between lines',
+      'moves between lines with Up and Down',
       [{ type: 'one' }, 'C-j', { type: 'two' }, 'Up', { type: '1' }, 'Down', { type: '2' }],
       'one1\ntwo2',
     ],
     [
-      'keys that mean nothing type nothing',
+      'inserts nothing for keys without a meaning',
       [{ type: 'a' }, 'F5', 'S-F7', 'PPage', 'C-Up', { type: 'b' }],
       'ab',
     ],
@@ -101,7 +109,7 @@ describe('the editor of a session', () => {
     expect(talk.server.sends).to.deep.equal([])
   })
 
-  it('recalls whole entries, also those of an earlier session, and keeps the draft', async () => {
+  it('recalls whole entries, also of an earlier session, and keeps the draft', async () => {
     await terminal.type('first')
     await terminal.key('C-j')
     await terminal.type('entry')
@@ -126,7 +134,7 @@ describe('the editor of a session', () => {
     expect(await submitted()).to.equal('first\nentry')
   })
 
-  it('searches entries backwards by Ctrl-R', async () => {
+  it('searches earlier entries with Ctrl-R', async () => {
     await converse(terminal, 'the old apple tree')
     await converse(terminal, 'an apple pie')
     await converse(terminal, 'a pear')
@@ -151,10 +159,10 @@ describe('the editor of a session', () => {
     await shows('draft')
   })
 
-  it('completes commands by Tab', async () => {
+  it('completes commands with Tab', async () => {
     await terminal.type('/cont')
     await terminal.key('Tab')
-    // /contexts and /continue have that much in common.
+    // /contexts and /continue begin with it.
     await terminal.waitFor(/contexts +continue/)
     await terminal.type('e')
     await terminal.waitForNo('continue')
@@ -162,7 +170,7 @@ describe('the editor of a session', () => {
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/contexts', 'the whole command')
   })
 
-  it('completes models by Tab', async () => {
+  it('completes models with Tab', async () => {
     await terminal.type('/model mod')
     await terminal.key('Tab')
     await terminal.waitFor(/model-a\s+model-b/)
@@ -171,7 +179,7 @@ describe('the editor of a session', () => {
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/model model-b', 'the model')
   })
 
-  it('completes sessions and contexts by Tab', async () => {
+  it('completes sessions and contexts with Tab', async () => {
     await converse(terminal, 'one')
     await terminal.say('/new')
     await terminal.waitFor('A new conversation')
@@ -183,7 +191,7 @@ describe('the editor of a session', () => {
     await shows('/resume ctx_1')
   })
 
-  it('opens $EDITOR by Ctrl-G with the text, and takes what was written', async () => {
+  it('opens the text in $EDITOR with Ctrl-G, and reads the result', async () => {
     await terminal.key('C-c', 'C-d')
     await terminal.exitCode()
     terminal = await talk.chat([], {
@@ -198,7 +206,7 @@ describe('the editor of a session', () => {
     expect(readFileSync(`${talk.sandbox.home}/seen.txt`, 'utf8').trimEnd()).to.equal('a draft')
   })
 
-  it('keeps the text where $EDITOR fails', async () => {
+  it('keeps the text if $EDITOR fails', async () => {
     await terminal.key('C-d')
     await terminal.exitCode()
     terminal = await talk.chat([], { env: talk.editor('exit 1') })
@@ -209,7 +217,7 @@ describe('the editor of a session', () => {
     await shows('a draft')
   })
 
-  it('clears the screen by Ctrl-L and keeps the text', async () => {
+  it('clears the screen with Ctrl-L, and keeps the text', async () => {
     await converse(terminal, 'something')
     await terminal.type('a draft')
     await shows('a draft')

@@ -3,13 +3,13 @@ import { limited } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('Ctrl-C and Ctrl-D in a session', () => {
+describe('a session with interruptions', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
   )
 
-  it('stops an answer at once, keeps it as interrupted, and stays', async () => {
+  it('stops a reply at once with Ctrl-C, keeps its text, and stays open', async () => {
     const answer = talk.server.answerNext({ text: ['As far as ', 'this and ', 'no further'], held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -19,7 +19,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     const pressed = performance.now()
     await terminal.key('C-c')
     await answer.abandoned
-    // Most of it is the time of tmux's own process.
+    // Most of this time is that of tmux.
     expect(performance.now() - pressed).to.be.below(500)
     await terminal.waitFor(/As far as this and[\s\S]*\[interrupted\]/)
     await terminal.waitUntil(hasPrompt, 'the prompt')
@@ -32,7 +32,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(shown.stdout).to.contain('[interrupted')
   })
 
-  it('stops an answer that has not begun, and gives the text back', async () => {
+  it('cancels a request without a reply with Ctrl-C, and returns the message to the prompt', async () => {
     const answer = talk.server.answerNext({ text: 'never', held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -44,7 +44,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('gives back what waited behind an answer that is stopped', async () => {
+  it('returns queued messages to the prompt when Ctrl-C stops a reply', async () => {
     const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
     const terminal = await talk.chat()
     await terminal.say('one')
@@ -60,7 +60,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('clears a text, which Up brings back', async () => {
+  it('clears the prompt with Ctrl-C, and restores its text with Up', async () => {
     const terminal = await talk.chat()
     await terminal.type('a long thought')
     await terminal.waitFor('> a long thought')
@@ -71,7 +71,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(talk.server.sends).to.deep.equal([])
   })
 
-  it('gives a hint on an empty line, and leaves the second time within 2 s', async () => {
+  it('shows a hint after Ctrl-C at an empty prompt, and ends after another one within 2 s', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     await terminal.key('C-c')
@@ -81,7 +81,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
   })
 
-  it('counts a second Ctrl-C after more than 2 s as a first one', async () => {
+  it('shows the hint again if the second Ctrl-C comes after more than 2 s', async () => {
     const terminal = await talk.chat()
     await terminal.key('C-c')
     await terminal.waitFor(/Ctrl-C again/i)
@@ -91,7 +91,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('does not leave by Ctrl-D while there is text', async () => {
+  it('does not end with Ctrl-D while the prompt has text', async () => {
     const terminal = await talk.chat()
     await terminal.type('text')
     await terminal.key('C-d')
@@ -99,7 +99,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     await terminal.waitUntil((screen) => promptOf(screen) === 'ext', 'one letter less')
   })
 
-  it('gives the prompt back with its text when a countdown is stopped', async () => {
+  it('ends the countdown of a rate limit with Ctrl-C, and returns the message to the prompt', async () => {
     talk.server.failNext(limited({ 'retry-after': '30' }))
     const terminal = await talk.chat()
     await terminal.say('Too much')
@@ -112,7 +112,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     await waitForTurn(terminal, 'You said: Too much')
   })
 
-  it('does not wait longer than --max-wait, and gives the text back', async () => {
+  it('does not wait longer than --max-wait, and returns the message to the prompt', async () => {
     talk.server.failNext(limited({ 'retry-after': '3600' }))
     const terminal = await talk.chat()
     await terminal.say('Too much')
@@ -121,7 +121,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('sends by itself after a short countdown, once', async () => {
+  it('sends a message again after a short rate limit, once', async () => {
     talk.server.failNext(limited({ 'retry-after': '1' }))
     const terminal = await talk.chat()
     const screen = await converse(terminal, 'Hello')

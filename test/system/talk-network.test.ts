@@ -5,7 +5,7 @@ import { takesAll } from '../support/take-sample.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
-describe('a session whose network fails', () => {
+describe('a session with a network failure', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
@@ -17,10 +17,10 @@ describe('a session whose network fails', () => {
   const part = 'The first half '
   const whole = 'The first half and the second half.'
 
-  // A stall is given up after the two minutes for which a stream may be silent.
+  // A stalled stream is given up after two minutes.
   const endings = ['reset', 'unmarked', ...(takesAll ? (['stalled'] as const) : [])] as const
   for (const ending of endings) {
-    it(`says how much came, asks the history and shows the rest (${ending})`, async () => {
+    it(`shows how much of a reply arrived, reads the history, and shows the rest (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending, finishLater: whole })
       const terminal = await talk.chat()
       await terminal.say('Hello')
@@ -34,7 +34,7 @@ describe('a session whose network fails', () => {
       expect((await talk.run(['chat', 'show', id ?? ''])).stdout).to.contain(whole)
     }).timeout(180_000)
 
-    it(`keeps the part where the service has no more (${ending})`, async () => {
+    it(`keeps the part if the history has no more of the reply (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending })
       const terminal = await talk.chat()
       await terminal.say('Hello')
@@ -46,7 +46,7 @@ describe('a session whose network fails', () => {
     }).timeout(180_000)
   }
 
-  it('says that nothing more comes while an answer stalls, and Ctrl-C keeps what came', async () => {
+  it('reports a stalled reply, and keeps its part after Ctrl-C', async () => {
     talk.server.answerNext({ text: part, ending: 'stalled', finishLater: whole })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -59,7 +59,7 @@ describe('a session whose network fails', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('stays where the history cannot be asked either', async () => {
+  it('stays open if the history cannot be read either', async () => {
     talk.server.answerNext({ text: part, ending: 'reset', finishLater: whole })
     for (let attempt = 0; attempt < 5; attempt++) talk.server.failHistory(reset)
     const terminal = await talk.chat(['--retries', '0'])
@@ -69,7 +69,7 @@ describe('a session whose network fails', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('sends nothing twice where the outcome is unknown, but gives the text back', async () => {
+  it('sends nothing twice if the outcome is unknown, and returns the message to the prompt', async () => {
     talk.server.failNext(reset)
     const terminal = await talk.chat()
     await terminal.say('Only once')
@@ -80,7 +80,7 @@ describe('a session whose network fails', () => {
     await waitForTurn(terminal, 'You said: Only once')
   })
 
-  it('says how to sign in after a 401, and stays', async () => {
+  it('shows how to sign in after a 401, and stays open', async () => {
     talk.server.failNext(failing(401, 'invalid_api_key', 'The key is not valid'))
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -91,7 +91,7 @@ describe('a session whose network fails', () => {
     await waitForTurn(terminal, 'You said: Hello')
   })
 
-  it('shows what a gateway says in a line, and stays', async () => {
+  it('shows the error of a gateway in one line, and stays open', async () => {
     talk.server.failNext(html502)
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -102,7 +102,7 @@ describe('a session whose network fails', () => {
     await waitForTurn(terminal, 'You said: Hello')
   })
 
-  it('reads streams of any shape', async () => {
+  it('reads streams in every notation', async () => {
     const terminal = await talk.chat()
     for (const shape of ['events', 'openai', 'ndjson', 'text'] as const) {
       talk.server.answerNext({ text: ['An answer ', `as ${shape}.`], shape })

@@ -2,13 +2,13 @@ import { expect } from 'chai'
 import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session that goes on', () => {
+describe('a resumed session', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
   )
 
-  /** A session of some turns; gives back its id. */
+  /** Runs a session with some turns, and returns its ID. */
   const leave = async (...said: string[]) => {
     const terminal = await talk.chat()
     for (const words of said) await converse(terminal, words)
@@ -17,7 +17,7 @@ describe('a session that goes on', () => {
     return /--resume (\S+)/.exec(await terminal.screen())?.[1] ?? ''
   }
 
-  it('shows the last two turns by --resume', async () => {
+  it('shows the last two turns with --resume', async () => {
     const id = await leave('first', 'second', 'third')
     const terminal = await talk.chat(['--resume', id])
     const screen = await terminal.screen()
@@ -32,7 +32,7 @@ describe('a session that goes on', () => {
     expect(sessions.map(({ id: each, turns }) => [each, turns])).to.deep.equal([[id, 4]])
   })
 
-  it('resumes by the beginning of an id and by name', async () => {
+  it('can be named by a prefix of its ID and by its name', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Remember me')
     await terminal.say('/name holiday')
@@ -48,13 +48,13 @@ describe('a session that goes on', () => {
     expect(await byPrefix.screen()).to.contain('Remember me')
   })
 
-  it('refuses what there is not, with a next step', async () => {
+  it('must exist, and the error has a next step', async () => {
     const terminal = await talk.start(['chat', '--resume', 'nothing-like-it'])
     expect(await terminal.exitCode()).to.equal(6)
     expect(await terminal.screen()).to.contain('chatctl chat sessions')
   })
 
-  it('goes on by --continue with what is kept here, until something else was said', async () => {
+  it('is continued with --continue from this machine, until a later message was sent elsewhere', async () => {
     const first = await talk.chat()
     await first.say('/system be brief')
     await first.waitFor('system: be brief')
@@ -71,7 +71,7 @@ describe('a session that goes on', () => {
     expect(await third.screen()).to.contain('> outside')
   })
 
-  it('goes on with the last conversation by --continue, also one of chat send', async () => {
+  it('is the last conversation with --continue, also one of chat send', async () => {
     await talk.run(['chat', 'send', 'said outside'])
     const terminal = await talk.chat(['--continue'])
     expect(await terminal.screen()).to.contain('You said: said outside')
@@ -83,7 +83,7 @@ describe('a session that goes on', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('goes on with any conversation of the service by --context', async () => {
+  it('can be any conversation of the service with --context', async () => {
     talk.server.say('ctx_9', 'user', 'An old question')
     talk.server.say('ctx_9', 'assistant', 'An old answer')
     const terminal = await talk.chat(['--context', 'ctx_9'])
@@ -96,7 +96,7 @@ describe('a session that goes on', () => {
     ])
   })
 
-  it('marks what only the service has', async () => {
+  it('marks messages that only the service has', async () => {
     const id = await leave('first')
     talk.server.say('ctx_1', 'user', 'asked elsewhere')
     talk.server.say('ctx_1', 'assistant', 'answered elsewhere')
@@ -106,7 +106,7 @@ describe('a session that goes on', () => {
     expect(screen).to.contain("[only in the service's history")
   })
 
-  it('marks what only this machine has', async () => {
+  it('marks messages that only this machine has', async () => {
     const id = await leave('first', 'second')
     talk.server.forget('ctx_1', 2)
     const terminal = await talk.chat(['--resume', id])
@@ -115,7 +115,7 @@ describe('a session that goes on', () => {
     expect(screen).to.contain('[only on this machine')
   })
 
-  it('resumes what the service finished after a cut', async () => {
+  it('shows the reply that the service completed after an interruption', async () => {
     const answer = talk.server.answerNext({
       text: ['A half ', 'never sent'],
       held: true,
@@ -133,7 +133,7 @@ describe('a session that goes on', () => {
     expect(await resumed.screen()).to.contain('A half and a whole.')
   })
 
-  it('lets two sessions talk in one context at once', async () => {
+  it('can share its context with another session that runs at the same time', async () => {
     await leave('begin')
     const [one, two] = await Promise.all([
       talk.chat(['--context', 'ctx_1']),
@@ -154,7 +154,7 @@ describe('a session that goes on', () => {
     expect(count(screen, 'You said: again one') + count(screen, 'You said: again two')).to.be.at.least(1)
   })
 
-  it('has two sessions on one transcript keep one each', async () => {
+  it('has a separate transcript if the session is open in another terminal', async () => {
     const first = await talk.chat()
     await converse(first, 'begin')
     const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
@@ -169,7 +169,7 @@ describe('a session that goes on', () => {
     }
   })
 
-  it('holds the lock of a killed session no longer', async () => {
+  it('is not blocked by the lock of a killed session', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'mine')
     process.kill(await terminal.pid(), 'SIGKILL')
@@ -179,7 +179,7 @@ describe('a session that goes on', () => {
     await converse(resumed, 'mine again')
   })
 
-  it('replays a session in every form', async () => {
+  it('can be shown in every output format', async () => {
     const id = await leave('Hello')
     const text = await talk.run(['chat', 'show', id, '-o', 'text'])
     expect(text.stdout).to.contain('You said: Hello')
@@ -191,7 +191,7 @@ describe('a session that goes on', () => {
     expect(events.at(-1)).to.include({ v: 1, complete: true, verified: true, response: 'You said: Hello' })
   })
 
-  it('keeps the model of a session', async () => {
+  it('keeps its model', async () => {
     const terminal = await talk.chat(['--model', 'model-b'])
     await converse(terminal, 'Hello')
     await terminal.key('C-d')

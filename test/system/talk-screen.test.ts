@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-/** Numbered lines: whether one is missing or shown twice can be told from what is on the screen. */
+/** Numbered lines, so that missing or repeated lines are detected. */
 function numberedLines(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}.`).join('\n')
 }
@@ -14,7 +14,7 @@ describe('the screen of a session', () => {
     (opened) => opened.end(),
   )
 
-  it('shows a paste of 42 lines as such, and sends it whole', async () => {
+  it('shows a paste of 42 lines as a placeholder, and sends all of it', async () => {
     const terminal = await talk.chat()
     await terminal.type('Look: ')
     await terminal.paste(`${numberedLines(1, 42)}\n`)
@@ -27,7 +27,7 @@ describe('the screen of a session', () => {
     expect(talk.server.sends[0]?.message?.trimEnd()).to.equal(`Look: ${numberedLines(1, 42)}`)
   })
 
-  it('deletes such a paste as one', async () => {
+  it('deletes the placeholder of a paste as one character', async () => {
     const terminal = await talk.chat()
     await terminal.paste(numberedLines(1, 42))
     await terminal.waitFor('[pasted 42 lines]')
@@ -36,7 +36,7 @@ describe('the screen of a session', () => {
     await terminal.waitUntil(hasPrompt, 'an empty prompt')
   })
 
-  it('shows a short paste as it is and never submits it', async () => {
+  it('shows a short paste as text, and never submits it', async () => {
     const terminal = await talk.chat()
     await terminal.paste('one\ntwo\n\u0003three\n')
     const screen = await terminal.waitFor('three')
@@ -47,7 +47,7 @@ describe('the screen of a session', () => {
 
   it('wraps wide characters and emoji at the edge of 40 columns', async () => {
     const terminal = await talk.chat([], { columns: 40 })
-    // One column is left before the edge, so that a wide character does not fit.
+    // One column is left before the edge, in which a wide character does not fit.
     const text = `${'x'.repeat(36)}漢字👨‍👩‍👧‍👦é`
     await terminal.type(text)
     const screen = await terminal.waitFor('漢字')
@@ -63,7 +63,7 @@ describe('the screen of a session', () => {
     expect(talk.server.sends[0]?.message).to.equal(`${'x'.repeat(36)}漢`)
   })
 
-  it('wraps an answer to 40 columns between words', async () => {
+  it('wraps a reply at 40 columns between words', async () => {
     const sentence = 'The quick brown fox jumps over the lazy dog and 漢字漢字 are wide, too.'
     talk.server.answerNext(sentence)
     const terminal = await talk.chat([], { columns: 40 })
@@ -72,7 +72,7 @@ describe('the screen of a session', () => {
     for (const word of sentence.split(' ')) expect(screen).to.contain(word)
   })
 
-  it('draws only the editor again when the size changes while typing', async () => {
+  it('redraws only the editor if the size changes while a person types', async () => {
     talk.server.answerNext(numberedLines(1, 60).replaceAll('\n', '\n\n'))
     const terminal = await talk.chat()
     await converse(terminal, 'Count', 'line 60.')
@@ -99,7 +99,7 @@ describe('the screen of a session', () => {
     expect(count(all, '> Count')).to.equal(1)
   })
 
-  it('shows each line once when the size changes while an answer streams', async () => {
+  it('shows each line once if the size changes during a reply', async () => {
     const lines = Array.from({ length: 80 }, (_, index) => `line ${index + 1}.\n\n`)
     const answer = talk.server.answerNext({ text: lines, held: true })
     const terminal = await talk.chat()
@@ -128,7 +128,7 @@ describe('the screen of a session', () => {
     ['a row is full to its edge', 'xx', 21],
     ['a wide character does not fit at the edge', '漢', 41],
   ] as const) {
-    it(`loses nothing where ${name} after the terminal has wrapped an unfinished line`, async () => {
+    it(`loses nothing if ${name} after the terminal has wrapped an unfinished line`, async () => {
       const words = Array.from({ length: 19 }, (_, index) => `${letters}${String.fromCharCode(97 + index)} `)
       const answer = talk.server.answerNext({ text: words, held: true })
       const terminal = await talk.chat()
@@ -136,11 +136,11 @@ describe('the screen of a session', () => {
       await answer.begun
       answer.release(14)
       await terminal.waitFor(`${letters}m`)
-      // Below the answer there is something to be drawn again.
+      // So that something below the reply has to be drawn again.
       await terminal.type('draft')
       await terminal.waitFor('> draft')
       await terminal.resize(columns)
-      // tmux tells the program of a further resize only after a while.
+      // tmux reports a second resize to the program with a delay.
       await terminal.settle(400)
       for (let left = 5; left > 0; left--) {
         answer.release(1)
@@ -153,7 +153,7 @@ describe('the screen of a session', () => {
     })
   }
 
-  it('writes each word of an answer once: what is shown is never drawn again', async () => {
+  it('writes each word of a reply once', async () => {
     const words = Array.from({ length: 300 }, (_, index) => `word-${index}; `)
     const kinds = words.map((word, index) => (index % 50 === 0 ? `\n\n- ${word}` : word))
     talk.server.answerNext({ text: kinds, pause: 1 })
@@ -166,7 +166,7 @@ describe('the screen of a session', () => {
     expect(written()).not.to.match(/␛\[\?(1049|1000|1002|1003)h/)
   })
 
-  it('takes what is typed while an answer streams', async () => {
+  it('accepts input during a reply', async () => {
     const answer = talk.server.answerNext({ text: ['The answer ', 'comes ', 'slowly.'], held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -186,7 +186,7 @@ describe('the screen of a session', () => {
     await waitForTurn(terminal, 'You said: And then?')
   })
 
-  it('sends what was submitted while an answer streamed, one after the other', async () => {
+  it('sends messages that were submitted during a reply, one after the other', async () => {
     const answer = talk.server.answerNext({ text: ['The answer ', 'is over.'], held: true })
     const terminal = await talk.chat()
     await terminal.say('one')
@@ -206,7 +206,7 @@ describe('the screen of a session', () => {
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['one', 'two', 'three'])
   })
 
-  it('leaves the scrollback alone: no alternate screen, no mouse, nothing erased', async () => {
+  it('keeps the scrollback, without an alternate screen or mouse events', async () => {
     const shell = await talk.shell()
     await shell.say('seq 1000 1040')
     await shell.waitFor('1040')
@@ -221,7 +221,7 @@ describe('the screen of a session', () => {
     expect(all).to.contain('You said: Hello')
   })
 
-  it('strips what would move the cursor or colour the screen, also across pieces', async () => {
+  it('removes control sequences from a reply, also across pieces', async () => {
     talk.server.answerNext({
       text: [
         'safe \u001b',
@@ -238,7 +238,7 @@ describe('the screen of a session', () => {
     expect(screen).to.contain('> Hello')
   })
 
-  it('renders markdown, and shows it raw with --plain', async () => {
+  it('renders markdown, and shows it unrendered with --plain', async () => {
     const markdown = '# A title\n\nSome **bold** text.\n\n- one\n- two\n\n```js\nconst a = 1\n```\n\nThe end.'
     talk.server.answerNext(markdown)
     talk.server.answerNext(markdown)

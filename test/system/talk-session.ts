@@ -6,7 +6,7 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { Tmux, type TmuxOptions } from './tmux.ts'
 
-/** Sessions on terminals with a scripted service: what the tests of `chatctl chat` begin with. */
+/** Sessions in terminals with a scripted service. */
 export class TalkSession {
   readonly sandbox: Sandbox
   readonly server: ChatServer
@@ -25,14 +25,14 @@ export class TalkSession {
     return { CHATCTL_API_KEY: 'key-of-a-test', CHATCTL_BASE_URL: this.server.url }
   }
 
-  /** `chatctl chat` on a terminal, with its prompt shown. */
+  /** `chatctl chat` in a terminal, when its prompt is shown. */
   async chat(args: readonly string[] = [], options: TmuxOptions = {}): Promise<Tmux> {
     const terminal = await this.start(['chat', ...args], options)
     await terminal.waitUntil(hasPrompt, 'the prompt')
     return terminal
   }
 
-  /** Any command on a terminal. */
+  /** Any command in a terminal. */
   async start(args: readonly string[], options: TmuxOptions = {}): Promise<Tmux> {
     const terminal = await Tmux.start(this.sandbox, args, {
       ...options,
@@ -42,7 +42,7 @@ export class TalkSession {
     return terminal
   }
 
-  /** A shell on a terminal; `"$NODE" "$CHATCTL"` is the program. */
+  /** A shell in a terminal, in which `"$NODE" "$CHATCTL"` is the program. */
   async shell(options: TmuxOptions = {}): Promise<Tmux> {
     const terminal = await Tmux.run(this.sandbox, ['sh', '-i'], {
       ...options,
@@ -53,19 +53,19 @@ export class TalkSession {
     return terminal
   }
 
-  /** Any command with pipes, to its end. */
+  /** Any command with pipes, until it ends. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     return runProgram(this.sandbox, args, { ...options, env: { ...this.env, ...options.env } })
   }
 
-  /** The JSON that a command prints. */
+  /** The JSON output of a command. */
   async json(...args: string[]): Promise<unknown> {
     const { stdout, stderr, exitCode } = await this.run([...args, '--json'])
     if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`)
     return JSON.parse(stdout)
   }
 
-  /** An `$EDITOR` that does what a line of sh says with the file "$1". */
+  /** The variables of an `$EDITOR` that runs a line of sh, with the file as "$1". */
   editor(line: string): NodeJS.ProcessEnv {
     const path = join(this.sandbox.home, 'editor.sh')
     writeFileSync(path, `#!/bin/sh\n${line}\n`, { mode: 0o700 })
@@ -79,12 +79,12 @@ export class TalkSession {
   }
 }
 
-/** Whether an empty prompt waits on the last line. */
+/** Whether the last line is an empty prompt. */
 export function hasPrompt(screen: string): boolean {
   return screen.split('\n').at(-1) === '>'
 }
 
-/** The text in the prompt: what stands from the last `> ` on. */
+/** The text in the prompt, from the last `> ` on. */
 export function promptOf(screen: string): string {
   const lines = screen.split('\n')
   const begin = lines.findLastIndex((line) => line === '>' || line.startsWith('> '))
@@ -94,13 +94,13 @@ export function promptOf(screen: string): string {
     .join('\n')
 }
 
-/** Waits until a turn is over whose answer ends with these words. */
+/** Waits until a turn has ended whose reply ends with these words. */
 export function waitForTurn(terminal: Tmux, words: string): Promise<string> {
   const escaped = words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return terminal.waitFor(new RegExp(`${escaped}\\s[\\s\\S]*total [\\d.]+s`))
 }
 
-/** Says something, and waits until it was answered and the prompt is back. */
+/** Sends a message, and waits for the reply and the prompt. */
 export async function converse(
   terminal: Tmux,
   said: string,
@@ -111,7 +111,7 @@ export async function converse(
   return terminal.waitUntil(hasPrompt, 'the prompt')
 }
 
-/** Times that some words stand in a text. */
+/** How often words occur in a text. */
 export function count(text: string, words: string): number {
   return text.split(words).length - 1
 }

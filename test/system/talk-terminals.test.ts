@@ -4,16 +4,16 @@ import { expect } from 'chai'
 import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session on terminals of all kinds', () => {
+describe('a session in various terminals', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
   )
 
-  const colours = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
+  const colors = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
   const markdown = '# Title\n\nWith `code` and\n\n```js\nconst a = "text"\n```\n\nThe end.'
 
-  it('talks on a terminal that is dumb', async () => {
+  it('works in a dumb terminal', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
     await terminal.say('Hello')
@@ -30,7 +30,7 @@ describe('a session on terminals of all kinds', () => {
     expect(await terminal.screen()).to.match(/^(> )?2 turns\. Resume with/m)
   })
 
-  it('stops an answer by Ctrl-C on a terminal that is dumb', async () => {
+  it('interrupts a reply with Ctrl-C in a dumb terminal', async () => {
     const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
@@ -43,7 +43,7 @@ describe('a session on terminals of all kinds', () => {
     await terminal.waitFor('[interrupted]')
   })
 
-  it('leaves by the second Ctrl-C, not the first, on a terminal that is dumb', async () => {
+  it('stays open after the first Ctrl-C in a dumb terminal', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
     await terminal.say('Hello')
@@ -55,7 +55,7 @@ describe('a session on terminals of all kinds', () => {
     await waitForTurn(terminal, 'You said: Still here?')
   })
 
-  it('forgets the lines of an entry by Ctrl-C on a terminal that is dumb', async () => {
+  it('discards the lines of an entry with Ctrl-C in a dumb terminal', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
     await terminal.say('Two \\')
@@ -66,38 +66,38 @@ describe('a session on terminals of all kinds', () => {
     expect(talk.server.sends.at(-1)?.message).to.equal('One')
   })
 
-  it('uses no colour under NO_COLOR', async () => {
+  it('uses no color with NO_COLOR', async () => {
     talk.server.answerNext(markdown)
     const terminal = await talk.chat([], { env: { NO_COLOR: '1' } })
     await converse(terminal, 'Hello', 'The end.')
-    expect(await terminal.styledScreen()).not.to.match(colours)
+    expect(await terminal.styledScreen()).not.to.match(colors)
   })
 
-  it('uses colour where there is some', async () => {
+  it('uses color by default', async () => {
     talk.server.answerNext(markdown)
     const terminal = await talk.chat()
     await converse(terminal, 'Hello', 'The end.')
-    expect(await terminal.styledScreen()).to.match(colours)
+    expect(await terminal.styledScreen()).to.match(colors)
   })
 
-  it('moves nothing of its own accord with --plain, for a screen reader', async () => {
+  it('moves nothing while a reply streams with --plain, for screen readers', async () => {
     const answer = talk.server.answerNext({ text: ['One, ', 'two, ', 'three.'], held: true })
     const terminal = await talk.chat(['--plain'])
     const written = await terminal.record(join(talk.sandbox.home, 'written'))
     await terminal.say('Count')
     await answer.begun
-    // Long enough for a line that tells how long it has been.
+    // Long enough for a line with the elapsed time.
     await sleep(1500)
     const before = written()
     answer.release()
     await waitForTurn(terminal, 'One, two, three.')
     expect(before).to.match(/Count\s*(␛\[[?\d;]*[a-zA-Z]|\s)*$/)
-    // Between the first word and the last, the cursor does not go up, and nothing is erased.
+    // Between the first and the last word, the cursor does not move up, and nothing is erased.
     const answered = written().slice(written().indexOf('One,'), written().indexOf('three.'))
     expect(answered).not.to.match(/␛\[\d*[AFHJK]/)
   })
 
-  it('fits all it says into 40 columns', async () => {
+  it('fits its output into 40 columns', async () => {
     talk.server.answerNext(
       'Some words that are wrapped to the width, and a\n\n- list of things that is wrapped too.',
     )
@@ -106,7 +106,7 @@ describe('a session on terminals of all kinds', () => {
     await converse(terminal, 'Hello', 'too.')
     await terminal.say('/help')
     await terminal.waitFor('/quit')
-    // tmux joins what it wrapped itself, so that a line of the program that was too long shows.
+    // Lines that tmux has wrapped are joined, so that a line of the program that is too long is detected.
     const joined = await terminal.joined()
     for (const line of joined.split('\n').filter((each) => !each.includes('http'))) {
       expect(line.length, line).to.be.at.most(40)
@@ -115,9 +115,9 @@ describe('a session on terminals of all kinds', () => {
 
   for (const [name, args, stdin] of [
     ['stdin and stdout are pipes', ['chat'], 'Hello\n'],
-    ['--no-input forbids to ask', ['chat', '--no-input'], ''],
+    ['--no-input is given', ['chat', '--no-input'], ''],
   ] as const) {
-    it(`refuses and names chat send where ${name}`, async () => {
+    it(`refuses to start and names chat send if ${name}`, async () => {
       const { exitCode, stdout, stderr } = await talk.run(args, { stdin })
       expect(exitCode).to.equal(2)
       expect(stdout).to.equal('')
@@ -126,14 +126,14 @@ describe('a session on terminals of all kinds', () => {
     })
   }
 
-  it('refuses where only stdout is a pipe', async () => {
+  it('refuses to start if only stdout is a pipe', async () => {
     const shell = await talk.shell()
     await shell.say('"$NODE" "$CHATCTL" chat | cat; echo done')
     await shell.waitFor(/^done$/m)
     expect(await shell.screen()).to.contain('chatctl chat send')
   })
 
-  it('ends with the transcript whole when the terminal goes away', async () => {
+  it('ends with a complete transcript if the terminal is closed', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     const pid = await terminal.pid()
@@ -145,14 +145,14 @@ describe('a session on terminals of all kinds', () => {
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([1])
   })
 
-  it('takes --stream-format for what the stream is made of', async () => {
+  it('reads a stream in the notation of --stream-format', async () => {
     talk.server.answerNext('as it came')
     const terminal = await talk.chat(['--stream-format', 'text'])
     await terminal.say('Hello')
     await terminal.waitFor('data: ')
   })
 
-  it('says nothing but answers with --quiet, and what it sends with --debug', async () => {
+  it('shows only replies with --quiet, and requests with --debug', async () => {
     const quiet = await talk.start(['chat', '--quiet'])
     await quiet.waitFor(/^>$/m)
     await quiet.say('Hello')

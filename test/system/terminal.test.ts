@@ -7,7 +7,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { bind, Terminal } from './terminal.ts'
 
-describe('on a terminal', () => {
+describe('a command in a terminal', () => {
   const sandbox = perTest(createSandbox)
   let terminal: Terminal | undefined
   afterEach(() => {
@@ -23,11 +23,11 @@ describe('on a terminal', () => {
     return JSON.parse(run.stdout).users
   }
 
-  it('a password is asked for and never shown', async () => {
+  it('users create asks for a password, and never shows it', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
     await waitFor('Password:')
     type('canary-password')
-    // The prompt's own key for showing what was typed.
+    // The key of the prompt that shows the typed text.
     type('\u0014')
     type('\r')
     expect(await end()).to.equal(0)
@@ -36,9 +36,9 @@ describe('on a terminal', () => {
     expect(await users()).to.equal(2)
   })
 
-  it('an e-mail address that was not given is asked for, and may be none', async () => {
+  it('users create asks for an email address, which may be empty', async () => {
     for (const [typed, exitCode, made] of [
-      // Whoever asks is a user of the embedded service.
+      // The user who runs the command is a user of the embedded service.
       ['', 1, 1],
       ['ada@example.com', 0, 2],
     ] as const) {
@@ -58,7 +58,7 @@ describe('on a terminal', () => {
     '--wait=1s',
     '--no-browser',
   ])
-    it(`who says ${flag} means the browser, and is not asked`, async () => {
+    it(`auth login uses the browser without a prompt with ${flag}`, async () => {
       const { end } = bind(
         start('auth', 'login', '--base-url', 'http://127.0.0.1:9', flag, '--dry-run', '-o', 'json'),
       )
@@ -66,7 +66,7 @@ describe('on a terminal', () => {
       expect(terminal?.shown).to.contain('"the browser"').and.not.to.contain('How do you want')
     })
 
-  it('who says nothing of a browser is asked how to sign in', async () => {
+  it('auth login asks how to sign in without such a flag', async () => {
     const { type, waitFor, end } = bind(
       start('auth', 'login', '--base-url', 'http://127.0.0.1:9', '--dry-run'),
     )
@@ -75,7 +75,7 @@ describe('on a terminal', () => {
     expect(await end(), terminal?.shown).to.equal(0)
   })
 
-  it('Ctrl-C at the password is 130, and nobody is made', async () => {
+  it('users create exits 130 after Ctrl-C at the password, and creates nobody', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
     await waitFor('Password:')
     type('canary')
@@ -86,7 +86,7 @@ describe('on a terminal', () => {
     expect(await users()).to.equal(0)
   })
 
-  it('an empty password is refused', async () => {
+  it('users create refuses an empty password', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
     await waitFor('Password:')
     type('\r')
@@ -95,7 +95,7 @@ describe('on a terminal', () => {
     expect(await users()).to.equal(0)
   })
 
-  it('the password of an admin is asked for twice, and must be the same', async () => {
+  it('service admin create asks for the password twice, and compares them', async () => {
     for (const [second, exitCode, made] of [
       ['canary-passwrod', 2, 0],
       ['canary-password', 0, 2],
@@ -111,13 +111,13 @@ describe('on a terminal', () => {
     }
   })
 
-  it('--no-input asks nothing', async () => {
+  it('users create asks for nothing with --no-input', async () => {
     const { end } = bind(start('users', 'create', '--no-input', '-p', 'local'))
     expect(await end()).to.equal(3)
     expect(terminal?.shown).to.contain('--password-stdin')
   })
 
-  it('a key is revoked after yes, kept after no, after return and after Ctrl-C', async () => {
+  it('service keys revoke revokes the key only if the confirmation prompt is answered with yes', async () => {
     const created = await runProgram(sandbox, ['service', 'keys', 'create', '--name', 'x', '--json'])
     const { id } = JSON.parse(created.stdout)
     const keys = async () =>
@@ -136,7 +136,7 @@ describe('on a terminal', () => {
     }
   })
 
-  it('a service says where it listens in words', async () => {
+  it('service run prints its URLs as text', async () => {
     const words = ['--port', '0', '--admin-port', '0']
     const { type, waitFor, end } = bind(start('service', 'run', ...words))
     await waitFor('admin create EMAIL')
@@ -147,7 +147,7 @@ describe('on a terminal', () => {
     await end()
   })
 
-  it('a service logs JSON lines where --log-level is said', async () => {
+  it('service run logs JSON lines with --log-level', async () => {
     const { type, waitFor, end } = bind(start('service', 'run', '--port', '0', '--log-level', 'info'))
     await waitFor('"msg":"listening"')
     expect(terminal?.shown).not.to.contain('Ctrl-C stops it')
@@ -155,7 +155,7 @@ describe('on a terminal', () => {
     await end()
   })
 
-  it('a sign-in goes on waiting where no browser can be opened, and ends on Ctrl-C', async () => {
+  it('auth login waits if no browser can be opened, and ends after Ctrl-C', async () => {
     const server = await startAuthorizationServer()
     const service = await startBearerService(async () => true)
     terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
@@ -168,7 +168,7 @@ describe('on a terminal', () => {
     await service.close()
   })
 
-  it('a sentence says what auth use and auth logout did; a form that is asked for has rows', async () => {
+  it('auth use and auth logout print a sentence, or rows with -o', async () => {
     const service = await startBearerService(async () => true)
     await storeKey(sandbox, 'key-1', service)
     expect(await start('auth', 'use', 'work').end()).to.equal(0)
@@ -182,7 +182,7 @@ describe('on a terminal', () => {
     await service.close()
   })
 
-  it('settings may be changed without naming the embedded service', async () => {
+  it('settings set needs no profile for the embedded service', async () => {
     const { end } = bind(start('settings', 'set', 'theme.mode=dark'))
     expect(await end()).to.equal(0)
     expect(terminal?.shown).to.match(/theme\.mode\s+.*dark/)

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { binary } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
-/** The program on a real terminal of its own, which script(1) makes. */
+/** The program in a real terminal, which script(1) creates. */
 export class Terminal {
   readonly #child: ChildProcess
   readonly #closed: Promise<number | null>
@@ -35,7 +35,7 @@ export class Terminal {
       if (Date.now() > deadline) throw new Error(`"${words}" was not shown, but: ${this.shown}`)
       await sleep(20)
     }
-    // The question is drawn before the keyboard is listened to.
+    // The prompt is drawn before the program reads the keyboard.
     await sleep(200)
   }
 
@@ -52,7 +52,7 @@ export class Terminal {
   }
 }
 
-/** The methods of a terminal, to be used on their own. */
+/** The methods of a terminal as functions. */
 export function bind(terminal: Terminal) {
   return {
     type: (text: string) => terminal.type(text),

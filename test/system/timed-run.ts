@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Run, startBuilt } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
-/** A run, and when things happened in it, in ms from its start or from the signal that was to end it. */
+/** A run with times, in ms from its start or from the signal that ended it. */
 export interface TimedRun extends Run {
   waitingAfter: number | undefined
   endedAfter: number
@@ -11,11 +11,11 @@ export interface TimedRun extends Run {
 
 interface Timing {
   env: NodeJS.ProcessEnv
-  /** What has to be said, or how many ms have to pass, before it is sent SIGINT; never unless given. */
+  /** When SIGINT is sent: after a notice, or after a time in ms. Never by default. */
   interrupt?: 'when it says that it waits' | number
 }
 
-/** Runs the built program with a key on stdin, by the clock. */
+/** Runs the built program with a key on stdin, and measures times. */
 export async function runTimed(
   sandbox: Sandbox,
   args: readonly string[],
@@ -48,7 +48,7 @@ export async function runTimed(
   return { ...run, endedAfter: performance.now() - (signalled || started) }
 }
 
-/** The same, once what was killed is gone. */
+/** The processes of Node with this home directory, after killed ones had time to end. */
 export async function programsLeft(sandbox: Sandbox): Promise<string[]> {
   for (let waited = 0; waited < 500; waited += 20) {
     if (programsOf(sandbox).length === 0) return []
@@ -57,7 +57,7 @@ export async function programsLeft(sandbox: Sandbox): Promise<string[]> {
   return programsOf(sandbox)
 }
 
-/** Command lines of the processes of Node that have this home. */
+/** Command lines of the processes of Node with this home directory. */
 export function programsOf({ home }: Sandbox): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -67,7 +67,7 @@ export function programsOf({ home }: Sandbox): string[] {
         const line = readFileSync(`/proc/${id}/cmdline`, 'utf8')
         return line.startsWith(process.execPath) ? [line.replaceAll('\0', ' ')] : []
       } catch {
-        // It has ended since, or it is somebody else's.
+        // It has ended, or belongs to another user.
         return []
       }
     })

@@ -18,13 +18,13 @@ export interface Cursor {
   column: number
 }
 
-/** Milliseconds after which what is waited for counts as not coming. */
+/** The default timeout of a wait, in milliseconds. */
 const patience = 20_000
 let started = 0
 
 /**
- * The program in a terminal emulator of its own: what is asked of it here is what a person sees.
- * Times and order are real, so wait for words, never for a time.
+ * The program in a separate terminal emulator, which shows what a person sees.
+ * Times and order are real, so wait for text, never for a time.
  */
 export class Tmux {
   readonly #socket: string
@@ -40,7 +40,7 @@ export class Tmux {
     return Tmux.run(sandbox, [process.execPath, binary, ...args], options)
   }
 
-  /** Runs any program; what it leaves on the screen stays when it has ended. */
+  /** Runs any program. Its screen stays when it has ended. */
   static async run(sandbox: Sandbox, command: readonly string[], options: TmuxOptions = {}): Promise<Tmux> {
     const { columns = 80, rows = 24, env = {} } = options
     started += 1
@@ -48,7 +48,7 @@ export class Tmux {
       ...sandbox.env,
       LANG: 'C.UTF-8',
       SHELL: '/bin/sh',
-      // The folder of the sockets.
+      // The directory of the sockets.
       TMUX_TMPDIR: sandbox.home,
     })
     const settings = [
@@ -69,13 +69,13 @@ export class Tmux {
     return terminal
   }
 
-  /** Presses the keys of a text; a `\n` in it is Ctrl-J. */
+  /** Presses the keys of a text, in which `\n` is Ctrl-J. */
   async type(text: string): Promise<void> {
-    // tmux takes a semicolon at the end of a word for the end of a command.
+    // tmux reads a semicolon at the end of a word as the end of a command.
     await this.#tmux('send-keys', '-l', '--', text.replace(/;$/, '\\;'))
   }
 
-  /** Presses keys by tmux's names, such as `C-c`, `M-Enter`, `BSpace`, `Up`. */
+  /** Presses keys by the names of tmux, such as `C-c`, `M-Enter`, `BSpace`, and `Up`. */
   async key(...names: string[]): Promise<void> {
     await this.#tmux('send-keys', '--', ...names)
   }
@@ -86,7 +86,7 @@ export class Tmux {
     await this.key('Enter')
   }
 
-  /** Pastes: in brackets where the program has asked for them, else as if typed, as terminals do. */
+  /** Pastes a text: in brackets if the program has requested them, and otherwise as if typed. */
   async paste(text: string): Promise<void> {
     const loading = this.#tmux('load-buffer', '-')
     loading.child.stdin?.end(text)
@@ -98,47 +98,47 @@ export class Tmux {
     await this.#tmux('resize-window', '-x', `${columns}`, '-y', `${rows}`)
   }
 
-  /** What is on the screen, without the spaces at the ends of lines and the empty lines below. */
+  /** The text on the screen, without spaces at line ends and empty lines at the end. */
   screen(): Promise<string> {
     return this.#capture()
   }
 
-  /** What has scrolled away, and the screen. */
+  /** The screen with everything that has scrolled away. */
   scrollback(): Promise<string> {
     return this.#capture('-S', '-')
   }
 
-  /** The same, with each line whole that the terminal, not the program, has wrapped. */
+  /** The same, with the lines joined that the terminal has wrapped, but not those wrapped by the program. */
   joined(): Promise<string> {
     return this.#capture('-S', '-', '-J')
   }
 
-  /** The screen with its styles, `␛` for the escape character. */
+  /** The screen with its styles, in which `␛` is the escape character. */
   async styledScreen(): Promise<string> {
     return showEscapes(await this.#capture('-e'))
   }
 
-  /** Waits until the words are on the screen, at most some milliseconds; gives back the screen. */
+  /** Waits, at most `atMost` ms, until the words are on the screen, and returns the screen. */
   waitFor(words: string | RegExp, atMost = patience): Promise<string> {
     return this.waitUntil((screen) => matches(screen, words), `${words} to be shown`, atMost)
   }
 
-  /** Waits until the words are on the screen no more. */
+  /** Waits until the words have disappeared from the screen. */
   waitForNo(words: string | RegExp): Promise<string> {
     return this.waitUntil((screen) => !matches(screen, words), `${words} to go`)
   }
 
-  /** Waits until the screen, what has scrolled away not included, is as wanted. */
+  /** Waits until the screen, without what has scrolled away, meets a condition. */
   waitUntil(wanted: (screen: string) => boolean, words = 'the screen', atMost = patience): Promise<string> {
     return this.#poll(() => this.screen(), wanted, words, atMost)
   }
 
-  /** The same with what has scrolled away. */
+  /** The same, with what has scrolled away. */
   waitUntilShown(wanted: (all: string) => boolean, words: string): Promise<string> {
     return this.#poll(() => this.scrollback(), wanted, words)
   }
 
-  /** Waits until nothing has changed for some milliseconds. */
+  /** Waits until nothing has changed for `ms` milliseconds. */
   async settle(ms = 150): Promise<string> {
     let last = await this.#capture('-e', '-S', '-')
     let since = Date.now()
@@ -151,18 +151,18 @@ export class Tmux {
     return await this.screen()
   }
 
-  /** Counted from the upper left corner, which is 0, 0. */
+  /** The position of the cursor, from 0, 0 in the upper left corner. */
   async cursor(): Promise<Cursor> {
     const [row = '', column = ''] = (await this.ask('#{cursor_y} #{cursor_x}')).split(' ')
     return { row: Number(row), column: Number(column) }
   }
 
-  /** Of the program, that is, of what tmux started. */
+  /** The process ID of the program that tmux started. */
   async pid(): Promise<number> {
     return Number(await this.ask('#{pane_pid}'))
   }
 
-  /** Waits for the program's end. 130 where it died of Ctrl-C, as a shell says it; null for another signal. */
+  /** Waits for the end of the program. 130 if it was ended by SIGINT, as in a shell; null for another signal. */
   async exitCode(): Promise<number | null> {
     const deadline = Date.now() + patience
     for (;;) {
@@ -171,7 +171,7 @@ export class Tmux {
       ).split(',')
       if (status) return Number(status)
       if (signal) return /^(2|INT)$/i.test(signal) ? 130 : null
-      // tmux 3.3 may miss that its child has ended, and looks again when told so.
+      // tmux 3.3 may miss the end of its child, and checks again after SIGCHLD.
       if (dead === '1') process.kill(Number(server), 'SIGCHLD')
       if (Date.now() > deadline) {
         throw new Error(`the program has not ended; there was:\n${await this.screen()}`)
@@ -180,14 +180,14 @@ export class Tmux {
     }
   }
 
-  /** Keeps all that the program writes from now on; gives back how to read it, `␛` for the escape character. */
+  /** Records what the program writes from now on. Returns a function that reads it, with `␛` for the escape character. */
   async record(path: string): Promise<() => string> {
     writeFileSync(path, '')
     await this.#tmux('pipe-pane', '-O', `exec cat >> '${path}'`)
     return () => showEscapes(readFileSync(path, 'utf8'))
   }
 
-  /** Lets the program fill the terminal's clipboard (OSC 52). */
+  /** Allows the program to set the clipboard of the terminal (OSC 52). */
   async allowClipboard(): Promise<void> {
     await this.#tmux('set-option', '-s', 'set-clipboard', 'on')
   }
@@ -209,7 +209,7 @@ export class Tmux {
   ): Promise<string> {
     const deadline = Date.now() + atMost
     for (;;) {
-      // What has ended shows nothing more, so that it is asked before the last look.
+      // A program that has ended shows nothing more, so this is checked before the last look.
       const isOver = (await this.ask('#{pane_dead}')) === '1' || Date.now() > deadline
       const seen = await look()
       if (wanted(seen)) return seen
@@ -223,7 +223,7 @@ export class Tmux {
     return stdout.replace(/[ \t]+$/gm, '').trimEnd()
   }
 
-  /** What tmux knows, in its own formats. */
+  /** A value that tmux knows, in its format syntax. */
   async ask(format: string): Promise<string> {
     return (await this.#tmux('display-message', '-p', format)).stdout.trim()
   }

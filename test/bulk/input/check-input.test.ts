@@ -14,7 +14,7 @@ async function check(text: string): Promise<{ checked: CheckedInput; faults: str
 }
 
 describe('checking a file of users', () => {
-  it('counts what the rows without faults need', async () => {
+  it('counts the requests of the valid rows', async () => {
     const text =
       'id,email,name,password,role,settings.theme\n,a@x,,pw,,\n,b@x,,,editor,dark\n1,c@x,C,,,\n2,,,,editor,\n,bad,,,,\n'
     const { checked, faults } = await check(text)
@@ -30,7 +30,7 @@ describe('checking a file of users', () => {
     expect(faults).to.deep.equal(['6:2 email must be a valid email address'])
   })
 
-  it('finds emails and ids that come twice, whatever their case, in the order of the lines', async () => {
+  it('finds duplicate emails and IDs, whatever their case, in the order of the lines', async () => {
     const text =
       'id,email,name\n,a@x,\n,B@x,n\n7,,n\n,bad,\n,A@X,\n7,,m\n8,a@x,n\n,b@x ,\n,b@x,\n8,9@x,n\n9,8@x,n\n'
     const { checked, faults } = await check(text)
@@ -48,7 +48,7 @@ describe('checking a file of users', () => {
     expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8])
   })
 
-  it('finds no duplicate of a row that has faults, which is not sent', async () => {
+  it('finds no duplicate of an invalid row, which is not sent', async () => {
     const { checked, faults } = await check(
       'email,password,permissions\na@x,,read\na@x,,read:chat\nb@x,,read:chat\nb@x,,read\nA@x,,\n',
     )
@@ -61,7 +61,7 @@ describe('checking a file of users', () => {
     expect(checked.steps.create).to.equal(2)
   })
 
-  it('finds for each email the first line that has it', async () => {
+  it('names the first line that has an email', async () => {
     const name = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é'), minLength: 1, maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 30 }), async (names) => {
@@ -76,7 +76,7 @@ describe('checking a file of users', () => {
     )
   })
 
-  it('finds duplicates where much comes twice', async () => {
+  it('finds duplicates in a large file', async () => {
     const half = Array.from({ length: 60_000 }, (_, index) => `u${index}@x\n`).join('')
     const { checked, faults } = await check(`email\n${half}bad\n${half}`)
     expect(checked.faulty.size).to.equal(60_001)
@@ -89,12 +89,12 @@ describe('checking a file of users', () => {
     expect(faults.at(-1)).to.equal('120002:1 email is already used on line 60001')
   })
 
-  it('keeps an email and an id of the same text apart', async () => {
+  it('distinguishes an email and an ID with the same text', async () => {
     const { faults } = await check('id,email,name\na@x,,n\n,a@x,\n')
     expect(faults).to.deep.equal([])
   })
 
-  it('keeps rows as a set does', () => {
+  it('collects rows like a set', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.nat(8), fc.nat(2 ** 16)), { maxLength: 600 }), (indexes) => {
         const rows = new RowSet()

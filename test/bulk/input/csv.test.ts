@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { failureOf, faultsOf, rowsOf, textInput } from './text-input.ts'
 
 const cell = fc.string({ unit: fc.constantFrom(...'ab"",;\n\r é😀\'') })
-/** The first cell of each row keeps it from being a blank line, which is no row. */
+/** The first cell of each row makes sure that the row is not a blank line, which is ignored. */
 const table = fc.array(fc.tuple(fc.constant('key'), cell, cell, cell), { minLength: 1, maxLength: 12 })
 const columns = ['metadata.key', 'metadata.a', 'metadata.b', 'email']
 const chunk = fc.integer({ min: 1, max: 40 })
@@ -14,8 +14,8 @@ async function cellsOf(text: string, size?: number): Promise<(readonly string[])
   return (await rowsOf(textInput('csv', text, size))).map(({ csv }) => csv?.cells ?? [])
 }
 
-describe('CSV', () => {
-  it('is read as it was written, with any quoting, ends of lines, mark and chunks', async () => {
+describe('a CSV file', () => {
+  it('is read correctly with any quoting, line endings, byte order mark, and chunks', async () => {
     const options = fc.record({
       quoted: fc.boolean(),
       bom: fc.boolean(),
@@ -24,14 +24,14 @@ describe('CSV', () => {
     })
     await fc.assert(
       fc.asyncProperty(table, options, chunk, async (rows, given, size) => {
-        // What ends a line must be in quotes, which csv-stringify sees to for its own delimiter alone.
+        // Line breaks must be quoted. csv-stringify does that only for its own delimiter.
         const text = stringify([columns, ...rows], { quoted_match: /[\r\n]/, ...given })
         expect(await cellsOf(text, size)).to.deep.equal(rows)
       }),
     )
   })
 
-  it('is what csv-parse reads, or both find its quotes wrong', async () => {
+  it('is read as csv-parse reads it, or both report invalid quotes', async () => {
     const lines = fc.string({ unit: fc.constantFrom(...'ab""",,\n'), maxLength: 30 })
     await fc.assert(
       fc.asyncProperty(lines, async (text) => {
@@ -40,7 +40,7 @@ describe('CSV', () => {
         try {
           expected = parse(whole, { relax_column_count: true, skip_empty_lines: true })
         } catch {
-          // Wrong quotes.
+          // The quotes are invalid.
         }
         const rows = await rowsOf(textInput('csv', whole))
         if (expected) expect(rows.map(({ csv }) => csv?.cells)).to.deep.equal(expected.slice(1))
@@ -50,7 +50,7 @@ describe('CSV', () => {
     )
   })
 
-  it('says where a field with a fault begins', async () => {
+  it('has the position of each fault at the beginning of its field', async () => {
     await fc.assert(
       fc.asyncProperty(table, async (rows) => {
         const broken = rows.map((row) => row.map((value, index) => (index === 3 ? 'no address' : value)))
@@ -67,7 +67,7 @@ describe('CSV', () => {
     )
   })
 
-  it('has the line of each row, blank lines and lines within quotes counted', async () => {
+  it('has rows with line numbers that count blank lines and quoted line breaks', async () => {
     const text = 'email,name\n\na@x,"1\n2\r\n3"\r\n\r\nb@x,\nc@x,z'
     const rows = await rowsOf(textInput('csv', text))
     expect(rows.map(({ line, raw }) => [line, raw])).to.deep.equal([
@@ -82,7 +82,7 @@ describe('CSV', () => {
     ])
   })
 
-  it('makes rows of its cells, and of an empty one nothing', async () => {
+  it('has rows without the fields whose cells are empty', async () => {
     const header =
       'id,email,name,password,role,permissions,metadata.a,metadata.b.c,settings.theme,settings.notifications_enabled'
     const [first, second] = await rowsOf(
@@ -104,7 +104,7 @@ describe('CSV', () => {
     })
   })
 
-  it('loses no row to one whose quotes are wrong', async () => {
+  it('loses no row after one with invalid quotes', async () => {
     const text = 'email,name\na@x,"open\nb@x,"fine"\nc@x,"x"y\nd@x,x"y\ne@x,fine\nf@x,"open'
     expect(await faultsOf('csv', text)).to.deep.equal([
       '2:5 unclosed quote',
@@ -116,7 +116,7 @@ describe('CSV', () => {
     expect(rows.flatMap(({ row }) => row?.email ?? [])).to.deep.equal(['b@x', 'e@x'])
   })
 
-  it('finds an unclosed quote in a file of any length', async () => {
+  it('has each unclosed quote reported, however long it is', async () => {
     const text = `email,name\na@x,"open\n${'b@x,fine\n'.repeat(150_000)}c@x,"\n`
     for (const size of [64 * 1024, text.length]) {
       const rows = await rowsOf(textInput('csv', text, size))
@@ -127,7 +127,7 @@ describe('CSV', () => {
     }
   })
 
-  it('says what is wrong with a row', async () => {
+  it('has a message for each kind of fault', async () => {
     const header = 'id,email,password,permissions,settings.notifications_enabled'
     const rows = [
       'x,,pw,read,maybe',
@@ -154,7 +154,7 @@ describe('CSV', () => {
     ])
   })
 
-  it('of assignments takes ids, roles and permissions alone', async () => {
+  it('of assignments has IDs, roles, and permissions only', async () => {
     expect(await faultsOf('csv', 'id,role\n1,a\n,b\n3,\n', 'assignments')).to.deep.equal([
       '3:1 id is missing',
       '4:1 the row has only an id',
@@ -186,7 +186,7 @@ describe('CSV', () => {
     })
   }
 
-  it('is refused with a line that has no end', async () => {
+  it('is refused if a line is longer than 1 MiB', async () => {
     const failure = await failureOf(() => rowsOf(textInput('csv', `email\nb@x\n${'a'.repeat(2_000_000)}`)))
     expect(failure.message).to.equal('rows:3: the row is longer than 1 MiB')
   })

@@ -8,8 +8,8 @@ import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.
 const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
 const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1 })
 const metadata = fc.dictionary(
-  // Without a backslash: JSON.parse of Node 24.21 takes a key that is a quotation mark for one that is a
-  // backslash once it has seen an object with that key in the same place.
+  // Without a backslash: JSON.parse of Node 24.21 mistakes a key that is a quotation mark for one that is a
+  // backslash after it has seen an object with that key in the same place.
   text.filter((key) => key !== '__proto__' && !key.includes('\\')),
   fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text)),
 )
@@ -25,7 +25,7 @@ const row = fc.record(
   { requiredKeys: ['email'], noNullPrototype: true },
 )
 const rows = fc.array(row, { minLength: 1, maxLength: 6 })
-/** What yaml writes as a block of white space alone it reads as another. */
+/** A block scalar of only white space, as yaml writes it, is read as another text. */
 const plain = { aliasDuplicateObjects: false, blockQuote: false }
 const chunk = fc.integer({ min: 1, max: 40 })
 
@@ -39,9 +39,9 @@ const writers: [string, InputFormat, (rows: readonly UserRow[]) => string][] = [
   ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
 ]
 
-describe('rows as objects', () => {
+describe('a file of rows', () => {
   for (const [name, format, write] of writers) {
-    it(`are read as they were written: ${name}`, async () => {
+    it(`is read as it was written: ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(rows, chunk, async (given, size) => {
           const read = await rowsOf(textInput(format, write(given), size))
@@ -54,7 +54,7 @@ describe('rows as objects', () => {
   }
 
   for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
-    it(`of ${format} are the same however the text is cut, whatever it is`, async () => {
+    it(`of ${format} is read the same in any chunks, valid or not`, async () => {
       const write = writers.find(([, written]) => written === format)?.[2]
       const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
       const slip = fc.record({
@@ -86,13 +86,13 @@ describe('rows as objects', () => {
           const expected = await outcomeOf(textInput(format, mangled))
           expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
         }),
-        // YAML takes ten times as long as the others.
+        // YAML takes ten times as long as the other formats.
         { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }
 
-  it('have the place of each field that is wrong', async () => {
+  it('has the position of each invalid field', async () => {
     const wrong =
       '{"email": "é😀@x", "nmae": 1, "metadata": {"a": [1, {"__proto__": 2}]}, "permissions": ["a:b", "c"]}'
     const messages = [
@@ -107,7 +107,7 @@ describe('rows as objects', () => {
     expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
   })
 
-  it('are of their types', async () => {
+  it('has a message for each wrong type', async () => {
     const lines: [object, string][] = [
       [{ email: 5 }, '1:2 email must be a string'],
       [{ email: null }, '1:2 email must be a string'],
@@ -135,7 +135,7 @@ describe('rows as objects', () => {
     expect(fault).to.match(/metadata is nested deeper than 100 levels$/)
   })
 
-  it('of broken JSON say the place and quote nothing of it', async () => {
+  it('has the position of invalid JSON, which the message does not quote', async () => {
     const texts: [string, string][] = [
       ['{"a" "b"}', '1:6 invalid JSON: expected a colon'],
       ['{"a": hunter2}', '1:7 invalid JSON: not a JSON value'],
@@ -152,7 +152,7 @@ describe('rows as objects', () => {
     for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
   })
 
-  it('are refused where a name comes twice in one object of JSON, at the second one', async () => {
+  it('is refused at the second one of two equal names in an object', async () => {
     const texts: [string, string[]][] = [
       ['{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}', ['1:35 duplicate key "metadata"']],
       ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 duplicate key "b"']],
@@ -165,7 +165,7 @@ describe('rows as objects', () => {
     }
   })
 
-  it('are refused exactly where one object of JSON repeats a name', async () => {
+  it('is refused if an object repeats a name, and only then', async () => {
     interface Generated {
       text: string
       repeats: boolean
@@ -198,7 +198,7 @@ describe('rows as objects', () => {
     )
   })
 
-  it('of broken YAML are one fault each, and quote nothing of it', async () => {
+  it('has one fault for each invalid item of YAML, which the message does not quote', async () => {
     const items = [
       '- email: a@x\n  email: b@x',
       '- password: !hunter2 x',
@@ -221,7 +221,7 @@ describe('rows as objects', () => {
     ])
   })
 
-  it('may be YAML documents and lists in turn', async () => {
+  it('can mix YAML documents and lists', async () => {
     const whole =
       '%YAML 1.2\n---\n# one\nemail: a@x\nname: |\n  - A\n  B\npermissions:\n- a:b\n---\n- email: b@x\n-\n  email: c@x\n...\n--- {email: d@x} # four\n---\n'
     const read = await rowsOf(textInput('yaml', whole))
@@ -261,7 +261,7 @@ describe('rows as objects', () => {
     ['yaml', `- email: x\n${'  # a\n'.repeat(300_000)}`, 'rows:1: the row is longer than 1 MiB'],
   ]
   for (const [format, given, message] of refused) {
-    it(`are refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
+    it(`is refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
       const failure = await failureOf(() => rowsOf(textInput(format, given)))
       expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
     })

@@ -23,7 +23,7 @@ import { type Input, openInput } from '../../../src/bulk/input/input.ts'
 import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { failureOf, textInput } from './text-input.ts'
 
-describe('opening an input', () => {
+describe('opening a file of rows', () => {
   let folder: string
   const opened: Input[] = []
   beforeEach(() => {
@@ -56,7 +56,7 @@ describe('opening an input', () => {
     return path
   }
 
-  it('reads all of a file, as often as asked', async () => {
+  it('reads the whole file, as often as required', async () => {
     const text = 'email\n'.repeat(100_000)
     const path = file('users.csv', text)
     const link = join(folder, 'link.csv')
@@ -84,13 +84,13 @@ describe('opening an input', () => {
     ['a', '', undefined, 'csv'],
   ]
   for (const [name, text, format, expected] of formats) {
-    it(`takes ${name} with ${JSON.stringify(text)}${format ? ` and --format ${format}` : ''} for ${expected}`, async () => {
+    it(`reads ${name} with ${JSON.stringify(text)}${format ? ` and --format ${format}` : ''} as ${expected}`, async () => {
       const input = await open(file(name, text), format ? { format } : {})
       expect(input.format).to.equal(expected)
     })
   }
 
-  it('keeps stdin in a file of the user alone that has no name any more', async function () {
+  it('stores stdin in an unlinked file that only its owner can read', async function () {
     if (process.platform === 'win32') this.skip()
     const stdin = new PassThrough()
     stdin.write('[{"email":')
@@ -105,7 +105,7 @@ describe('opening an input', () => {
     expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
   })
 
-  it('keeps a named pipe as stdin', async function () {
+  it('stores a named pipe like stdin', async function () {
     if (process.platform === 'win32') this.skip()
     const path = join(folder, 'pipe.csv')
     execFileSync('mkfifo', [path])
@@ -117,7 +117,7 @@ describe('opening an input', () => {
     expect(await textOf(input)).to.equal('email\na@x\n')
   })
 
-  it('waits for a silent pipe no longer than the signal lets it', async function () {
+  it('stops waiting for a pipe without data when it is aborted', async function () {
     if (process.platform === 'win32') this.skip()
     const path = join(folder, 'pipe')
     execFileSync('mkfifo', [path])
@@ -132,16 +132,16 @@ describe('opening an input', () => {
       expect(thrown).to.equal(reason)
     }
     expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
-    // Lets the thread go that waits for the other end.
+    // Ends the thread that waits for the other end.
     writeFileSync(path, '')
     if (process.platform !== 'linux') return
     while (!openFiles().includes(path)) {
-      // Nothing of this thread runs before the other one has opened the pipe.
+      // A busy loop, so that this thread does nothing before the other one has opened the pipe.
     }
     await expectClosed(path)
   })
 
-  it('closes a pipe when the signal ends the wait for more', async function () {
+  it('closes a pipe with data when it is aborted', async function () {
     // Open files are listed in /proc.
     if (process.platform !== 'linux') this.skip()
     const path = join(folder, 'pipe')
@@ -156,7 +156,7 @@ describe('opening an input', () => {
     await expectClosed(path)
   })
 
-  it('notices that the file is changed while it is read, and between two readings', async () => {
+  it('detects that the file changes while it is read, and between two readings', async () => {
     const path = file('users.csv', 'email\n'.repeat(200_000))
     const input = await open(path)
     const failure = await failureOf(async () => {
@@ -172,7 +172,7 @@ describe('opening an input', () => {
     expect((await failureOf(() => textOf(again))).kind).to.equal('conflict')
   })
 
-  it('refuses what cannot be read', async () => {
+  it('refuses a directory, a missing file, an empty name, and stdin that cannot be stored', async () => {
     mkdirSync(join(folder, 'a.csv'))
     const failures = [
       [join(folder, 'a.csv'), `${join(folder, 'a.csv')} is a directory, not a file`],
@@ -199,7 +199,7 @@ describe('opening an input', () => {
     expect(failure.kind).to.equal('storage')
   })
 
-  it('refuses what is not text, naming the line, however it is cut', async () => {
+  it('refuses what is not text, with its line, in any chunks', async () => {
     const texts: [number[], string][] = [
       [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text at line 3'],
       [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text at line 2'],
@@ -214,7 +214,7 @@ describe('opening an input', () => {
     }
   })
 
-  it('joins characters that were cut, and leaves out a byte order mark', async () => {
+  it('joins characters that are split over chunks, and removes a byte order mark', async () => {
     const text = 'aé\u4e16😀\ufeff\n'
     for (const chunk of [1, 2, 3, 4, 5, 100]) {
       expect(await textOf(textInput('csv', `\ufeff${text}`, chunk))).to.equal(text)
@@ -228,13 +228,13 @@ async function textOf(input: Input): Promise<string> {
   return text
 }
 
-/** What the descriptors of this process lead to. */
+/** The targets of the file descriptors of this process. */
 function openFiles(): string[] {
   return readdirSync('/proc/self/fd').map((descriptor) => {
     try {
       return readlinkSync(join('/proc/self/fd', descriptor))
     } catch {
-      // The one that read the directory.
+      // The descriptor that read the directory.
       return ''
     }
   })
@@ -244,7 +244,7 @@ function readable(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Waits until this process has closed a file. Node warns where it closes what nobody has closed. */
+/** Waits until this process has closed a file. Node warns if it has to close a forgotten file itself. */
 async function expectClosed(path: string): Promise<void> {
   const warnings: string[] = []
   const listener = ({ message }: Error) => void warnings.push(message)
@@ -256,6 +256,6 @@ async function expectClosed(path: string): Promise<void> {
 
 async function waitUntil(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 5))
-  // And what comes right after it.
+  // Also waits for what follows immediately.
   await new Promise((resolve) => setTimeout(resolve, 20))
 }

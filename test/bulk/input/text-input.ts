@@ -5,7 +5,7 @@ import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 
-/** An input of a text that comes in chunks of so many bytes. */
+/** An input with this text, read in chunks of `chunk` bytes. */
 export function textInput(format: InputFormat, text: string | Uint8Array, chunk = 64 * 1024): Input {
   const bytes = Buffer.from(text as string)
   return {
@@ -19,7 +19,7 @@ export function textInput(format: InputFormat, text: string | Uint8Array, chunk 
   }
 }
 
-/** All rows in one list. */
+/** All rows of an input. */
 export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
   const rows: InputRow[] = []
   for await (const batch of readRows(input, kind)) for (const row of batch) rows.push(row)
@@ -40,7 +40,7 @@ export function describeFault({ line, column, message }: RowFault): string {
   return `${line}:${column} ${message}`
 }
 
-/** The failure with which a reading ends; anything else that it does is an error. */
+/** The failure of `act`. Any other outcome throws. */
 export async function failureOf(act: () => Promise<unknown>): Promise<Failure> {
   try {
     await act()
@@ -51,7 +51,7 @@ export async function failureOf(act: () => Promise<unknown>): Promise<Failure> {
   throw new Error('it did not fail')
 }
 
-/** What a reading comes to, as something that can be compared: its rows, or its failure. */
+/** The rows or the failure of an input, in a form that can be compared. */
 export async function outcomeOf(input: Input): Promise<unknown> {
   try {
     return await rowsOf(input)

@@ -2,8 +2,8 @@ import { fstatSync, readdirSync, readlinkSync } from 'node:fs'
 import { expect } from 'chai'
 import { UniqueValues } from '../../../src/bulk/input/unique-values.ts'
 
-describe('the emails and ids that rows have claimed', () => {
-  it('keeps what does not fit into memory in an unlinked file that only its owner can read', function () {
+describe('the emails and IDs that rows have used', () => {
+  it('are stored in an unlinked file that only its owner can read if they exceed the memory', function () {
     // Open files are listed in /proc.
     if (process.platform !== 'linux') this.skip()
     const before = temporaryFiles()
@@ -27,7 +27,7 @@ describe('the emails and ids that rows have claimed', () => {
   })
 })
 
-/** Descriptors of the temporary files of SQLite, which all begin with the same word. */
+/** Descriptors of the temporary files of SQLite, whose names begin with etilqs_. */
 function temporaryFiles(): number[] {
   return readdirSync('/proc/self/fd')
     .map(Number)
@@ -35,7 +35,7 @@ function temporaryFiles(): number[] {
       try {
         return readlinkSync(`/proc/self/fd/${descriptor}`).includes('/etilqs_')
       } catch {
-        // The one that listed them is closed.
+        // The descriptor that listed them is closed.
         return false
       }
     })

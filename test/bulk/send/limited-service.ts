@@ -5,16 +5,16 @@ import type { Clock } from '../../../src/system/clock.ts'
 export interface LimitedServiceOptions {
   clock: Clock
   limit: number
-  /** Milliseconds; windows begin with the service. */
+  /** Milliseconds. The first window begins with the service. */
   window: number
-  /** What an answer says of the quota; nothing unless said. */
+  /** The headers of a response about the quota. None by default. */
   headers?: (quota: { limited: boolean; remaining: number; reset: number }) => Record<string, string>
-  /** Milliseconds of one request. */
+  /** The duration of a request in milliseconds. */
   latency?: () => number
   observe?: (event: ClientEvent) => void
 }
 
-/** A service with a quota, and the client before it, on the clock of a test. */
+/** A service with a quota, behind the events of a client, on the clock of a test. */
 export class LimitedService {
   taken = 0
   refused = 0
@@ -61,7 +61,7 @@ export class LimitedService {
   }
 }
 
-/** Seconds are whole in headers. */
+/** In headers, a reset is in whole seconds. */
 export const rateLimitHeaders: NonNullable<LimitedServiceOptions['headers']> = ({ remaining, reset }) => ({
   'x-ratelimit-limit': '100',
   'x-ratelimit-remaining': String(remaining),

@@ -14,8 +14,8 @@ async function collect<T>(results: AsyncIterable<T>, onEach?: () => Promise<void
   return all
 }
 
-describe('mapInOrder', () => {
-  it('keeps the order, the number at a time and the distance, with any delays', () =>
+describe('mapping items concurrently and in order', () => {
+  it('keeps the order, the concurrency, and the maximum distance, with any delays', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ source: fc.nat(5), work: fc.nat(50), taker: fc.nat(20) }), { maxLength: 60 }),
@@ -41,21 +41,21 @@ describe('mapInOrder', () => {
           const all = await clock.run(collect(results, () => clock.sleep(delays[taken++]?.taker ?? 0)))
           expect(all).to.deep.equal([...delays.keys()])
           expect(mostRunning).to.be.at.most(concurrency)
-          // The one that has just been handed over is not yet counted as taken.
+          // The result that has just been passed on does not count as taken yet.
           expect(farthest).to.be.at.most(4 * concurrency + 1)
         },
       ),
       { numRuns: 200 },
     ))
 
-  it('does so many at a time', async () => {
+  it('runs as many at a time as concurrency says', async () => {
     const clock = new SteppedClock()
     const begin = clock.now()
     await clock.run(collect(mapInOrder(Array(40).keys(), 8, () => clock.sleep(100))))
     expect(clock.now() - begin).to.equal(500)
   })
 
-  it('gives the results before a throw, and takes nothing after it', async () => {
+  it('yields the results before a failure, and starts nothing after it', async () => {
     const clock = new SteppedClock()
     const begun: number[] = []
     const seen: number[] = []
@@ -75,7 +75,7 @@ describe('mapInOrder', () => {
     expect(begun).to.deep.equal([0, 1, 2, 3])
   })
 
-  it('passes on the throw of the source after the results before it', async () => {
+  it('rethrows a failure of the source after the results before it', async () => {
     const source = (async function* () {
       yield 1
       yield 2
@@ -89,7 +89,7 @@ describe('mapInOrder', () => {
     expect(seen).to.deep.equal([1, 2])
   })
 
-  it('gives what is done while the source makes one wait', async () => {
+  it('yields finished results while the source waits', async () => {
     const gate = Promise.withResolvers<void>()
     const source = (async function* () {
       yield 1
@@ -103,7 +103,7 @@ describe('mapInOrder', () => {
     expect(await results.next()).to.deep.equal({ done: true, value: undefined })
   })
 
-  it('does not wait for a source that waits, once something was thrown', async () => {
+  it('does not wait for a slow source after a failure', async () => {
     const source = (async function* () {
       yield 1
       await new Promise(() => {})
@@ -115,7 +115,7 @@ describe('mapInOrder', () => {
     expect(await reasonOf(collect(results))).to.have.property('message', 'one')
   })
 
-  it('closes the source when nobody wants more', async () => {
+  it('closes the source when the reader stops', async () => {
     let isClosed = false
     const source = (function* () {
       try {

@@ -6,8 +6,8 @@ import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const never = () => false
 
-describe('runRows', () => {
-  it('does every row once, in order of their beginning, so many at a time', () =>
+describe('running the rows of an import', () => {
+  it('runs each row once, in order, with limited concurrency', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(fc.nat(50), { maxLength: 10 }), { maxLength: 12 }),
@@ -39,7 +39,7 @@ describe('runRows', () => {
       ),
     ))
 
-  it('takes the next row as soon as one worker is free', async () => {
+  it('starts the next row as soon as one worker is free', async () => {
     const clock = new SteppedClock()
     const begin = clock.now()
     const delays = [1000, ...Array<number>(10).fill(100)]
@@ -47,7 +47,7 @@ describe('runRows', () => {
     expect(clock.now() - begin).to.equal(1000)
   })
 
-  it('stops at a throw, when what is under way is done, and closes its source', async () => {
+  it('stops at a failure, after the running rows have finished, and closes its source', async () => {
     const clock = new SteppedClock()
     const done: number[] = []
     let isClosed = false
@@ -68,7 +68,7 @@ describe('runRows', () => {
     expect(isClosed).to.equal(true)
   })
 
-  it('stops where it should', async () => {
+  it('stops when its condition is met', async () => {
     const done: number[] = []
     await runRows(
       only([1, 2, 3, 4]),
@@ -79,7 +79,7 @@ describe('runRows', () => {
     expect(done).to.deep.equal([1, 2])
   })
 
-  it('passes on the throw of its source', async () => {
+  it('rethrows a failure of its source', async () => {
     const done: number[] = []
     const batches = async function* () {
       yield [1, 2]

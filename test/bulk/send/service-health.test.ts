@@ -11,9 +11,9 @@ function fail(health: ServiceHealth, times: number, kind: FailureKind, options: 
   for (let index = 0; index < times; index++) health.failed(failure(kind, options))
 }
 
-describe('whether it is worth going on', () => {
+describe('an import with failing requests', () => {
   for (const kind of ['unauthorized', 'unreachable', 'timeout', 'tls', 'rate_limited', 'storage'] as const) {
-    it(`stops at once at ${kind}`, () => {
+    it(`stops at the first ${kind}`, () => {
       const first = failure(kind)
       expect(thrownFailure(() => new ServiceHealth().failed(first))).to.equal(first)
     })
@@ -26,7 +26,7 @@ describe('whether it is worth going on', () => {
     ['server_error', { status: 502, inDoubt: true }],
     ['truncated', { inDoubt: true }],
   ] as const) {
-    it(`stops at the 10th ${kind}${'inDoubt' in options ? ' in doubt' : ''} in a row`, () => {
+    it(`stops at the 10th ${kind}${'inDoubt' in options ? ' with unknown outcome' : ''} in a row`, () => {
       const health = new ServiceHealth()
       fail(health, 9, kind, options)
       health.took()
@@ -37,19 +37,19 @@ describe('whether it is worth going on', () => {
     })
   }
 
-  it('stops at the 20th 403 in a row when nothing ever took', () => {
+  it('stops at the 20th 403 in a row if no request has succeeded', () => {
     const health = new ServiceHealth()
     fail(health, 19, 'forbidden')
     expect(thrownFailure(() => fail(health, 1, 'forbidden'))).to.have.property('kind', 'forbidden')
   })
 
-  it('goes on at 403 when something took', () => {
+  it('continues after 403 if a request has succeeded', () => {
     const health = new ServiceHealth()
     health.took()
     fail(health, 100, 'forbidden')
   })
 
-  it('goes on at whatever is the fault of a row', () => {
+  it('continues after any fault of a row', () => {
     const health = new ServiceHealth()
     for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'invalid_response'] as const) {
       fail(health, 100, kind)

@@ -23,7 +23,7 @@ interface Scene {
   throttle?: Partial<ThrottleOptions>
 }
 
-/** That of an import that goes on: 10 requests in 5 s, of which an earlier run has spent some. */
+/** The throttle of a resumed import: 10 requests in 5 s, some of which an earlier run has used. */
 function resumed(clock: SteppedClock, spent: ThrottleOptions['spent']): Throttle {
   return new Throttle({
     clock,
@@ -54,7 +54,7 @@ function stage({ limit = 100, window = hour, headers, latency, random, throttle:
     ...(latency ? { latency } : {}),
     observe: (event) => throttle.observe(event),
   })
-  /** Sends so many requests by 8 workers, unless said. */
+  /** Sends this many requests by 8 workers, or as many as given. */
   const send = (requests: number, workers = 8) =>
     clock.run(
       runRows(
@@ -72,9 +72,9 @@ async function* batchesOf(count: number): AsyncIterable<number[]> {
     yield Array.from({ length: Math.min(64, count - from) }, (_, i) => from + i)
 }
 
-describe('the throttle of all workers', () => {
-  describe('at a service with a window of an hour', () => {
-    it('never meets a 429 where answers say what remains', async () => {
+describe('the throttle of an import', () => {
+  describe('for a service with a window of an hour', () => {
+    it('causes no 429 if responses have the remaining quota', async () => {
       const { service, pauses, send } = stage({ headers: rateLimitHeaders })
       await send(450)
       expect(service).to.include({ taken: 450, refused: 0 })
@@ -82,7 +82,7 @@ describe('the throttle of all workers', () => {
       expect(pauses.map(({ why }) => why)).to.deep.equal(['quota', 'quota', 'quota', 'quota'])
     })
 
-    it('meets no more 429s than were under way where only they say how long it takes', async () => {
+    it('causes at most one 429 per worker and window if only a 429 has the wait', async () => {
       const { service, pauses, goes, send } = stage({ headers: retryAfter })
       await send(450)
       expect(service.taken).to.equal(450)
@@ -92,11 +92,11 @@ describe('the throttle of all workers', () => {
       expect(goes).to.have.length(4)
     })
 
-    it('asks one request at a time, less and less often, where nothing says how long it takes', async () => {
+    it('sends one request at a time, with exponential delay, if no response has the wait', async () => {
       const { service, send } = stage({})
       await send(250)
       expect(service.taken).to.equal(250)
-      // Two windows, each 8 under way, then about one request in 22.5 s.
+      // Two windows: in each, 8 requests at once, and then about one request in 22.5 s.
       expect(service.refused).to.be.within(2 * 150, 2 * 180)
       expect(service.elapsed).to.be.within(2 * hour, 2 * hour + 60_000)
       const waits = service.arrivals.slice(108, 116).map((at, index, all) => at - (all[index - 1] ?? at))
@@ -105,7 +105,7 @@ describe('the throttle of all workers', () => {
       )
     })
 
-    it('gets all through with answers that overtake each other', async () => {
+    it('sends all requests if responses arrive in another order', async () => {
       let seed = 1
       const random = () => {
         seed = (seed * 16_807) % 2_147_483_647
@@ -117,14 +117,14 @@ describe('the throttle of all workers', () => {
     })
   })
 
-  it('uses the whole of a quota that answers tell of', async () => {
+  it('uses the whole quota that responses report', async () => {
     const { service, send } = stage({ headers: rateLimitHeaders })
     await send(100)
     expect(service).to.include({ taken: 100, mostAtOnce: 8 })
     expect(service.elapsed).to.be.below(2000)
   })
 
-  it('sends one request first after a pause, and the others when it was answered', async () => {
+  it('sends one request first after a pause, and the others when it is answered', async () => {
     const { service, send } = stage({ limit: 8, window: 10_000, headers: retryAfter })
     await send(16)
     const second = service.arrivals.filter((at) => at >= 10_000)
@@ -132,7 +132,7 @@ describe('the throttle of all workers', () => {
     expect(second.filter((at) => at === (second[0] ?? 0) + 20)).to.have.length(7)
   })
 
-  it('lets another go first where the first got no answer', async () => {
+  it('sends another request first if the first one got no response', async () => {
     const { clock, throttle } = stage({})
     const broken = new Failure('unreachable', 'gone')
     await clock.run(throttle.through(answers(limited, undefined)))
@@ -141,7 +141,7 @@ describe('the throttle of all workers', () => {
     expect(settled.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
   })
 
-  it('is not let go by the answer to a request that left before the pause', async () => {
+  it('does not end a pause because of a response to an earlier request', async () => {
     const { clock, throttle } = stage({})
     let [atOnce, most] = [0, 0]
     const counted = async () => {
@@ -159,7 +159,7 @@ describe('the throttle of all workers', () => {
     await clock.run(Promise.all(late))
   })
 
-  it('makes a pause longer when another answer says so, and says that', async () => {
+  it('extends a pause if another response says so, and reports that', async () => {
     const { clock, throttle, pauses } = stage({})
     const begin = clock.now()
     answered(throttle, 429, { 'retry-after': '5' })
@@ -171,7 +171,7 @@ describe('the throttle of all workers', () => {
     expect(pauses.map(({ until }) => until - begin)).to.deep.equal([5000, 30_000])
   })
 
-  it('tells of each 429 before the request is sent again', async () => {
+  it('reports each 429 before it sends the request again', async () => {
     const { clock, throttle } = stage({})
     const steps: string[] = []
     const attempt = answers(limited, limited, undefined)
@@ -183,14 +183,14 @@ describe('the throttle of all workers', () => {
     expect(steps).to.deep.equal(['sent', 'limited', 'sent', 'limited', 'sent'])
   })
 
-  it('takes no other failure for its own business', async () => {
+  it('rethrows any other failure', async () => {
     const { throttle } = stage({})
     const failure = new Failure('conflict', 'there is one', { status: 409 })
     expect(await failureOf(throttle.through(answers(failure)))).to.equal(failure)
   })
 
-  describe('--max-wait', () => {
-    it('ends it when a pause would be longer, and names a value that would do', async () => {
+  describe('with --max-wait', () => {
+    it('fails if a pause would be longer, and suggests a sufficient value', async () => {
       const { service, send } = stage({ headers: retryAfter, throttle: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
       expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
@@ -201,15 +201,15 @@ describe('the throttle of all workers', () => {
       expect(service.elapsed).to.be.below(1000)
     })
 
-    it('adds up the waits between two answers that are no 429', async () => {
+    it('adds up the waits between two successful responses', async () => {
       const { service, send } = stage({ throttle: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
-      // Beside the 8 under way: 0.75, 1.5, 3, 6, 12 and 22.5 s are less than a minute, as much again is not.
+      // In addition to the 8 at once: 0.75, 1.5, 3, 6, 12, and 22.5 s are less than a minute; another 22.5 s is not.
       expect(service.refused).to.equal(8 + 6)
       expect(hintOf(failure)).to.match(/--max-wait 69s/)
     })
 
-    it('begins anew after each answer', async () => {
+    it('starts a new sum after each successful response', async () => {
       const { service, send } = stage({
         limit: 10,
         window: 50_000,
@@ -220,7 +220,7 @@ describe('the throttle of all workers', () => {
       expect(service.taken).to.equal(100)
     })
 
-    it('bounds a pause for the quota too', async () => {
+    it('limits a pause for the quota too', async () => {
       const { service, send } = stage({
         throttle: { maxWait: 60_000, quota: { requests: 20, window: hour } },
       })
@@ -231,8 +231,8 @@ describe('the throttle of all workers', () => {
     })
   })
 
-  describe('a quota that was given', () => {
-    it('is kept in windows that begin with their first request', async () => {
+  describe('with --quota', () => {
+    it('counts windows from their first request', async () => {
       const { service, send } = stage({
         limit: 1000,
         window: 1000,
@@ -250,7 +250,7 @@ describe('the throttle of all workers', () => {
       expect(service.elapsed).to.be.within(4 * 60_000, 4 * 60_000 + 5000)
     })
 
-    it('counts what an earlier run has sent, and what the client sent again by itself', async () => {
+    it('counts the requests of an earlier run and the retries of the client', async () => {
       const clock = new SteppedClock()
       const throttle = resumed(clock, { since: clock.now() - 1000, requests: 6 })
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
@@ -265,8 +265,8 @@ describe('the throttle of all workers', () => {
       expect(throttle.known).to.include({ remaining: 2 })
     })
 
-    it('follows the window that the service names', async () => {
-      // The service counts from the full hour; ten minutes of it are over when the import begins.
+    it('follows the window that the service reports', async () => {
+      // The window of the service began 50 minutes before the import.
       const headers: LimitedServiceOptions['headers'] = ({ remaining, reset }) => ({
         'ratelimit-policy': '"hour";q=100;w=3600, "minute";q=1000;w=60',
         ratelimit: `"hour";r=${remaining};t=${Math.ceil(reset / 1000)}, "minute";r=900;t=7`,
@@ -283,7 +283,7 @@ describe('the throttle of all workers', () => {
       expect(throttle.known).to.include({ limit: 50, window: hour, remaining: 30 })
     })
 
-    it('is not begun anew by windows of another length, or by a late answer', async () => {
+    it('does not start a new window because of a window of another length or a late response', async () => {
       const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
       await throttle.through(answers(undefined))
       const minute = { 'ratelimit-policy': '"m";q=60;w=60', ratelimit: '"m";r=59;t=30' }
@@ -299,7 +299,7 @@ describe('the throttle of all workers', () => {
       expect(throttle.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
     })
 
-    it('is not exceeded where more is said to remain than the limit', async () => {
+    it('never has more requests than its limit, whatever the service reports', async () => {
       const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
       await throttle.through(answers(undefined))
       await clock.run(clock.sleep(60_000))
@@ -307,7 +307,7 @@ describe('the throttle of all workers', () => {
       expect(throttle.known).to.include({ limit: 10, remaining: 10 })
     })
 
-    it('gives way to headers that leave less', async () => {
+    it('uses the headers if they leave fewer requests', async () => {
       const { clock, throttle } = stage({ throttle: { quota: { requests: 1000, window: hour } } })
       await throttle.through(answers(undefined))
       answered(throttle, 200, {
@@ -319,14 +319,14 @@ describe('the throttle of all workers', () => {
       expect(throttle.known).to.include({ limit: 100 })
     })
 
-    it('is not used up by a window that is over', () => {
+    it('is not used up by a window that has ended', () => {
       const clock = new SteppedClock()
       const throttle = resumed(clock, { since: clock.now() - 5000, requests: 10 })
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
     })
   })
 
-  it('knows what headers say, until that is over', async () => {
+  it('knows the quota in headers until its window ends', async () => {
     const { clock, throttle } = stage({})
     expect(throttle.known).to.equal(undefined)
     const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '30' }
@@ -339,21 +339,21 @@ describe('the throttle of all workers', () => {
     expect(throttle.known).to.deep.equal({ limit: 50, window: hour })
   })
 
-  it('costs nothing that the last answer leaves nothing', async () => {
+  it('does not wait if the last response leaves no requests, and none follows', async () => {
     const { service, pauses, send } = stage({ limit: 5, headers: rateLimitHeaders })
     await send(5)
     expect(service.elapsed).to.be.below(1000)
     expect(pauses).to.deep.equal([])
   })
 
-  describe('a service that is down and says until when', () => {
+  describe('for a service that is down and says until when', () => {
     const down = new Failure('server_error', 'closed for repair', { status: 503 })
     const tell = (throttle: Throttle) => {
       answered(throttle, 503, { 'retry-after': '20' })
       return down
     }
 
-    it('is asked again then', async () => {
+    it('sends the request again after that time', async () => {
       const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
       const begin = clock.now()
       await clock.run(
@@ -368,12 +368,12 @@ describe('the throttle of all workers', () => {
       expect(clock.now() - begin).to.equal(40_000)
     })
 
-    it('is not asked for ever', async () => {
+    it('does not exceed --max-wait', async () => {
       const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
       expect(await failureOf(clock.run(throttle.through(answers(() => tell(throttle)))))).to.equal(down)
     })
 
-    it('is not sent again what may have been done', async () => {
+    it('does not send a request again whose outcome is unknown', async () => {
       const { throttle } = stage({})
       const doubtful = new Failure('server_error', 'closed', { status: 503, inDoubt: true })
       const attempt = answers(() => {
@@ -384,7 +384,7 @@ describe('the throttle of all workers', () => {
     })
   })
 
-  it('ends every wait with the reason of the signal', async () => {
+  it('ends every wait with the reason of an abort', async () => {
     const controller = new AbortController()
     const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
     const all = Promise.all([1, 2, 3].map(() => reasonOf(throttle.through(answers(limited)))))
@@ -394,7 +394,7 @@ describe('the throttle of all workers', () => {
     expect(await reasonOf(throttle.through(answers(undefined)))).to.equal('enough')
   })
 
-  it('ends the wait for the one that goes first, too', async () => {
+  it('ends the wait for the first request after a pause with the reason of an abort', async () => {
     const controller = new AbortController()
     const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
     await clock.run(throttle.through(answers(limited, new Failure('timeout', 'slow'))).catch(() => {}))
@@ -408,7 +408,7 @@ describe('the throttle of all workers', () => {
 
 const limited = new Failure('rate_limited', 'Rate limit exceeded', { status: 429 })
 
-/** One outcome for each call, the last for all that follow: a failure to throw, or none. */
+/** A function with one outcome for each call, and the last one for all further calls: a failure to throw, or none. */
 function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => Promise<void> {
   let index = 0
   return async () => {
@@ -418,7 +418,7 @@ function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => 
   }
 }
 
-/** The client tells of an answer. */
+/** Reports a response, as the client does. */
 function answered(throttle: Throttle, status: number, headers: Record<string, string>): void {
   const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
   throttle.observe({ ...about, type: 'response', status, headers })

@@ -40,7 +40,7 @@ const choice = (content: string) => ({
 })
 const finish = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: { total_tokens: 9 } }
 
-/** Every form that a service may answer in: content type, body, and whether it says that it is finished. */
+/** Every kind of streamed response: its content type, its body, and whether it marks its end. */
 const forms: Record<string, { type: string; body: string; verified: boolean }> = {
   'SSE of chat.completion chunks': {
     type: sse,
@@ -74,7 +74,7 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     verified: false,
   },
   'SSE without a content type': { type: '', body: events(parts.map((delta) => ({ delta }))), verified: true },
-  'SSE with a retry first, announced as text': {
+  'SSE with a retry first, declared as text': {
     type: 'text/plain',
     body: `retry: 100\n\n${events(parts.map((text) => ({ text })))}`,
     verified: true,
@@ -133,12 +133,12 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     body: `\ufeff${events(parts.map((delta) => ({ delta }))).replaceAll(/^data: /gm, 'data:')}`,
     verified: true,
   },
-  'SSE with a byte order mark, announced as text': {
+  'SSE with a byte order mark, declared as text': {
     type: 'text/plain',
     body: `\ufeff${events(parts.map((delta) => ({ delta })))}`,
     verified: true,
   },
-  'SSE whose data is laid out over lines': {
+  'SSE whose data spans several lines': {
     type: sse,
     body: `${parts.map((delta) => `data: {\ndata:  "delta":\ndata: ${JSON.stringify(delta)}}\nid: 7\nretry: 10\n\n`).join('')}data: [DONE]\n\n`,
     verified: true,
@@ -160,7 +160,7 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
       .join('')}event: done\ndata:\n\n`,
     verified: true,
   },
-  'SSE as of Anthropic': {
+  'SSE in the syntax of Anthropic': {
     type: sse,
     body: `event: message_start\ndata: {"type":"message_start","message":{"id":"m1","model":"m","content":[]}}\n\n${parts
       .map(
@@ -172,32 +172,32 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
       )}event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {}\n\n`,
     verified: true,
   },
-  'SSE as of the Responses API': {
+  'SSE in the syntax of the Responses API': {
     type: sse,
     body: `${[...parts.map((delta) => ({ type: 'response.output_text.delta', delta })), { type: 'response.output_text.done', text: answer }, { type: 'response.completed', response: { id: 'r1' } }].map((frame) => `event: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`).join('')}`,
     verified: true,
   },
-  'SSE announced as NDJSON': {
+  'SSE declared as NDJSON': {
     type: 'application/x-ndjson',
     body: events(parts.map((delta) => ({ delta }))),
     verified: true,
   },
-  'NDJSON announced as SSE': {
+  'NDJSON declared as SSE': {
     type: sse,
     body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
     verified: true,
   },
-  'NDJSON announced as one JSON body': {
+  'NDJSON declared as one JSON body': {
     type: 'application/json',
     body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
     verified: true,
   },
-  'NDJSON with the marker of SSE': {
+  'NDJSON with the end marker of SSE': {
     type: 'application/x-ndjson',
     body: `${lines(parts.map((delta) => ({ delta })))}[DONE]\n`,
     verified: true,
   },
-  'NDJSON as of Ollama': {
+  'NDJSON in the syntax of Ollama': {
     type: 'application/x-ndjson',
     body: lines([
       ...parts.map((content) => ({ message: { role: 'assistant', content }, done: false })),
@@ -205,7 +205,7 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     ]),
     verified: true,
   },
-  'NDJSON of escaped strings, announced as text': {
+  'NDJSON of escaped strings, declared as text': {
     type: 'text/plain',
     body: lines(parts).replaceAll(
       /[^\0-\x7f]/g,
@@ -234,9 +234,9 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
   'bare text without a content type': { type: '', body: answer, verified: false },
 }
 
-describe('Assembly', () => {
+describe('a streamed reply', () => {
   for (const [name, { type, body, verified }] of Object.entries(forms)) {
-    // A line break inside the text of these is the text's own.
+    // In these, a line break belongs to the text.
     const raw = name.startsWith('bare text')
     for (const [ending, text] of raw
       ? [['LF', body]]
@@ -247,12 +247,12 @@ describe('Assembly', () => {
         ]) {
       const bytes = new TextEncoder().encode(text)
 
-      it(`reads ${name} with ${ending}, split at every point`, () => {
+      it(`of ${name} with ${ending} is read, split at any point`, () => {
         for (let at = 0; at <= bytes.length; at++)
           expectAnswer(run(type, [bytes.subarray(0, at), bytes.subarray(at)]), verified)
       })
 
-      it(`reads ${name} with ${ending}, split anyhow`, () => {
+      it(`of ${name} with ${ending} is read, split into any chunks`, () => {
         const cuts = fc.array(fc.nat(bytes.length), { maxLength: 12 })
         fc.assert(
           fc.property(cuts, (points) => {
@@ -264,7 +264,7 @@ describe('Assembly', () => {
         )
       })
 
-      it(`reads ${name} with ${ending}, byte by byte`, () => {
+      it(`of ${name} with ${ending} is read byte by byte`, () => {
         expectAnswer(
           run(
             type,
@@ -275,10 +275,10 @@ describe('Assembly', () => {
       })
     }
 
-    // Before its first data, nothing tells this one from a text.
-    if (name.includes('announced as text')) continue
+    // Before its first data, such a reply cannot be distinguished from text.
+    if (name.includes('declared as text')) continue
 
-    it(`keeps what came of ${name} when it is cut off anywhere`, () => {
+    it(`of ${name} keeps the text that arrived before an interruption`, () => {
       const bytes = new TextEncoder().encode(body)
       for (let length = 0; length < bytes.length; length += 7) {
         const { complete, text, failure } = endOf(run(type, [bytes.subarray(0, length)], 'connection reset'))
@@ -311,7 +311,7 @@ describe('Assembly', () => {
     })
   }
 
-  it('picks up ids, model, usage and the finish reason from any frame', () => {
+  it('may carry IDs, model, usage, and the finish reason in any frame', () => {
     const frames = [
       { context_id: 'c1', model: 'm1', delta: 'a' },
       { id: 'x1', usage: { total_tokens: 3 } },
@@ -334,8 +334,8 @@ describe('Assembly', () => {
   })
 
   for (const type of ['text/plain', 'application/x-ndjson']) {
-    it(`reads one long value as ${type} in time that grows with its length alone`, () => {
-      // In the square of the length it takes longer than a test may.
+    it(`of one long value as ${type} is read in linear time`, () => {
+      // In quadratic time this exceeds the timeout of the test.
 
       const text = 'x'.repeat(24 * 1024 * 1024)
       const bytes = new TextEncoder().encode(JSON.stringify({ response: text }))
@@ -347,25 +347,25 @@ describe('Assembly', () => {
   }
 
   for (const [what, piece, start] of [
-    ['comments', ': still waiting\n', ''],
-    ['white space', '\n            ', ''],
-    ['a value in crumbs', 'x', '{"x":"'],
-    ['a string in crumbs', 'x', '"'],
-    ['a line in crumbs', 'x', 'event: '],
+    ['many comments', ': still waiting\n', ''],
+    ['much white space', '\n            ', ''],
+    ['a value in tiny pieces', 'x', '{"x":"'],
+    ['a string in tiny pieces', 'x', '"'],
+    ['a line in tiny pieces', 'x', 'event: '],
   ] as const) {
-    it(`looks once at ${what} that tell nothing`, () => {
+    it(`with ${what} is read in linear time`, () => {
       const started = process.cpuUsage()
       const assembly = new Assembly({ contentType: 'text/plain', status: 200, request })
       const bytes = new TextEncoder().encode(piece)
       assembly.push(new TextEncoder().encode(start))
       for (let count = 0; count < 60_000; count++) assembly.push(bytes)
       const { user, system } = process.cpuUsage(started)
-      // In the square of it, each took 15 s and more.
+      // In quadratic time each took 15 s and more.
       expect((user + system) / 1000).to.be.below(2000)
     })
   }
 
-  it('tells a long text from JSON by its beginning, whatever it is split into', () => {
+  it('of long text that begins like JSON is text, however it is split', () => {
     const long = 'x'.repeat(100_000)
     for (const text of [`"${long}" she said, and left.`, `{ ${long} }`, `"${long}`]) {
       const bytes = new TextEncoder().encode(text)
@@ -376,7 +376,7 @@ describe('Assembly', () => {
     }
   })
 
-  it('cuts a usage that is nested too deep to be shown', () => {
+  it('has its usage truncated if it is nested too deeply', () => {
     const deep = '['.repeat(30_000) + ']'.repeat(30_000)
     const frames = `data: {"delta":"a"}\n\ndata: {"usage":{"total_tokens":9,"x":${deep}}}\n\ndata: [DONE]\n\n`
     const usage = runText(sse, frames).find((event) => event.type === 'usage')?.usage
@@ -384,7 +384,7 @@ describe('Assembly', () => {
     expect(JSON.stringify(usage)).to.include('nested too deep')
   })
 
-  it('gives text out as soon as it comes', () => {
+  it('is passed on as soon as text arrives', () => {
     const assembly = new Assembly({ contentType: '', status: 200, request })
     const text = (events: StreamEvent[]) =>
       events.map((event) => (event.type === 'delta' ? event.text : '')).join('')
@@ -392,7 +392,7 @@ describe('Assembly', () => {
     expect(text(assembly.push(new TextEncoder().encode(' there')))).to.equal(' there')
   })
 
-  it('gives a text that only looks like something else out as text', () => {
+  it('that only resembles another notation is text', () => {
     for (const text of [
       '{ is a brace',
       '[1] first',
@@ -414,17 +414,17 @@ describe('Assembly', () => {
     }
   })
 
-  it('takes a text for one that is announced as a web page, but a tag for its beginning', () => {
+  it('declared as HTML is text, unless it begins with a tag', () => {
     expect(endOf(runText('text/html; charset=utf-8', 'Hello'))).to.include({ text: 'Hello', complete: true })
     expect(endOf(runText('text/html', ' <p>Sign in</p>')).failure?.kind).to.equal('invalid_response')
   })
 
-  it('does not take what keeps a connection open for a part of the answer', () => {
+  it('does not include keep-alive events', () => {
     const body = `data: {"context_id":"c1"}\n\ndata: ping\n\n${events([{ delta: 'Hello' }])}`
     expect(endOf(runText(sse, body))).to.include({ text: 'Hello', complete: true })
   })
 
-  it('is what a person says that it is', () => {
+  it('is read in the notation that the user selects', () => {
     const say = (format: StreamFormat, body: string, contentType = 'text/html') => {
       const assembly = new Assembly({ contentType, format, status: 200, request })
       const events = assembly.push(new TextEncoder().encode(body))
@@ -443,12 +443,12 @@ describe('Assembly', () => {
     expect(say('json', '<p>').complete).to.equal(false)
   })
 
-  it('joins equal pieces that an empty last frame follows', () => {
+  it('may have equal pieces before an empty last frame', () => {
     const body = lines([{ response: '1' }, { response: '1' }, { response: '', done: true }])
     expect(endOf(runText('application/x-ndjson', body))).to.include({ text: '11', complete: true })
   })
 
-  it('reads the first of several answers to one question alone', () => {
+  it('contains the first choice if the service returns several', () => {
     const at = (index: number, content: string, more = {}) => ({
       choices: [{ index, delta: { content }, ...more }],
     })
@@ -460,21 +460,21 @@ describe('Assembly', () => {
     expect(endOf(runText(sse, events(frames)))).to.include({ text: 'Hello', finishReason: 'length' })
   })
 
-  it('knows that a frame in the middle is missing, whatever is said at the end', () => {
+  it('is truncated if a frame in the middle is invalid, also if it marks its end', () => {
     const body = '{"delta":"Hel"}\n{"delta":NaN}\n{"delta":"lo"}\n{"done":true}\n'
     const end = endOf(runText('application/x-ndjson', body))
     expect(end).to.include({ text: 'Hello', complete: false })
     expect(end.failure?.kind).to.equal('truncated')
   })
 
-  it('takes an error at the end of bare SSE text for one, and quotes any other', () => {
+  it('of plain SSE text has an error at its end, but may quote one before', () => {
     const quoted = 'data: For example:\n\ndata: {"error":{"message":"Busy"}}\n\ndata:  is one.\n\n'
     expect(endOf(runText(sse, quoted))).to.include({ complete: true })
     const last = 'data: Hello\n\ndata: {"error":{"message":"Busy"}}\n\n'
     expect(endOf(runText(sse, last))).to.include({ complete: false, reason: 'Busy' })
   })
 
-  it('keeps bare SSE text verbatim, numbers and quotes included', () => {
+  it('of plain SSE text is kept verbatim, including numbers and quotation marks', () => {
     const end = endOf(runText(sse, 'data: Say\n\ndata:  42\n\ndata:  "x"\n\ndata: null\n\n'))
     expect(end).to.include({ text: 'Say 42 "x"null', complete: true, verified: false })
   })
@@ -488,7 +488,7 @@ describe('Assembly', () => {
     ['NDJSON that says that more will come', '', '{"response":"Hello","done":false}\n'],
     ['a JSON array that is not closed', 'application/json', '[{"text":"Hel"},{"text":"lo"}'],
     [
-      'an RFC 7464 record that is cut off',
+      'an RFC 7464 record that is truncated',
       'application/json-seq',
       '\u001e{"text":"Hel"}\n\u001e{"text":"lo"}\n\u001e{"don',
     ],
@@ -497,7 +497,7 @@ describe('Assembly', () => {
     ['a JSON array of strings after a reset', 'application/json', '["Hel","lo"', 'connection reset'],
   ]
   for (const [what, type, body, cut] of cutOff) {
-    it(`calls ${what} truncated, and keeps the text`, () => {
+    it(`of ${what} is truncated, and keeps its text`, () => {
       const end = endOf(runText(type, body, cut))
       expect(end).to.include({ text: 'Hello', complete: false, verified: false })
       expect(end.failure?.kind).to.equal('truncated')
@@ -505,7 +505,7 @@ describe('Assembly', () => {
     })
   }
 
-  it('takes a reset after the marker for the end that it is', () => {
+  it('is complete if the connection is reset after the end marker', () => {
     expect(endOf(runText(sse, events([choice('Hi'), finish]), 'connection reset')).complete).to.equal(true)
   })
 
@@ -524,15 +524,10 @@ describe('Assembly', () => {
     ],
     ['an error event of bare text', sse, 'data: Hi\n\nevent: error\ndata: Busy\n\n', 'server_error'],
     ['an error line', 'application/x-ndjson', '{"delta":"Hi"}\n{"error":"Busy"}\n', 'server_error'],
-    [
-      'an error in the place of the answer',
-      'application/json',
-      '{"error":{"message":"Busy"}}',
-      'server_error',
-    ],
+    ['an error as the only JSON body', 'application/json', '{"error":{"message":"Busy"}}', 'server_error'],
   ]
   for (const [what, type, body, code] of errors) {
-    it(`ends with ${what}`, () => {
+    it(`fails with ${what}`, () => {
       const end = endOf(runText(type, body))
       expect(end).to.include({ complete: false, verified: false, reason: 'Busy' })
       expect(end.failure).to.include({ kind: 'server_error', code, message: 'Busy' })
@@ -545,17 +540,17 @@ describe('Assembly', () => {
     ['no events', sse, ''],
     ['a web page', 'text/html', '<!doctype html><p>Sign in</p>'],
     ['a JSON body without a text', 'application/json', '{"ok":true}'],
-    ['noise announced as JSON', 'application/json', '<<<'],
+    ['invalid text declared as JSON', 'application/json', '<<<'],
   ]
   for (const [what, type, body] of useless) {
-    it(`cannot use ${what}`, () => {
+    it(`is unusable with ${what}`, () => {
       const end = endOf(runText(type, body))
       expect(end).to.include({ complete: false, text: '' })
       expect(end.failure?.kind).to.equal('invalid_response')
     })
   }
 
-  it('says nothing that is not there when the model said nothing', () => {
+  it('is complete and empty if the model returns no text', () => {
     expect(endOf(runText(sse, events([finish])))).to.include({ complete: true, verified: true, text: '' })
   })
 })

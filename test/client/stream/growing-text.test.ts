@@ -9,22 +9,30 @@ function assemble(pieces: string[], repeatedAtEnd = false): string {
   return growing.text
 }
 
-describe('GrowingText', () => {
+describe('assembling text from pieces', () => {
   const cases: [string, string[], string][] = [
-    ['joins parts', ['Hel', 'lo ', 'world'], 'Hello world'],
-    ['sees a text that grows', ['Hel', 'Hello ', 'Hello world'], 'Hello world'],
-    ['sees a long text that grows at once', ['Hello world', 'Hello world!'], 'Hello world!'],
-    ['is not fooled by two parts that look like growth', ['ha', 'haha', ' said'], 'hahaha said'],
+    ['joins separate parts', ['Hel', 'lo ', 'world'], 'Hello world'],
+    ['recognizes pieces that repeat the text so far', ['Hel', 'Hello ', 'Hello world'], 'Hello world'],
+    [
+      'recognizes a long second piece that repeats the first',
+      ['Hello world', 'Hello world!'],
+      'Hello world!',
+    ],
+    [
+      'joins two parts of which the second only seems to repeat the first',
+      ['ha', 'haha', ' said'],
+      'hahaha said',
+    ],
     ['joins equal parts', ['ha', 'ha'], 'haha'],
-    ['joins equal parts that others follow', ['ha', 'ha', ' no'], 'haha no'],
+    ['joins equal parts before other parts', ['ha', 'ha', ' no'], 'haha no'],
     ['ignores empty pieces', ['', 'Hel', '', 'lo', ''], 'Hello'],
     [
-      'takes a repetition in a text that grows for none',
+      'ignores an unchanged piece if pieces repeat the text so far',
       ['Hello the', 'Hello there', 'Hello there', 'Hello there!'],
       'Hello there!',
     ],
-    ['gives one piece as it is', ['whole'], 'whole'],
-    ['gives nothing for nothing', [], ''],
+    ['returns a single piece unchanged', ['whole'], 'whole'],
+    ['returns nothing for no pieces', [], ''],
   ]
   for (const [what, pieces, text] of cases) {
     it(what, () => {
@@ -32,19 +40,19 @@ describe('GrowingText', () => {
     })
   }
 
-  it('takes a last piece that repeats all for a repetition', () => {
+  it('ignores a last piece that repeats the whole text', () => {
     expect(assemble(['Hel', 'lo', 'Hello'], true)).to.equal('Hello')
     expect(assemble(['Hello', 'Hello'], true)).to.equal('Hello')
     expect(assemble(['Hello', 'Hello!'], true)).to.equal('Hello!')
   })
 
-  it('never takes certain parts for a growing text', () => {
+  it('never treats pieces that are known to be parts as repetitions', () => {
     const growing = new GrowingText()
     for (const part of ['a very long part', 'a very long part and more']) growing.add(part)
     expect(growing.text).to.equal('a very long parta very long part and more')
   })
 
-  it('takes the whole in another field after certain parts for a repetition', () => {
+  it('ignores the whole text in another field after known parts', () => {
     const growing = new GrowingText()
     growing.add('Hel')
     growing.add('lo')
@@ -52,7 +60,7 @@ describe('GrowingText', () => {
     expect(growing.offer('Hello!', false)).to.equal('!')
   })
 
-  it('knows when a growing text took something back', () => {
+  it('reports that a piece contradicts the text so far', () => {
     const growing = new GrowingText()
     for (const piece of ['Hello', 'Hello the', 'Hello there', 'Goodbye']) growing.offer(piece, false)
     expect(growing.contradicted).to.equal(true)

@@ -19,7 +19,7 @@ import { scriptedClient } from '../scripted-client.ts'
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
 
-describe('streamed answers', () => {
+describe('a reply stream', () => {
   const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock() }))
 
   async function collect(answer: ReplyStream): Promise<StreamEvent[]> {
@@ -34,7 +34,7 @@ describe('streamed answers', () => {
     return end
   }
 
-  it('are asked for as such, and come with status and headers', async () => {
+  it('is requested as a stream, and has a status and headers', async () => {
     await start(sse(deltas))
     const streamed = await client.chat.stream({ message: 'hi', context_id: 'c1' })
     expect(streamed.status).to.equal(200)
@@ -53,7 +53,7 @@ describe('streamed answers', () => {
     expect(server.requests[0]?.headers.accept).to.match(/^text\/event-stream/)
   })
 
-  it('may be no stream at all', async () => {
+  it('can be read from a response that is not a stream', async () => {
     await start(json(200, { id: 'm1', response: 'Hello', context_id: 'c1', created_at: 't' }))
     expect(await collect(await client.chat.stream({ message: 'hi' }))).to.deep.equal([
       { type: 'start', id: 'm1', contextId: 'c1' },
@@ -71,7 +71,7 @@ describe('streamed answers', () => {
     ])
   })
 
-  it('come piece by piece, not at the end', async () => {
+  it('yields pieces as they arrive', async () => {
     await start(sse(deltas, { pause: 60 }))
     const times: number[] = []
     for await (const event of await client.chat.stream({ message: 'hi' }))
@@ -80,7 +80,7 @@ describe('streamed answers', () => {
   })
 
   for (const [what, script] of [
-    ['a reset', sse(deltas, { done: false, ending: 'reset' })],
+    ['a reset connection', sse(deltas, { done: false, ending: 'reset' })],
     ['a missing last chunk', sse(deltas, { done: false, ending: 'unfinished' })],
     ['a clean end without a marker', sse(deltas, { done: false })],
     ['a reset of bare text', stream(['Hel', 'lo'], { type: 'text/plain', ending: 'reset' })],
@@ -94,7 +94,7 @@ describe('streamed answers', () => {
     ],
     ['silence', sse(deltas, { done: false, ending: 'stalled' })],
   ] as const) {
-    it(`are truncated by ${what}, keep their text and are not asked for again`, async () => {
+    it(`with ${what} is truncated, keeps its text, and is not requested again`, async () => {
       await start(script, { idleTimeout: 100 })
       const end = await ask()
       expect(end).to.include({ complete: false, verified: false, text: 'Hello' })
@@ -104,17 +104,17 @@ describe('streamed answers', () => {
     })
   }
 
-  it('of bare text that end well are complete but not verified', async () => {
+  it('of plain text that ends normally is complete but not verified', async () => {
     await start(stream(['Hel', 'lo'], { type: 'text/plain' }))
     expect(await ask()).to.include({ complete: true, verified: false, text: 'Hello' })
   })
 
-  it('are over at the marker, whether the connection is closed or not', async () => {
+  it('ends at the end marker, whether the connection is closed or not', async () => {
     await start(sse(deltas, { ending: 'stalled' }), { idleTimeout: 60_000 })
     expect(await ask()).to.include({ complete: true, verified: true })
   })
 
-  it('wait a moment for what follows a finish reason', async () => {
+  it('waits briefly for frames after a finish reason', async () => {
     const finish = { choices: [{ delta: {}, finish_reason: 'stop' }] }
     await start([
       sse([...deltas, finish, { usage: { total_tokens: 2 } }], { pause: 20 }),
@@ -126,7 +126,7 @@ describe('streamed answers', () => {
     expect(await ask()).to.include({ complete: true, verified: true, finishReason: 'stop' })
   })
 
-  it('leave the connection fit for the next request', async () => {
+  it('leaves the connection usable for the next request', async () => {
     const ports = new Set<number | undefined>()
     const behaviour = sse(deltas)
     await start((request, response, incoming) => {
@@ -139,7 +139,7 @@ describe('streamed answers', () => {
     expect(ports).to.have.lengthOf(1)
   })
 
-  it('fail before they begin as any request does', async () => {
+  it('fails or is retried before its first byte like any other request', async () => {
     await start([
       failing(404, 'no_context', 'No such context'),
       reset,
@@ -152,19 +152,19 @@ describe('streamed answers', () => {
     expect(server.requests).to.have.lengthOf(4)
   })
 
-  it('are bound to their first byte by the timeout', async () => {
+  it('is limited by the timeout until its first byte', async () => {
     await start([silent, stream([], { ending: 'stalled' })], { timeout: 80 })
     for (let turn = 0; turn < 2; turn++) {
       expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('timeout')
     }
   })
 
-  it('are not bound by the timeout after their first byte', async () => {
+  it('is not limited by the timeout after its first byte', async () => {
     await start(sse([...deltas, ...deltas], { pause: 60 }), { timeout: 100, idleTimeout: 2000 })
     expect(await ask()).to.include({ complete: true })
   })
 
-  it('are paused when nobody reads, and no idle time counts meanwhile', async () => {
+  it('is paused while it is not read, and the idle timeout does not run', async () => {
     let written = 0
     await start(
       async (_, response) => {
@@ -191,7 +191,7 @@ describe('streamed answers', () => {
     await reader.return?.()
   })
 
-  it('are aborted upstream at once', async () => {
+  it('closes the connection at once when it is aborted', async () => {
     const controller = new AbortController()
     let closed = 0
     await start((request, response, incoming) => {
@@ -210,7 +210,7 @@ describe('streamed answers', () => {
     await until(() => closed === 1)
   })
 
-  it('are cut off upstream by who stops reading', async () => {
+  it('closes the connection when the reader stops', async () => {
     let closed = 0
     await start((request, response, incoming) => {
       incoming.socket.on('close', () => closed++)
@@ -221,19 +221,19 @@ describe('streamed answers', () => {
   })
 
   for (const coding of ['Identity', '', ' identity ']) {
-    it(`are read when they come with the content coding '${coding}', which is none`, async () => {
+    it(`is read if its content coding is '${coding}', which means none`, async () => {
       const body = 'data: {"delta":"Hello"}\n\ndata: [DONE]\n\n'
       await start(answer(200, { 'content-encoding': coding, 'content-type': 'text/event-stream' }, body))
       expect(await ask()).to.include({ complete: true, text: 'Hello' })
     })
   }
 
-  it('are not read when they come encoded', async () => {
+  it('is unusable if it is compressed', async () => {
     await start(answer(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }, 'xx'))
     expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('invalid_response')
   })
 
-  it('do not repeat the credential in their failure', async () => {
+  it('redacts the credential in its error', async () => {
     const canary = 'sk-canary-77aa01'
     await start(sse([{ error: { code: 'x', message: `bad ${canary}` } }]), { credential: canary })
     const end = await ask()

@@ -10,10 +10,10 @@ import { withPlace } from '../../service/temporary-service.ts'
 import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
-/** The changes that the generation speaks of; each second counts as one, and is taken off. */
+/** The changes that the generation counts, without those for each second. */
 const changesOf = (store: Store) => store.generation() - Math.floor(performance.now() / 1000)
 
-describe('the feed of changes on PostgreSQL', () => {
+describe('the change feed on PostgreSQL', () => {
   let postgres: TemporaryPostgres
   before(async () => {
     postgres = await sharedPostgres()
@@ -39,7 +39,7 @@ describe('the feed of changes on PostgreSQL', () => {
       }
     })
 
-  it('tells the writer before it is answered, and others at once', () =>
+  it('notifies the writer before its response, and other processes at once', () =>
     withTwo(async (one, other) => {
       const before = [changesOf(one), changesOf(other)]
       await updateSettings(one.db, { app_name: 'New' }, onMachine(systemClock))
@@ -50,7 +50,7 @@ describe('the feed of changes on PostgreSQL', () => {
       expect(changesOf(one)).to.be.above(between)
     }))
 
-  it('hears of what others than chatctl write, and not of the use of a key', () =>
+  it('includes changes of other programs, but not the last use of a key', () =>
     withTwo(async (one, _, url) => {
       const { id } = await plantKey(one.db)
       await pause(200)
@@ -73,7 +73,7 @@ describe('the feed of changes on PostgreSQL', () => {
       }
     }))
 
-  it('counts each second as a change, and listens again when it was cut off', () =>
+  it('counts each second as a change, and reconnects after a lost connection', () =>
     withTwo(async (one, other, url) => {
       const [cut] = await listeners(url)
       const before = one.generation() + other.generation()
@@ -87,7 +87,7 @@ describe('the feed of changes on PostgreSQL', () => {
       await until(() => changesOf(one) > (again[0] ?? 0) && changesOf(other) > (again[1] ?? 0), 500)
     }))
 
-  it('does not listen before anybody asks', () =>
+  it('does not listen before it is read', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const store = await openPostgres(database)
       await updateSettings(store.db, { app_name: 'New' }, onMachine(systemClock))

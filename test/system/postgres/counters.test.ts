@@ -6,9 +6,9 @@ import { agreesWithModel, ask, noWarning } from '../../service/limits/counting-m
 import { withPlace } from '../../service/temporary-service.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
-describe('counting requests in PostgreSQL', function () {
+describe('request counters in PostgreSQL', function () {
   this.timeout(60_000)
-  it('agrees with a plain model, in two processes in turn', () =>
+  it('agree with a simple model, in two processes in turn', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const stores = [await openPostgres(database), await openPostgres(database)]
       const counters = stores.map((store) => store.openCounters(noWarning))
@@ -20,7 +20,7 @@ describe('counting requests in PostgreSQL', function () {
       for (const store of stores) await store.close()
     }))
 
-  it('makes its table once, however many come first, and grants exactly the limit', () =>
+  it('create their table once, and grant exactly the limit to concurrent requests', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres(database)))
       const all = stores.flatMap((store) => {
@@ -32,13 +32,13 @@ describe('counting requests in PostgreSQL', function () {
       const taken = await Promise.all(all)
       const sum = (index: number) => taken.reduce((total, one) => total + (one[index]?.granted ?? 0), 0)
       expect([sum(0), sum(1)]).to.deep.equal([77, 5])
-      // What the counters do without, everything else has.
+      // The counters turn synchronous_commit off. Everything else keeps it on.
       const setting = CompiledQuery.raw("select current_setting('synchronous_commit') as it")
       for (const { db } of stores) expect((await db.executeQuery(setting)).rows).to.deep.equal([{ it: 'on' }])
       for (const store of stores) await store.close()
     }))
 
-  it('admits nothing while the database is away, says so soon, and goes on when it is back', async () => {
+  it('admit nothing while the database is down, fail soon, and resume when it is back', async () => {
     const server = await startPostgres()
     const store = await openPostgres(await server.createDatabase())
     const counters = store.openCounters(noWarning)

@@ -10,7 +10,7 @@ import { type RunOptions, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-/** All that lies below a folder, as text. */
+/** The contents of all files in a directory. */
 function contentsOf(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
@@ -19,14 +19,14 @@ function contentsOf(folder: string): string {
     .join('\n')
 }
 
-describe('the address of a database', () => {
+describe('service --database', () => {
   const postgres = perSuite(startPostgres)
   const sandbox = perTest(createSandbox)
 
   const run = (args: string[], options?: RunOptions) =>
     runProgram(sandbox, ['service', ...args, '--debug'], options)
 
-  it('shows its password in no output, no error, no log and no file, while all goes well and when nothing does', async () => {
+  it('shows the password in no output, error, log, or file', async () => {
     const database = await postgres.createDatabase()
     const env = { CHATCTL_DATABASE: database }
     const told: string[] = []
@@ -80,7 +80,7 @@ describe('the address of a database', () => {
     expect(told.join('\n')).not.to.include(postgres.password)
   }).timeout(60_000)
 
-  it('goes with every command: keys are made, listed, counted and revoked there alone', async () => {
+  it('applies to keys create, list, and revoke, and to status', async () => {
     const at = ['--database', await postgres.createDatabase()]
     const tell = async (args: string[]) => (await run(args)).stdout.trim()
     expect(await tell(['keys', 'list', ...at, '--jq', 'length'])).to.equal('0')
@@ -92,7 +92,7 @@ describe('the address of a database', () => {
     expect(await tell(['keys', 'list', '--jq', 'length'])).to.equal('0')
   })
 
-  it('may leave the password to PGPASSWORD', async () => {
+  it('may omit the password if PGPASSWORD has it', async () => {
     const database = await postgres.createDatabase()
     const bare = database.replace(`:${postgres.password}`, '')
     const refused = await run(['keys', 'create', '--name', 'x', '--database', bare])

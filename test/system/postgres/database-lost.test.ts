@@ -26,7 +26,7 @@ async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: num
   return { answer, ms: performance.now() - startedAt }
 }
 
-/** Posts from several connections until told to stop, and keeps what was answered. */
+/** Sends messages over several connections until it is stopped, and keeps the responses. */
 function post({ call }: TemporaryService, connections: number) {
   const answers: { message: string; answer: Answer; ms: number }[] = []
   let isDone = false
@@ -54,7 +54,7 @@ function expectUnavailable({ answer, ms }: { answer: Answer; ms: number }): void
   expect(ms).to.be.below(6_000)
 }
 
-/** How long, in ms, until a request works again. */
+/** The time, in ms, until a request succeeds again. */
 async function recovery({ call }: TemporaryService): Promise<number> {
   const startedAt = performance.now()
   while ((await call('GET', '/v1/settings')).status !== 200) {
@@ -64,7 +64,7 @@ async function recovery({ call }: TemporaryService): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** What a model server sends. */
+/** The stream of a model server. */
 async function streamForSixSeconds(response: ServerResponse): Promise<void> {
   startEvents(response)
   for (let piece = 0; piece < 60; piece++) {
@@ -75,11 +75,11 @@ async function streamForSixSeconds(response: ServerResponse): Promise<void> {
   sendDone(response)
 }
 
-describe('a service whose PostgreSQL is lost', () => {
+describe('a service that loses its PostgreSQL server', () => {
   const postgres = perSuite(startPostgres)
 
   for (const mode of ['fast', 'immediate'] as const) {
-    it(`refuses with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>
+    it(`responds with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>
       withFolder(async (dataDir) => {
         const database = await postgres.createDatabase()
         const service = equip(await startService({ dataDir, database }))
@@ -107,7 +107,7 @@ describe('a service whose PostgreSQL is lost', () => {
       }))
   }
 
-  it('says so to who signs in, and to programs that renew their tokens, which lose nothing by it', () =>
+  it('shows the outage to people who sign in and programs that renew tokens, which stay signed in', () =>
     withFolder(async (dataDir) => {
       const database = await postgres.createDatabase()
       const service = equip(await startService({ dataDir, database }))
@@ -141,7 +141,7 @@ describe('a service whose PostgreSQL is lost', () => {
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(200)
       await service.close()
     }))
-  it('has one line in the log for many requests of a sign-in', async () => {
+  it('logs one line for many requests of a sign-in', async () => {
     const sandbox = createSandbox()
     const database = await postgres.createDatabase()
     const service = await runService(sandbox, ['--database', database])
@@ -171,7 +171,7 @@ describe('a service whose PostgreSQL is lost', () => {
     expect(failures.map(({ code }) => code)).to.deep.equal(['storage_unavailable'])
   })
 
-  it('ends no stream that began before and ends after, and has stored all of it by then', () =>
+  it('completes and stores streams that began before the outage and end after it', () =>
     withUpstream(streamForSixSeconds, ({ url }) =>
       withFolder(async (dataDir) => {
         const database = await postgres.createDatabase()
@@ -196,7 +196,7 @@ describe('a service whose PostgreSQL is lost', () => {
       }),
     )).timeout(30_000)
 
-  it('goes on when its connections are ended one by one', () =>
+  it('continues when its connections are terminated one by one', () =>
     withFolder(async (dataDir) => {
       const database = await postgres.createDatabase()
       const service = equip(await startService({ dataDir, database }))
@@ -215,7 +215,7 @@ describe('a service whose PostgreSQL is lost', () => {
       await service.close()
     }))
 
-  it('does not wait for one that says nothing any more, and goes on when it does', () =>
+  it('does not wait for a server that stops responding, and recovers when it responds again', () =>
     withFolder(async (dataDir) => {
       const proxy = await startStallingProxy(postgres.port)
       const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
@@ -232,7 +232,7 @@ describe('a service whose PostgreSQL is lost', () => {
       await proxy.close()
     }))
 
-  it('holds no stream up while it says nothing', () =>
+  it('delays no stream while the server does not respond', () =>
     withUpstream(streamForSixSeconds, ({ url }) =>
       withFolder(async (dataDir) => {
         const proxy = await startStallingProxy(postgres.port)
@@ -257,7 +257,7 @@ describe('a service whose PostgreSQL is lost', () => {
       }),
     )).timeout(30_000)
 
-  it('ends with 0 when it is stopped while streams run and nothing answers', () =>
+  it('exits 0 if it is stopped during streams while the server does not respond', () =>
     withUpstream(
       (response) => {
         startEvents(response)
@@ -288,7 +288,7 @@ describe('a service whose PostgreSQL is lost', () => {
       },
     )).timeout(30_000)
 
-  it('stops in good time although nothing answers', () =>
+  it('stops within 5 s while the server does not respond', () =>
     withFolder(async (dataDir) => {
       const proxy = await startStallingProxy(postgres.port)
       const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
@@ -305,16 +305,16 @@ describe('a service whose PostgreSQL is lost', () => {
     }))
 })
 
-/** Contexts without exactly two messages. */
+/** Contexts that do not have exactly two messages. */
 const halves = `select c.id from contexts c left join messages m on m.context_id = c.id
   group by c.id having count(m.id) <> 2`
 
-describe('two services on one PostgreSQL', () => {
+describe('two services on one PostgreSQL database', () => {
   before(async () => {
     await sharedPostgres()
   })
 
-  it('keep every one of many changes that reach both at once', () =>
+  it('keep every one of many concurrent changes', () =>
     withPlace('postgres', async (place) => {
       const both = [equip(await startService(place)), equip(await startService(place))]
       const patches = [

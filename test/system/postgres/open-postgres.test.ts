@@ -28,13 +28,13 @@ async function failureOf(opening: Promise<unknown>): Promise<Failure> {
   return error as Failure
 }
 
-describe('the store of the embedded service on PostgreSQL', () => {
+describe('the PostgreSQL store of the embedded service', () => {
   let postgres: TemporaryPostgres
   before(async () => {
     postgres = await sharedPostgres()
   })
 
-  it('is made once, and names itself without the password', () =>
+  it('is created once, and names itself without the password', () =>
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       expect(store).to.include({ engine: 'postgres', created: true })
@@ -47,7 +47,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await again.close()
     }))
 
-  it('is reached by its Unix socket too', () =>
+  it('can be reached by a Unix socket', () =>
     withDatabase(async (url) => {
       const { username, password, pathname } = new URL(url)
       const folder = encodeURIComponent(postgres.socketFolder)
@@ -73,7 +73,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       }),
     ))
 
-  it('has the tables and columns of SQLite, no more and no fewer', () =>
+  it('has the same tables and columns as SQLite', () =>
     withDatabase((url) =>
       withFolder(async (folder) => {
         const sqlite = openSqlite(folder)
@@ -101,7 +101,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       }),
     ))
 
-  it('refuses what is not JSON where JSON belongs, and takes what JSON.stringify writes', () =>
+  it('accepts only JSON in a JSON column, and everything that JSON.stringify writes', () =>
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       const write = (metadata: string) => store.db.updateTable('users').set({ metadata }).execute()
@@ -116,7 +116,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store.close()
     }))
 
-  it('answers counts and sums as numbers, and finds nothing by a text that it cannot hold', () =>
+  it('returns counts and sums as numbers, and finds nothing for a text that it cannot store', () =>
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       const { count, sum } = await store.db
@@ -130,7 +130,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store.close()
     }))
 
-  it('is migrated forwards, keeping what is in it, under the statements of who has it open', () =>
+  it('is migrated with its data while another process has it open', () =>
     withDatabase(async (url) => {
       const old = await openPostgres(url, { wanted: migrations.slice(0, 1) })
       const read = () => old.db.selectFrom('api_keys').selectAll().where('id', '=', 'key_1').execute()
@@ -154,7 +154,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       expect(store.created).to.equal(false)
       const names = await store.db.selectFrom('users').select('name').orderBy('name').execute()
       expect(names.map(({ name }) => name)).to.deep.equal(['Administrator', 'Kept'])
-      // Its plan was made for a table with fewer columns.
+      // The statement was prepared for a table with fewer columns.
       expect(await read()).to.deep.equal([])
       await old.db
         .transaction()
@@ -164,7 +164,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await Promise.all([old.close(), store.close()])
     }))
 
-  it('runs a transaction again that lost a deadlock, and only says so when it lost each time', () =>
+  it('retries a transaction after a deadlock, and fails only after several attempts', () =>
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       let attempts = 0
@@ -192,7 +192,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store.close()
     }))
 
-  it('does not call a transaction stored that had failed before its end', () =>
+  it('does not report a failed transaction as stored', () =>
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       const swallowed = store.db.transaction().execute(async (transaction) => {
@@ -205,7 +205,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store.close()
     }))
 
-  it('leaves nothing of a migration that fails', () =>
+  it('keeps nothing of a failed migration', () =>
     withDatabase(async (url) => {
       const broken = { ...next, statements: `${next.statements} create table nonsense (` }
       const failure = await failureOf(openPostgres(url, { wanted: [...migrations, broken] }))
@@ -214,7 +214,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store.close()
     }))
 
-  it('refuses data of a newer program, and migrations that are not the ones it knows', () =>
+  it('rejects the data of a newer version, and unknown migrations', () =>
     withDatabase(async (url) => {
       const newer = await openPostgres(url, { wanted: [...migrations, next] })
       await newer.close()
@@ -226,7 +226,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       expect(other.message).to.include(`migration ${next.number} (next)`)
     }))
 
-  it("refuses another program's database, a table called migrations included, and changes nothing", () =>
+  it('rejects the database of another program, also with a table named migrations, and changes nothing', () =>
     withDatabase(async (url) => {
       const tables = () =>
         postgres.query("select table_name from information_schema.tables where table_schema = 'public'", url)
@@ -240,7 +240,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       }
     }))
 
-  it('keeps to the schema that the search path names, beside other tables', () =>
+  it('uses the schema in the search path, next to other tables', () =>
     withDatabase(async (url) => {
       await postgres.query('create table theirs (id int); create schema apart', url)
       const store = await openPostgres(`${url}?options=${encodeURIComponent('-c search_path=apart')}`)
@@ -249,7 +249,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       expect(Number(rows[0]?.['count'])).to.be.above(10)
     }))
 
-  it('is looked at without being made', () =>
+  it('is not created by a read', () =>
     withDatabase(async (url) => {
       expect(await openExistingPostgres(url)).to.equal(undefined)
       expect(await postgres.query("select * from pg_tables where schemaname = 'public'", url)).to.deep.equal(
@@ -261,7 +261,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
       await store?.close()
     }))
 
-  it('says what keeps it from being opened, and never the password', async () => {
+  it('reports why it cannot be opened, without the password', async () => {
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const { port: silentPort } = silent.address() as import('node:net').AddressInfo
@@ -303,7 +303,7 @@ describe('the store of the embedded service on PostgreSQL', () => {
     silent.close()
   })
 
-  it('is made once by processes that start at the same time, and takes all their writes', () =>
+  it('is created once by processes that start at the same time, and stores all their writes', () =>
     withPlace('postgres', async (place) => {
       const results = await writeAtOnce(place, 4, 20)
       expect(results.filter((created) => created)).to.have.length(1)

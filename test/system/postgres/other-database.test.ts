@@ -7,10 +7,10 @@ import { runProgram } from '../../support/run-program.ts'
 import { runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-describe('a command on this machine beside a service that uses PostgreSQL', () => {
+describe('a command on a machine where a service uses PostgreSQL', () => {
   const sandbox = perTest(createSandbox)
 
-  it('service admin create --data names the PostgreSQL database of the service and makes no SQLite file', async () => {
+  it('names the database of the service for service admin create --data, and creates no SQLite file', async () => {
     const postgres = await startPostgres()
     const data = join(sandbox.home, 'data')
     const database = await postgres.createDatabase()

@@ -5,8 +5,8 @@ import { openPostgres } from '../../../src/service/store/postgres/open-postgres.
 import { withFolder } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 
-describe("libpq's password file, at a server", () => {
-  it('lets a service in, unless others may read it', async () => {
+describe('the password file of libpq', () => {
+  it('gives access to a server unless others may read the file', async () => {
     const { url, password } = await sharedPostgres()
     await withFolder(async (folder) => {
       const file = join(folder, 'pgpass')

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a server of 127.0.0.1 that may go silent, as a network does. */
+/** A proxy to a server at 127.0.0.1 that can stop forwarding, as a network does. */
 export interface StallingProxy {
   port: number
-  /** From now on nothing gets through and nothing is refused. */
+  /** From now on, nothing is forwarded and nothing is refused. */
   stall(): void
-  /** What was held up goes on, new connections included. */
+  /** Forwards what was held back, also on new connections. */
   resume(): void
   close(): Promise<void>
 }

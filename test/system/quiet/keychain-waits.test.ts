@@ -8,12 +8,12 @@ import { startSilentBus } from '../session-bus.ts'
 import { attributesOf, expectCode, linesOf, storedKey } from '../stored-key.ts'
 import { programsLeft, runTimed } from '../timed-run.ts'
 
-/** One way in which a keychain lets its caller wait. */
+/** One way in which a keychain makes its caller wait. */
 interface Wait {
   title: string
-  /** @returns the environment in which it waits, and what ends it */
+  /** @returns the environment of a program that waits, and a function that ends the wait */
   begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
-  /** Whether it goes on until we end it: some calls of the module give a stopped daemon 2 s and no more. */
+  /** Whether it lasts until the test ends it: some calls of the module stop after 2 s with a stopped daemon. */
   endless: boolean
 }
 
@@ -25,7 +25,7 @@ const withItem = async (sandbox: Sandbox, service: FaultServer, dialog?: 'unansw
 
 const waits: Wait[] = [
   {
-    title: 'a dialog that nobody answers',
+    title: 'a dialog that is not answered',
     endless: true,
     begin: async (sandbox, service) => {
       const keyring = await withItem(sandbox, service, 'unanswered')
@@ -43,7 +43,7 @@ const waits: Wait[] = [
     },
   },
   {
-    title: 'a bus that never answers',
+    title: 'a bus that never responds',
     endless: true,
     begin: async () => {
       const bus = await startSilentBus()
@@ -53,7 +53,7 @@ const waits: Wait[] = [
 ]
 
 for (const { title, begin, endless } of waits) {
-  describe(`a keychain that lets wait: ${title}`, () => {
+  describe(`waiting for a keychain with ${title}`, () => {
     const sandbox = perSuite(createSandbox)
     const service = perSuite(() => startBearerService(() => true))
     let env: NodeJS.ProcessEnv
@@ -68,7 +68,7 @@ for (const { title, begin, endless } of waits) {
     })
 
     afterEach(async () => {
-      expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
+      expect(await programsLeft(sandbox), 'processes that are left').to.deep.equal([])
     })
 
     const models = ['chat', 'models', '-p', 'work', '--json']
@@ -83,7 +83,7 @@ for (const { title, begin, endless } of waits) {
       'a login': ['auth', 'login', '--with-api-key', '-p', 'work', '--json'],
     }
 
-    it('everything says what it waits for, and gives up in good time', async () => {
+    it('ends with a notice and a timeout for every command', async () => {
       const runs = Object.entries(commands).map(async ([name, args]) => [name, await timed(args)] as const)
       for (const [name, run] of await Promise.all(runs)) {
         expectCode(run, 'keychain_timeout')
@@ -98,7 +98,7 @@ for (const { title, begin, endless } of waits) {
     })
 
     for (const [name, args] of Object.entries(commands)) {
-      it(`${name} is ended by Ctrl-C at once`, async () => {
+      it(`ends at once after Ctrl-C: ${name}`, async () => {
         const run = await timed(args, endless ? 'when it says that it waits' : 1_200)
         expect(run.exitCode, run.stderr).to.equal(130)
         expect(run.endedAfter).to.be.below(1_000)
@@ -106,19 +106,19 @@ for (const { title, begin, endless } of waits) {
       })
     }
 
-    it('Ctrl-C works before anything was said', async () => {
+    it('ends at once after Ctrl-C before the notice', async () => {
       const run = await timed(models, 1_200)
       expect(run.exitCode, run.stderr).to.equal(130)
       expect(run.endedAfter).to.be.below(1_000)
     })
 
-    it('a key in the environment has nothing to wait for', async () => {
+    it('is not necessary with a key in the environment', async () => {
       const run = await runTimed(sandbox, models, { env: { ...env, CHATCTL_API_KEY: 'canary-3' } })
       expect(run.exitCode, run.stderr).to.equal(0)
       expect(run.endedAfter).to.be.below(1_900)
     })
 
-    it('sends nothing that nobody gave', () => {
+    it('sends no credential to the service', () => {
       expect(
         service.requests.filter(({ headers }) => headers.authorization?.includes('canary-1')),
       ).to.deep.equal([])

@@ -6,7 +6,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
 
-describe('a file of users that has changed since it was imported', function () {
+describe('importing a file of users again after it has changed', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   let server: UsersServer
@@ -14,7 +14,7 @@ describe('a file of users that has changed since it was imported', function () {
 
   async function begin(options: UsersServerOptions = {}): Promise<void> {
     sandbox = createSandbox()
-    // Duplicates are allowed, so that a user that is created twice is seen.
+    // Duplicates are allowed, so that the test notices a user that is created twice.
     server = await UsersServer.start({ allowsDuplicates: true, ...options })
     path = join(sandbox.home, 'users.csv')
   }
@@ -37,7 +37,7 @@ describe('a file of users that has changed since it was imported', function () {
   const write = (...lines: string[]) => writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
   const emails = () => [...server.report().creates].flatMap(([email, { ids }]) => ids.map(() => email)).sort()
 
-  it('has its new rows created, wherever they are, and no other one', async () => {
+  it('creates only the new rows, at any position', async () => {
     await begin()
     write('email,name', 'a@x.org,A', 'c@x.org,C')
     await importing()
@@ -47,14 +47,14 @@ describe('a file of users that has changed since it was imported', function () {
     const appended = await importing()
     expect(appended.exitCode, appended.stderr).to.equal(0)
     expect(counts(appended)).to.include({ created: 1, already_done: 2 })
-    // Another order of columns and other quotes are the same rows.
+    // Another order of columns and other quoting make no difference.
     write('name,email', 'D,d@x.org', 'B,b@x.org', '"C",c@x.org', 'A,a@x.org')
     expect(counts(await importing())).to.include({ created: 1, already_done: 3 })
     expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
     expect(counts(await importing())).to.include({ created: 0, already_done: 4 })
   })
 
-  it('grows as JSON and as YAML', async () => {
+  it('works with JSON and YAML', async () => {
     await begin()
     const users = [{ email: 'a@x.org', metadata: { b: 1, a: [true] } }, { email: 'b@x.org' }]
     for (const [name, texts] of Object.entries({
@@ -70,7 +70,7 @@ describe('a file of users that has changed since it was imported', function () {
     expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
   })
 
-  it('is refused where a row was removed, also when others were added', async () => {
+  it('fails if a row was removed, also if others were added', async () => {
     await begin()
     write('email', 'a@x.org', 'b@x.org')
     await importing()
@@ -86,11 +86,11 @@ describe('a file of users that has changed since it was imported', function () {
     expect(counts(await importing())).to.include({ created: 1, already_done: 2 })
   })
 
-  it('is refused where a user was created and its assignment failed', async () => {
+  it('fails if a row was removed whose user was created and whose assignment failed', async () => {
     await begin()
     write('email,role', 'a@x.org,admin')
     server.onRequest = ({ path }) => {
-      // The user is gone before the assignment comes.
+      // The user is deleted before the assignment arrives.
       if (path.endsWith('/permissions')) (server.report().users as Map<string, unknown>).clear()
     }
     expect(counts(await importing())).to.include({ failed: 1 })
@@ -102,7 +102,7 @@ describe('a file of users that has changed since it was imported', function () {
     expect(emails()).to.deep.equal(['a@x.org'])
   })
 
-  it('may have its failed rows fixed in place', async () => {
+  it('accepts a failed row that was fixed in place', async () => {
     await begin({ rejects: (email) => email.startsWith('bad') })
     write('email', 'a@x.org', 'bad@x.org')
     expect((await importing()).exitCode).to.equal(9)
@@ -111,7 +111,7 @@ describe('a file of users that has changed since it was imported', function () {
     expect(existsSync(join(sandbox.home, 'users.failed.csv'))).to.equal(false)
   })
 
-  it('keeps its rows whose outcome is unknown', async () => {
+  it('keeps the rows whose outcome is unknown', async () => {
     await begin({ fates: { lost: 1 } })
     write('email', 'a@x.org')
     expect(counts(await importing())).to.include({ unknown: 1 })
@@ -125,7 +125,7 @@ describe('a file of users that has changed since it was imported', function () {
     expect(emails()).to.deep.equal(['b@x.org'])
   })
 
-  it('keeps the generated passwords where rows are appended, and is refused where they move', async () => {
+  it('keeps the generated passwords of earlier rows, and fails if those rows have moved', async () => {
     await begin()
     const to = join(sandbox.home, 'results.csv')
     const flags = ['--generate-passwords', '--results', to]
@@ -141,7 +141,7 @@ describe('a file of users that has changed since it was imported', function () {
     expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org'])
   })
 
-  it('leaves no half of a journal where it is refused', async () => {
+  it('leaves no partial journal if it fails', async () => {
     await begin()
     write('email', 'a@x.org', 'b@x.org')
     await importing()
@@ -153,7 +153,7 @@ describe('a file of users that has changed since it was imported', function () {
   })
 })
 
-describe('updates and assignments of a file', function () {
+describe('updates and assignments in a file', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => UsersServer.start())
@@ -170,7 +170,7 @@ describe('updates and assignments of a file', function () {
   }
   const journals = () => globSync(join(sandbox.home, '.local/state/chatctl/state/imports/*.jsonl'))
 
-  it('are all sent again by each run after one that was finished, and the journal does not grow', async () => {
+  it('are sent again by every run after a finished one, and the journal does not grow', async () => {
     const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
     const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}gone,editor\n`)
     let lineCount = 0
@@ -181,14 +181,14 @@ describe('updates and assignments of a file', function () {
       expect(server.report().assignments.get(ids[0] ?? '')).to.have.length(night)
       const [journal = ''] = journals()
       expect(journals()).to.have.length(1)
-      // The list of failed rows is in it from the second night on.
+      // From the second night on, the journal names the file of failed rows.
       const lines = readFileSync(journal, 'utf8').split('\n')
       if (night === 3) expect(lines).to.have.length(lineCount)
       lineCount = lines.length
     }
   })
 
-  it('have one file of failed rows, also where the file is another each day', async () => {
+  it('use one file of failed rows, also if the file changes every day', async () => {
     const id = server.add({ email: 'a@x.org' })
     for (const role of ['editor', 'admin', 'member']) {
       const path = file('roles.csv', `id,role\n${id},${role}\ngone,${role}\n`)
@@ -201,7 +201,7 @@ describe('updates and assignments of a file', function () {
     expect(existsSync(join(sandbox.home, 'roles.failed.csv'))).to.equal(false)
   })
 
-  it('continue where a run has stopped', async () => {
+  it('are resumed after an interrupted run', async () => {
     const ids = ['a@x.org', 'b@x.org', 'c@x.org'].map((email) => server.add({ email }))
     const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}`)
     expect((await run('permissions', 'assign', '--file', path, '--quota', '2/h')).exitCode).to.equal(75)
@@ -212,27 +212,27 @@ describe('updates and assignments of a file', function () {
     expect(JSON.parse(next.stdout)).to.include({ updated: 3, already_done: 0, requests: 3 })
   })
 
-  it('of a file with new users are sent again, and the users are not', async () => {
+  it('are sent again if the file also has new users, who are not created again', async () => {
     const id = server.add({ email: 'old@x.org' })
     const path = file('users.csv', `id,email,role\n${id},,editor\n,new@x.org,editor\n`)
     expect(JSON.parse((await run('import', path)).stdout)).to.include({ created: 1, updated: 1 })
     const again = await run('import', path)
     expect(JSON.parse(again.stdout)).to.include({ created: 0, updated: 1, already_done: 1, requests: 1 })
-    // A new role for somebody is sent, for nothing of the last run is open.
+    // A new role is sent, because the last run has finished.
     file('users.csv', `id,email,role\n${id},,admin\n,new@x.org,editor\n`)
     const edited = await run('import', path)
     expect(JSON.parse(edited.stdout)).to.include({ updated: 1, already_done: 1, requests: 1 })
     expect(server.report().creates.get('new@x.org')?.ids).to.have.length(1)
   })
 
-  it('are unfinished for doctor and --close where a later run has stopped', async () => {
+  it('are unfinished for doctor and --close if a later run was interrupted', async () => {
     const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
     const path = file(
       'users.csv',
       `id,email,role\n${ids.map((id) => `${id},,editor\n`).join('')},new@x.org,\n`,
     )
     expect((await run('import', path)).exitCode).to.equal(0)
-    // The first run has spent three of four requests.
+    // The first run has used three of the four requests.
     expect((await run('import', path, '--quota', '4/h')).exitCode).to.equal(75)
     const closed = await runChatctl(sandbox, ['users', 'import', path, '--close', '--json'], {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },

@@ -12,7 +12,7 @@ interface ShownSession {
   turns: { user: string; answer: string; status: string }[]
 }
 
-describe('a session in which things come together badly', () => {
+describe('a session in an unusual situation', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
@@ -27,7 +27,7 @@ describe('a session in which things come together badly', () => {
   const promptWith = (terminal: Tmux, text: string) =>
     terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)
 
-  it('sends nothing when /continue is stopped while it asks the history', async () => {
+  it('sends nothing if /continue is interrupted while it reads the history', async () => {
     talk.server.answerNext({ text: 'Half of ', ending: 'reset' })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -41,7 +41,7 @@ describe('a session in which things come together badly', () => {
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
   })
 
-  it('stays where $EDITOR has removed the file', async () => {
+  it('stays open if $EDITOR has deleted the file', async () => {
     const terminal = await talk.chat([], { env: talk.editor('rm "$1"') })
     await terminal.type('a draft')
     await terminal.waitFor('> a draft')
@@ -50,7 +50,7 @@ describe('a session in which things come together badly', () => {
     await promptWith(terminal, 'a draft')
   })
 
-  it('gives back a message that begins with a slash so that Enter sends it', async () => {
+  it('returns a message that begins with a slash so that Enter sends it again', async () => {
     talk.server.failNext(failing(403, 'forbidden', 'Not now'))
     const terminal = await talk.chat()
     await terminal.say('//etc is a folder')
@@ -60,7 +60,7 @@ describe('a session in which things come together badly', () => {
     await waitForTurn(terminal, 'You said: /etc is a folder')
   })
 
-  it('gives back what was typed ahead in the order in which it was typed', async () => {
+  it('returns queued messages in the order in which they were typed', async () => {
     const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
     const terminal = await talk.chat()
     await terminal.say('first')
@@ -75,7 +75,7 @@ describe('a session in which things come together badly', () => {
     await promptWith(terminal, 'second\nthird')
   })
 
-  it('takes no earlier answer to the same words for the one that was cut', async () => {
+  it('does not mistake an earlier reply to the same message for the rest of a truncated one', async () => {
     const terminal = await talk.chat()
     talk.server.answerNext('The one and only.')
     await converse(terminal, 'Again', 'The one and only.')
@@ -88,7 +88,7 @@ describe('a session in which things come together badly', () => {
     expect(screen).to.contain('this reply is not in the history')
   })
 
-  it('records what the service finished with the turn that was cut, not with a later one', async () => {
+  it('records the completed reply with its turn, not with a later one', async () => {
     talk.server.answerNext({ text: 'Half ', ending: 'reset', finishLater: 'Half and half.' })
     talk.server.failHistory(failing(403, 'forbidden', 'Not now'))
     const terminal = await talk.chat()
@@ -111,7 +111,7 @@ describe('a session in which things come together badly', () => {
     ])
   })
 
-  it('knows after a resume that the beginning of a context is on the service alone', async () => {
+  it('knows after a resume that only the service has the beginning of a context', async () => {
     for (let index = 1; index <= 15; index++) {
       talk.server.say('ctx_old', 'user', `question ${index}`)
       talk.server.say('ctx_old', 'assistant', `answer ${index}`)
@@ -127,7 +127,7 @@ describe('a session in which things come together badly', () => {
     expect(completion?.messages?.[0]?.content).to.equal('question 1')
   })
 
-  it('gives an edited question back where the conversation cannot be fetched', async () => {
+  it('returns an edited question if the conversation cannot be read', async () => {
     for (let index = 1; index <= 15; index++) {
       talk.server.say('ctx_old', 'user', `question ${index}`)
       talk.server.say('ctx_old', 'assistant', `answer ${index}`)
@@ -144,7 +144,7 @@ describe('a session in which things come together badly', () => {
     expect(talk.server.completions[0]?.messages).to.have.length(29)
   })
 
-  it('does not take itself for another terminal', async () => {
+  it('does not mistake itself for another terminal', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     await terminal.say('/resume ctx_1')
@@ -156,7 +156,7 @@ describe('a session in which things come together badly', () => {
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([2])
   })
 
-  it('goes on with a context on the service by --context, though a session has left it', async () => {
+  it('continues a context with --context that a session has left', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     await converse(terminal, 'And then?')
@@ -170,7 +170,7 @@ describe('a session in which things come together badly', () => {
     await leave(again)
   })
 
-  it('goes on by --continue with a conversation whose first answer was killed', async () => {
+  it('continues a conversation with --continue whose first reply was killed', async () => {
     const first = await talk.chat()
     await converse(first, 'An earlier conversation')
     await leave(first)
@@ -189,7 +189,7 @@ describe('a session in which things come together badly', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_2')
   })
 
-  it('draws nothing while another program has the terminal', async () => {
+  it('draws nothing while another program uses the terminal', async () => {
     const done = join(talk.sandbox.home, 'done')
     const editor = talk.editor(
       `printf '\\033[H\\033[2JANOTHER PROGRAM'; until [ -e '${done}' ]; do sleep 0.1; done`,
@@ -199,14 +199,14 @@ describe('a session in which things come together badly', () => {
     await terminal.waitFor('Ctrl-C again')
     await terminal.key('C-g')
     await terminal.waitFor('ANOTHER PROGRAM')
-    // The hint goes after 2 s.
+    // The hint disappears after 2 s.
     await sleep(2500)
     expect(await terminal.screen()).to.equal('ANOTHER PROGRAM')
     writeFileSync(done, '')
     await terminal.waitUntil(hasPrompt, 'the prompt')
   })
 
-  it('leaves the context for nothing that changes nothing', async () => {
+  it('stays in its context after commands that change nothing', async () => {
     const terminal = await talk.chat()
     await terminal.say('/system off')
     await terminal.waitFor('system: none')
@@ -215,7 +215,7 @@ describe('a session in which things come together badly', () => {
     expect(talk.server.sends).to.have.length(1)
   })
 
-  it('clears by Ctrl-C the line that goes on, also on a terminal that is dumb', async () => {
+  it('clears a continued line with Ctrl-C, also in a dumb terminal', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
     await terminal.say('not this \\')
@@ -227,16 +227,16 @@ describe('a session in which things come together badly', () => {
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['but this'])
   })
 
-  it('refuses a temperature that JSON has no number for', async () => {
+  it('refuses a temperature that JSON cannot express', async () => {
     const terminal = await talk.chat()
     await terminal.say('/set temperature Infinity')
     await terminal.waitFor('Invalid temperature')
   })
 
-  it('ends with 129 and the answer as interrupted when the terminal goes away', async () => {
+  it('exits 129 with an interrupted reply if the terminal is closed', async () => {
     const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
     const code = join(talk.sandbox.home, 'code')
-    // The kernel tells the leader alone, which for a person is the shell, and that passes it on.
+    // The kernel sends SIGHUP only to the session leader, which usually is the shell, and that passes it on.
     const chat = `'${process.execPath}' '${binary}' chat </dev/tty & pid=$!`
     const line = `trap 'kill -HUP $pid' HUP; ${chat}; wait $pid; wait $pid; echo $? >'${code}'`
     const terminal = await Tmux.run(talk.sandbox, ['sh', '-c', line], { env: talk.env })
@@ -254,7 +254,7 @@ describe('a session in which things come together badly', () => {
     expect(turns[0]).to.include({ answer: 'Words ', status: 'interrupted' })
   })
 
-  it('keeps the conversation as it was where /retry gets no answer', async () => {
+  it('keeps the conversation if /retry gets no reply', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'One')
     await converse(terminal, 'Two')
@@ -272,7 +272,7 @@ describe('a session in which things come together badly', () => {
     expect(await again.screen()).to.match(/> Two\nYou said: Two\n\n?> Three\nYou said: Three/)
   })
 
-  it('gives a question back where the stream holds an error and no text', async () => {
+  it('returns the message if the stream has an error and no text', async () => {
     talk.server.failNext((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end('event: error\ndata: {"error":{"code":"busy","message":"Too busy"}}\n\n')
@@ -283,7 +283,7 @@ describe('a session in which things come together badly', () => {
     await promptWith(terminal, 'Hello')
   })
 
-  it('keeps the conversation here where the service names no context', async () => {
+  it('keeps the conversation on this machine if the service returns no context ID', async () => {
     talk.server.failNext((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       response.end('Hello yourself.')
@@ -298,7 +298,7 @@ describe('a session in which things come together badly', () => {
     expect(contents).to.deep.equal(['Hello', 'Hello yourself.', 'More'])
   })
 
-  it('leaves nothing of a hint behind when a line is sent', async () => {
+  it('removes a hint when a message is sent', async () => {
     const terminal = await talk.chat()
     await terminal.key('C-c')
     await terminal.waitFor('Ctrl-C again')

@@ -6,7 +6,7 @@ import { failureOf } from './capture.ts'
 const words = 'CUDA out of memory'
 const half = 'data: {"delta":"Half"}\n\n'
 
-describe('the words of an error', () => {
+describe('the message of a failed request', () => {
   async function failureTo(behaviour: Behaviour): Promise<string> {
     const server = await startFaultServer(behaviour)
     const client = new Client({ baseUrl: server.url, retries: 0 })
@@ -27,7 +27,7 @@ describe('the words of an error', () => {
     { detail: [{ loc: ['body'], msg: words, type: 'x' }] },
   ]
   for (const body of bodies) {
-    it(`are read from ${JSON.stringify(body)}`, async () => {
+    it(`is read from ${JSON.stringify(body)}`, async () => {
       expect(await failureTo(json(500, body))).to.equal(words)
     })
   }
@@ -42,7 +42,7 @@ describe('the words of an error', () => {
     `{"error":{"message":"${words}"}}\n`,
   ]
   for (const end of ends) {
-    it(`are read from a stream that ends with ${JSON.stringify(end)}`, async () => {
+    it(`is read from a stream that ends with ${JSON.stringify(end)}`, async () => {
       expect(await failureTo(stream([half, end]))).to.equal(words)
     })
   }

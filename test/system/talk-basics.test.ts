@@ -4,13 +4,13 @@ import { expect } from 'chai'
 import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session, from the first word to the last', () => {
+describe('a session', () => {
   const talk = perTest(
     () => TalkSession.begin(),
     (opened) => opened.end(),
   )
 
-  it('greets with where it is and how to get help, and has a prompt', async () => {
+  it('begins with its service, a hint for help, and a prompt', async () => {
     const terminal = await talk.chat()
     const screen = await terminal.screen()
     expect(screen).to.contain(talk.server.url)
@@ -21,7 +21,7 @@ describe('a session, from the first word to the last', () => {
     expect(row).to.equal(screen.split('\n').length - 1)
   })
 
-  it('shows an answer piece by piece as it comes', async () => {
+  it('shows a reply as it arrives', async () => {
     const answer = talk.server.answerNext({ text: ['Good ', 'morning, ', 'Ada.'], held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -42,7 +42,7 @@ describe('a session, from the first word to the last', () => {
     expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, 'ctx_1'])
   })
 
-  it('ends each turn with one dim line: model, tokens, times, context', async () => {
+  it('ends each turn with one dim line of model, tokens, times, and context', async () => {
     const usage = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 }
     talk.server.answerNext({ text: 'With a count.', usage })
     const terminal = await talk.chat()
@@ -51,13 +51,13 @@ describe('a session, from the first word to the last', () => {
       /^ {2}model-a · 11 \+ 22 tokens · first [\d.]+s · total [\d.]+s · context ctx_1$/m,
     )
     expect(await terminal.styledScreen()).to.match(/␛\[(0;)?2m\s*model-a · /)
-    // What the service did not count is not guessed.
+    // Tokens that the service did not count are not shown.
     const uncounted = await converse(terminal, 'two')
     expect(count(uncounted, 'tokens')).to.equal(1)
     expect(uncounted).to.match(/^ {2}model-a · first [\d.]+s · total [\d.]+s · context ctx_1$/m)
   })
 
-  it('leaves by Ctrl-D with the number of turns and the command that resumes, which works', async () => {
+  it('ends with Ctrl-D, and prints the number of turns and a command that resumes it', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Remember the number 7')
     await converse(terminal, 'And the number 8')
@@ -73,7 +73,7 @@ describe('a session, from the first word to the last', () => {
     expect(talk.server.sends.at(-1)).to.include({ message: 'Which numbers?', context_id: 'ctx_1' })
   })
 
-  it('says one turn where there was one, and nothing where there was none', async () => {
+  it('ends with the number of turns if there was one, and without it otherwise', async () => {
     const silent = await talk.chat()
     await silent.key('C-d')
     expect(await silent.exitCode()).to.equal(0)
@@ -86,7 +86,7 @@ describe('a session, from the first word to the last', () => {
     expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
   })
 
-  it('talks to the embedded service on a fresh machine', async () => {
+  it('uses the embedded service without any configuration', async () => {
     const terminal = await talk.start(['chat'], { env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' } })
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.say('Hello')
@@ -97,7 +97,7 @@ describe('a session, from the first word to the last', () => {
     expect(talk.server.requests).to.deep.equal([])
   })
 
-  it('keeps its transcript where only this user may read', async () => {
+  it('stores its transcript for its owner only', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'a secret')
     const folder = join(talk.sandbox.home, '.local/share/chatctl/sessions')
@@ -106,7 +106,7 @@ describe('a session, from the first word to the last', () => {
     expect(statSync(join(folder, `${session?.id}.jsonl`)).mode & 0o777).to.equal(0o600)
   })
 
-  it('gives the terminal back as it was', async () => {
+  it('restores the terminal when it ends', async () => {
     const shell = await talk.shell()
     await shell.say('stty -g > before')
     await shell.say('"$NODE" "$CHATCTL" chat')
@@ -116,12 +116,12 @@ describe('a session, from the first word to the last', () => {
     await shell.waitFor(/Resume with.*\n\$$/)
     await shell.say('stty -g > after; cmp before after && echo same-modes')
     await shell.waitFor(/^same-modes\n\$$/m)
-    // Brackets around a paste would be typed into the shell.
+    // With bracketed paste still enabled, the brackets would appear in the shell.
     await shell.paste('echo pasted-$((40+2))\n')
     expect(await shell.waitFor('pasted-42')).not.to.contain('200~')
   })
 
-  it('stops at Ctrl-Z and goes on with what was typed', async () => {
+  it('stops with Ctrl-Z, and continues with the text in the prompt', async () => {
     const shell = await talk.shell()
     await shell.say('"$NODE" "$CHATCTL" chat')
     await shell.waitUntil(hasPrompt, 'the prompt')

@@ -12,8 +12,8 @@ import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-/** What people do who sign in for the first time, or with an odd configuration. */
-describe('a slip on the way to a sign-in', () => {
+/** Mistakes of people who sign in for the first time, or whose configuration is unusual. */
+describe('signing in with a common mistake', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   const service = perTest(() => startBearerService(() => true))
@@ -24,7 +24,7 @@ describe('a slip on the way to a sign-in', () => {
     writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration))
   }
 
-  it('an address with a space around is the address', async () => {
+  it('ignores white space around a URL', async () => {
     const flags = ['-p', 'work', '--base-url', `${service.url} `, '--auth-url', ` ${server.url} `]
     const more = ['--client-id', server.clientId, '--insecure-storage', '--no-browser']
     const login = startLogin(sandbox, [...flags, ...more])
@@ -35,7 +35,7 @@ describe('a slip on the way to a sign-in', () => {
     expect(work).to.include({ base_url: service.url, auth_url: server.url })
   })
 
-  it('an address without its profile: the hint is not to do what was just done', async () => {
+  it('prints a useful hint if --base-url is given without the profile', async () => {
     await storeKey(sandbox, 'key-1', service)
     const run = await runChatctl(sandbox, ['auth', 'status', '--base-url', service.url])
     expectFailure(run, 4, '--profile NAME')
@@ -46,7 +46,7 @@ describe('a slip on the way to a sign-in', () => {
     ['CHATCTL_API_KEY', () => 'env-key'],
     ['CHATCTL_API_KEY_FILE', () => join(sandbox.home, 'key.txt')],
   ] as const) {
-    it(`a key in ${variable}: signing in and out say that it comes first`, async () => {
+    it(`warns at login and logout that ${variable} takes precedence`, async () => {
       writeFileSync(join(sandbox.home, 'key.txt'), 'env-key')
       const env = { [variable]: value() }
       const flags = ['-p', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
@@ -57,7 +57,7 @@ describe('a slip on the way to a sign-in', () => {
     })
   }
 
-  it('two profiles of one address: the default one is meant', async () => {
+  it('uses the default profile if two profiles have the base URL', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')
     await storeKey(sandbox, 'key-b', service, 'b')
     await runChatctl(sandbox, ['auth', 'use', 'b'])
@@ -69,7 +69,7 @@ describe('a slip on the way to a sign-in', () => {
     expect([await token('a'), await token('b')]).to.deep.equal(['key-a', 'key-c'])
   })
 
-  it('signing out takes an address where signing in does', async () => {
+  it('works with --base-url for auth logout too', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')
     const run = await runChatctl(sandbox, ['auth', 'logout', '--base-url', service.url, '--json'])
     expect(JSON.parse(run.stdout)).to.deep.include({
@@ -81,7 +81,7 @@ describe('a slip on the way to a sign-in', () => {
     expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
-  it('a profile whose address is none does not hide the others', async () => {
+  it('lists the other profiles if one has an invalid base URL', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')
     const { profiles = {} } = readProfiles(sandbox)
     configure({ profiles: { ...profiles, odd: { base_url: 'nonsense' } } })
@@ -91,7 +91,7 @@ describe('a slip on the way to a sign-in', () => {
     expect(stderr).to.contain('"odd"')
   })
 
-  it('a default that is not there can be mended, and is by signing in', async () => {
+  it('replaces a default profile that does not exist', async () => {
     configure({ default_profile: 'gone', profiles: { x: { base_url: service.url } } })
     expect(await runChatctl(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
     await storeKey(sandbox, 'key-1', service, 'x')
@@ -101,14 +101,14 @@ describe('a slip on the way to a sign-in', () => {
     expect(readProfiles(sandbox).default_profile).to.equal('x')
   })
 
-  it('what is pasted too early is read all the same', async () => {
+  it('reads text that is pasted before the browser is ready', async () => {
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', '--wait', '1s'], {
       stdin: 'nonsense\n',
     })
     expect((await login.ended).stderr).to.contain('Still waiting: the pasted text is not a complete URL.')
   })
 
-  it('a place that cannot be written is known before the browser is', async () => {
+  it('fails before the browser opens if the profile cannot be written', async () => {
     const flags = [...loginFlags({ server, service }), '--no-browser']
     const env = { XDG_CONFIG_HOME: '/dev/null/x' }
     const run = await startLogin(sandbox, flags, { stdin: '', env }).ended

@@ -19,7 +19,7 @@ import { perTest } from '../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('what an import knows of a request', function () {
+describe('the outcome of a request of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   let server: FaultServer
@@ -52,7 +52,7 @@ describe('what an import knows of a request', function () {
   const statuses = () => rows().map(({ status }) => status)
   const sent = () => server.requests.filter(({ method }) => method !== 'GET').length
 
-  it('is that a 429 did nothing, also where Ctrl-C ends the pause after it', async () => {
+  it('is not unknown after a 429, also if Ctrl-C ends the wait', async () => {
     behave = () => limited({ 'retry-after': '30' })
     const running = startChatctl(sandbox, args([]), options())
     await waitUntil(() => sent() > 0)
@@ -62,7 +62,7 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['skipped'])
   })
 
-  it('can be settled without a service where nothing is to be sent', async () => {
+  it('can be resolved without a service if nothing has to be sent', async () => {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)
     expect(statuses()).to.deep.equal(['unknown'])
@@ -72,14 +72,14 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
-  it('is told in the results of a row that was skipped, in words that stay the same', async () => {
+  it('is explained in the results of a skipped row', async () => {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)
     await run('--on-unknown', 'skip')
     expect(rows()[0]).to.have.property('error', 'skipped on request')
   })
 
-  it('stays in doubt where the retry of a create was not done', async () => {
+  it('stays unknown if the retry of a create was not sent', async () => {
     behave = (_, count) => (count === 1 ? reset : limited({ 'retry-after': '30' }))
     expect((await run()).exitCode).to.equal(9)
     expect((await run('--on-unknown', 'retry', '--max-wait', '1s')).exitCode).to.equal(75)
@@ -92,7 +92,7 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
-  it('is of one row among several on a line', async () => {
+  it('can be resolved for one of several rows on a line', async () => {
     path = join(sandbox.home, 'users.json')
     const emails = ['a@example.com', 'b@example.com', 'c@example.com']
     writeFileSync(path, JSON.stringify(emails.map((email) => ({ email, role: 'editor' }))))
@@ -128,7 +128,7 @@ describe('what an import knows of a request', function () {
     expect(sent?.path).to.equal('/v1/users/u2/permissions')
   })
 
-  it('is counted as it will be settled, before anybody is asked', async () => {
+  it('is counted as it will be resolved, before the confirmation prompt', async () => {
     writeFileSync(path, 'email,role\na@example.com,editor\n')
     behave = () => reset
     await run()
@@ -139,14 +139,14 @@ describe('what an import knows of a request', function () {
     expect(await counted('retry')).to.include({ creates: 1, assignments: 1, requests: 2 })
   })
 
-  it('is not offered to be sent again where the user is known to be there', async () => {
+  it('cannot be resolved with retry if the user is known to exist', async () => {
     writeFileSync(path, 'email,role\na@example.com,editor\n')
     behave = () => answer(201)
     const done = await run()
     expect(done.stderr).to.contain('--on-unknown created').and.not.to.contain('retry')
   })
 
-  it('is told also where the failed rows cannot be put anywhere', async () => {
+  it('is reported also if the file of failed rows cannot be written', async () => {
     path = join(sandbox.home, `${'n'.repeat(245)}.csv`)
     writeFileSync(path, 'email\na@example.com\nb@example.com\n')
     behave = ({ body }) => (body.includes('a@') ? reset : json(422, {}))
@@ -163,15 +163,15 @@ describe('what an import knows of a request', function () {
     ['201 without a body', 'created', answer(201)],
     ['204', 'created', answer(204)],
     ['200 with a web page', 'created', answer(200, { 'content-type': 'text/html' }, '<html>')],
-    ['200 that says it failed', 'failed', json(200, { success: false })],
+    ['200 that reports a failure', 'failed', json(200, { success: false })],
     ['201 with an id and an error', 'unknown', json(201, { id: 'u1', error: 'no mail was sent' })],
-    ['a 201 that breaks off', 'unknown', resetMidBody('{"id":', 201)],
+    ['a truncated 201', 'unknown', resetMidBody('{"id":', 201)],
     ['301', 'failed', redirect(301, '/v2/users')],
     ['302', 'unknown', redirect(302, '/v1/users/u1')],
     ['303', 'unknown', redirect(303, '/v1/users/u1')],
     ['303 to another origin', 'unknown', redirect(303, 'http://chat.invalid/v1/users/u1')],
-    ['303 to nowhere', 'unknown', answer(303)],
-    ['307 in a circle', 'failed', redirect(307, '/v1/users')],
+    ['303 without a Location', 'unknown', answer(303)],
+    ['307 in a redirect loop', 'failed', redirect(307, '/v1/users')],
     ['400', 'failed', json(400, {})],
     ['404', 'failed', json(404, {})],
     ['408', 'failed', answer(408)],
@@ -184,7 +184,7 @@ describe('what an import knows of a request', function () {
     ['a closed connection', 'unknown', hangUp],
   ]
   for (const [name, status, behaviour] of answers) {
-    it(`is right of ${name}`, async () => {
+    it(`is ${status} after ${name}`, async () => {
       behave = () => behaviour
       const done = await run()
       expect(done.exitCode, done.stderr).to.equal(status === 'created' ? 0 : 9)
@@ -205,7 +205,7 @@ describe('what an import knows of a request', function () {
     [{ location: '/v1/users/%ff' }, undefined],
   ]
   for (const [headers, id] of places) {
-    it(`is the id that ${headers['location']} has`, async () => {
+    it(`names the user ${id ?? 'nowhere'} for the Location ${headers['location']}`, async () => {
       writeFileSync(path, 'email,role\na@example.com,editor\n')
       behave = (_, count) => (count === 1 ? json(201, {}, headers) : json(200, {}))
       await run()
