@@ -2,7 +2,7 @@ import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import { readCatalog } from '../cli/command-catalog.ts'
-import { findCommand, isOwnFlag, putFlagsBehindCommand } from '../cli/find-command.ts'
+import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
 import type { Host } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
@@ -21,7 +21,7 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-export const lookAround = ['complete']
+export const commandsThatNeedAll = ['complete']
 
 /**
  * Runs one command line, as often as one likes in one process.
@@ -42,11 +42,11 @@ export async function run(argv: readonly string[], host: Host, program: Program)
 async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
   const { signal } = streams
   const { env } = streams.host
-  const words = normalise(argv, program.commandIds)
+  const words = normalize(argv, program.commandIds)
   try {
     const id = findCommand(words, program.commandIds)
     const plugin =
-      id === undefined || lookAround.includes(id)
+      id === undefined || commandsThatNeedAll.includes(id)
         ? createStaticPlugin(program.root, program.loadCommand)
         : createSingleCommandPlugin(program.root, id, program.loadCommand(id))
     if (words[0] === '--version') {
@@ -84,8 +84,8 @@ function unknown(words: readonly string[], { root }: Program): Error {
 }
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */
-function normalise(argv: readonly string[], ids: readonly string[]): readonly string[] {
-  const words = putFlagsBehindCommand(argv, ids)
+function normalize(argv: readonly string[], ids: readonly string[]): readonly string[] {
+  const words = moveFlagsAfterCommand(argv, ids)
   return words[0] === 'help' ? [...words.slice(1), '--help'] : words
 }
 

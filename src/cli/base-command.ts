@@ -7,7 +7,8 @@ import type { View } from '../view/view.ts'
 import { readCatalog } from './command-catalog.ts'
 import { commandFor } from './command-line.ts'
 import type { ValueKind } from './completion/typed-line.ts'
-import { type Context, createContext } from './create-context.ts'
+import type { Context } from './context.ts'
+import { createContext } from './create-context.ts'
 import { withoutVariables, wordsFromEnvironment } from './flags-from-environment.ts'
 import { HeldRequest } from './held-request.ts'
 import { HostedCommand } from './hosted-command.ts'
@@ -46,7 +47,7 @@ export abstract class BaseCommand extends HostedCommand {
   /** Whether a base URL alone means the profile that has it. */
   protected readonly takesProfileOfAddress: boolean = false
   /** Whether the command is of use where the configuration is not. */
-  protected readonly standsBrokenConfiguration: boolean = false
+  protected readonly toleratesInvalidConfiguration: boolean = false
   /** Whether its one argument is a text, which some would give without quotes. */
   protected readonly takesText: boolean = false
   #context: Context | undefined
@@ -111,7 +112,7 @@ export abstract class BaseCommand extends HostedCommand {
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
-      standsBrokenConfiguration: this.standsBrokenConfiguration,
+      toleratesInvalidConfiguration: this.toleratesInvalidConfiguration,
       documentFormats,
       userAgent: `chatctl/${this.config.version}`,
     })
@@ -127,7 +128,7 @@ export abstract class BaseCommand extends HostedCommand {
   }
 
   /** Shows what was held back: a request by itself, several as a list. */
-  protected async showHeld(held: readonly HeldRequest[]): Promise<void> {
+  protected async showHeldRequests(held: readonly HeldRequest[]): Promise<void> {
     const [first, ...others] = held.map((request) => request.describe())
     const shown = others.length === 0 ? first : [first, ...others]
     await this.#context?.output.withoutFields().show(heldRequestView, shown)
@@ -168,7 +169,7 @@ export abstract class BaseCommand extends HostedCommand {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.showHeld([error])
+        await this.showHeldRequests([error])
         return 0
       }
       if (error instanceof Interruption)

@@ -1,7 +1,7 @@
 import { readLastContext, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import type { Context } from './create-context.ts'
+import type { Context } from './context.ts'
 
 /** @throws Failure `usage` where this profile has no conversation yet */
 export function continueContext(context: Context): string {

@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
 import { quoteWord } from './command-line.ts'
-import { type Connection, commandOf } from './connection.ts'
+import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
@@ -127,8 +127,8 @@ function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
-    ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`
-    : `Check the address with: ${commandOf(connection, 'doctor')}`
+    ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandForConnection(connection, 'doctor')}`
 }
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }

@@ -25,7 +25,7 @@ interface Data {
   findNothing(): Promise<string | undefined>
 }
 
-export type TellOfOther = (other: RunningService) => unknown
+export type OnOtherService = (other: RunningService) => unknown
 
 /** Opens the data of the embedded service on this machine. */
 type OpenData<D> = (place: { dataDir: string; database: string | undefined }) => Promise<D>
@@ -60,7 +60,7 @@ export async function openToRead<D extends Data>(
   directories: Directories,
   { data, database }: DatabaseFlags,
   output: Output,
-  tell: TellOfOther = (other) =>
+  tell: OnOtherService = (other) =>
     output.warn(
       `The service at ${other.url} uses ${other.place}. Read that database with: ${flagFor(other)}`,
     ),
@@ -87,7 +87,7 @@ function flagFor({ place }: RunningService): string {
 }
 
 /** @returns nothing where the user has no home directory, which a service with `--data` does not need */
-export function defaultDataFolder(directories: Directories): string | undefined {
+export function defaultDataDirectory(directories: Directories): string | undefined {
   try {
     return directories.data
   } catch {

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from '@oclif/core/command'
 import { Failure } from '../contract/failure.ts'
-import { carryOver, fits } from './carried-line.ts'
 import type { Catalog } from './command-catalog.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
+import { fits, suggestCommand } from './suggested-command.ts'
 
 /** What a command line could have said. */
 export interface Usage {
@@ -65,7 +65,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const send = catalog.get('chat:send')
     if (extra && id === 'chat' && send && fits(send, argv)) {
       return new Failure('usage', words, {
-        hint: `For one message: ${carryOver('chat send', argv, catalog)}`,
+        hint: `For one message: ${suggestCommand('chat send', argv, catalog)}`,
       })
     }
     if (extra && usage.takesText) {

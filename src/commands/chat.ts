@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { quoteWord } from '../cli/command-line.ts'
+import type { Context } from '../cli/context.ts'
 import { continueContext } from '../cli/continue-context.ts'
-import type { Context } from '../cli/create-context.ts'
 import { describeFailure } from '../cli/describe-failure.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
@@ -62,7 +62,7 @@ export default class Chat extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Chat)
-    demandConversation(context, flags['no-input'])
+    demandTerminal(context, flags['no-input'])
     const { env, directories, streams, host } = context
     const folder = context.directories.sessions
     const owner = context.contextOwner()
@@ -100,7 +100,7 @@ export default class Chat extends BaseCommand {
 }
 
 /** @throws Failure `usage` where nobody sits at a terminal */
-function demandConversation({ streams }: Context, isForbidden: boolean): void {
+function demandTerminal({ streams }: Context, isForbidden: boolean): void {
   if (streams.isConversation && !isForbidden) return
   const why = isForbidden ? '--no-input says that nobody does' : 'stdin and stdout are not both one'
   throw new Failure('usage', `A session needs somebody at a terminal, and ${why}`, {

@@ -15,7 +15,7 @@ import { Directories } from '../system/directories.ts'
 const patience = 1_000
 
 /** Sessions that are offered. */
-const mostSessions = 100
+const maxSessions = 100
 
 /** What the completion scripts ask. Whatever is wrong, it is quiet: somebody is typing. */
 export default class Complete extends HostedCommand {
@@ -74,7 +74,7 @@ async function findModels(said: { profile?: string; base_url?: string }, host: H
 
 async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessions, undefined, mostSessions)
+  const summaries = listTranscripts(sessions, undefined, maxSessions)
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,

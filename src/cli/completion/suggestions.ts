@@ -34,7 +34,7 @@ export function startingWith(word: string, { candidates, ...rest }: Suggestions)
 }
 
 /** The same candidates behind what stands before them in the same word, `--output=`. */
-export function behind(prefix: string, { candidates, ...rest }: Suggestions): Suggestions {
+export function withPrefix(prefix: string, { candidates, ...rest }: Suggestions): Suggestions {
   return { ...rest, candidates: candidates.map((one) => ({ ...one, value: prefix + one.value })) }
 }
 

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../create-context.ts'
-import type { TellOfOther } from '../open-data.ts'
+import type { Context } from '../context.ts'
+import type { OnOtherService } from '../open-data.ts'
 import type { DoctorContext } from './doctor-context.ts'
+import { nearestExisting, obstacleTo } from './file-access.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
-import { nearestThere, obstacleTo } from './own-files.ts'
 
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2
@@ -41,8 +41,8 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const size = describeBytes(statSync(path).size)
   if (context.target().kind === 'remote')
     return judge(`${path} (${size}), of the embedded service, which is not selected`)
-  let other: Parameters<TellOfOther>[0] | undefined
-  const administration = await context.lookAround({}, (found) => {
+  let other: Parameters<OnOtherService>[0] | undefined
+  const administration = await context.openToInspect({}, (found) => {
     other = found
   })
   const { users, messages, running } = await administration.status()
@@ -74,7 +74,7 @@ function demandPlaceFor(folder: string): void {
 /** Bytes, of the nearest directory that is there; undefined where the system does not say. */
 function freeSpace(folder: string): number | undefined {
   try {
-    const { bavail, bsize } = statfsSync(nearestThere(folder))
+    const { bavail, bsize } = statfsSync(nearestExisting(folder))
     return bavail * bsize
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { NetworkReport } from '../../client/probe-network.ts'
 import type { Quota } from '../../client/rate-limit-headers.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 
 /** What the checks look at, and with what. */
 export interface DoctorContext {

@@ -1,17 +1,16 @@
 import { Failure } from '../../contract/failure.ts'
 import { exitCodeOf } from '../exit-codes.ts'
-import { examineAddress } from './address.ts'
 import { examineConfiguration } from './configuration.ts'
 import { examineCredential, examineKeychain } from './credential.ts'
 import { examineData } from './data.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { examineEnvironment } from './environment.ts'
+import { examineCache, examineDirectories, examineModes } from './file-access.ts'
 import { type Examined, type Finding, failed, ok, skipped } from './finding.ts'
-import { examineImports, examineTranscripts } from './kept-files.ts'
-import { examineNetwork } from './network.ts'
-import { examineCache, examineFolders, examineModes } from './own-files.ts'
+import { examineAddress, examineNetwork } from './network.ts'
 import { examineService, serviceChecks } from './service.ts'
 import { examineTerminal } from './terminal.ts'
+import { examineImports, examineTranscripts } from './transcripts-and-imports.ts'
 
 type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
 
@@ -55,7 +54,7 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
     look('configuration', examineConfiguration),
     look('environment', examineEnvironment),
     look('permissions', examineModes),
-    look('directories', examineFolders),
+    look('directories', examineDirectories),
     look('cache', examineCache),
     remote(),
     look('transcripts', examineTranscripts),

@@ -31,3 +31,13 @@ export async function examineNetwork({ context, probeNetwork }: DoctorContext): 
     ),
   ]
 }
+
+/** @throws Failure where nothing, or more than one thing, says which service is meant */
+export function examineAddress({ context }: DoctorContext): Examined[] {
+  const target = context.target()
+  if (target.kind === 'remote') {
+    return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]
+  }
+  const why = target.named ? `${context.options.profile.from} selects it` : 'no service is selected'
+  return [ok('address', `the embedded service: ${why}`)]
+}

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { editOutside } from '../../system/external-editor.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { reportError } from '../render-error.ts'
 
 /** A document that a person edits. */

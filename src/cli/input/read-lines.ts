@@ -1,7 +1,7 @@
 import { on } from 'node:events'
+import { stripVTControlCharacters } from 'node:util'
 import type { Host } from '../host.ts'
 import type { Streams } from '../output/streams.ts'
-import { type Typed, TypedLines } from './typed-lines.ts'
 
 const maxLength = 64 * 1024
 
@@ -56,5 +56,86 @@ function act({ echo, keys }: Typed, streams: Streams): void {
     if (key === 'end') continue
     if (key === 'suspend') streams.host.stdin.setRawMode(false)
     streams.host.raise(signals[key])
+  }
+}
+
+/** What a key asks for besides text. */
+type Key = 'interrupt' | 'quit' | 'suspend' | 'end'
+
+/** What a piece of input comes to. */
+export interface Typed {
+  /** Whole lines, without their ends. */
+  lines: string[]
+  /** What to show on the terminal, which does not echo in raw mode. */
+  echo: string
+  keys: Key[]
+}
+
+const keys: Record<string, Key> = {
+  '\u0003': 'interrupt',
+  '\u001c': 'quit',
+  '\u001a': 'suspend',
+}
+const endOfInput = '\u0004'
+const erase = '\b \b'
+
+/**
+ * Makes lines of what a terminal in raw mode or a pipe sends. A terminal that makes them itself cuts
+ * each after 4,095 bytes (`MAX_CANON`), and the address that ends a sign-in may be longer.
+ */
+export class TypedLines {
+  readonly #maxLength: number
+  readonly #isRaw: boolean
+  readonly #decoder = new TextDecoder()
+  #line: string[] = []
+  #endedInReturn = false
+
+  /** @param maxLength of a line in characters; what is longer is cut there */
+  constructor({ maxLength, isRaw }: { maxLength: number; isRaw: boolean }) {
+    this.#maxLength = maxLength
+    this.#isRaw = isRaw
+  }
+
+  feed(bytes: Uint8Array): Typed {
+    const typed: Typed = { lines: [], echo: '', keys: [] }
+    for (const character of this.#decoder.decode(bytes, { stream: true })) this.#take(character, typed)
+    return typed
+  }
+
+  /** The last line, where the input ended without an end of line. */
+  end(): string | undefined {
+    return this.#line.length > 0 ? this.#finish() : undefined
+  }
+
+  #take(character: string, typed: Typed): void {
+    const follows = this.#endedInReturn && character === '\n'
+    this.#endedInReturn = character === '\r'
+    if (follows) return
+    if (character === '\r' || character === '\n') {
+      typed.lines.push(this.#finish())
+      typed.echo += '\n'
+      return
+    }
+    if (!this.#isRaw || !this.#edit(character, typed)) this.#append(character, typed)
+  }
+
+  /** Whether the character is a key of the line editing that a terminal does by itself otherwise. */
+  #edit(character: string, typed: Typed): boolean {
+    const key = character === endOfInput && this.#line.length === 0 ? 'end' : keys[character]
+    if (key) typed.keys.push(key)
+    else if (character === '\u007f' || character === '\b') typed.echo += this.#line.pop() ? erase : ''
+    else if (character === '\u0015') typed.echo += erase.repeat(this.#line.splice(0).length)
+    else return false
+    return true
+  }
+
+  #append(character: string, typed: Typed): void {
+    if (this.#line.length > this.#maxLength) return
+    this.#line.push(character)
+    if (!/\p{Cc}/u.test(character)) typed.echo += character
+  }
+
+  #finish(): string {
+    return stripVTControlCharacters(this.#line.splice(0).join(''))
   }
 }

@@ -3,7 +3,7 @@ import { type Message, message } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { maxTextBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { type Document, parseDocument, readDocument } from './read-document.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 

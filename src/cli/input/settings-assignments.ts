@@ -6,7 +6,7 @@ import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { switchWords, valueOfText } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)

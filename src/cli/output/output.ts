@@ -8,7 +8,7 @@ import { type Colors, loadColors, wantsColor } from './colors.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
-import { isRowForm, renderResult, renderSpans } from './render-result.ts'
+import { isRowFormat, renderResult, renderSpans } from './render-result.ts'
 import { RowWriter } from './row-writer.ts'
 import type { Streams } from './streams.ts'
 
@@ -41,7 +41,7 @@ export class Output {
 
   constructor(options: OutputOptions) {
     // Against a default, --jq says more.
-    const overruled = options.jq !== undefined && !options.isAsked && !isJsonForm(options.form)
+    const overruled = options.jq !== undefined && !options.isAsked && !isJsonFormat(options.form)
     this.streams = options.streams
     this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
@@ -54,7 +54,7 @@ export class Output {
   /** Whether a program reads the result as JSON, so that errors are JSON too. */
   get isJson(): boolean {
     const { form, jq } = this.#options
-    return isJsonForm(form) || (form === undefined && jq !== undefined)
+    return isJsonFormat(form) || (form === undefined && jq !== undefined)
   }
 
   /** Whether color was forbidden, wherever it would be. */
@@ -113,7 +113,7 @@ export class Output {
   /** Writes rows as they come; undefined where the form is one that is written whole. */
   rowWriter(view: View): RowWriter | undefined {
     const form = this.#formFor(view)
-    if (!isRowForm(form)) return undefined
+    if (!isRowFormat(form)) return undefined
     const rendering = { form, fields: this.#fields, jq: this.#options.jq }
     return new RowWriter(view, rendering, (text) => this.#write(text))
   }
@@ -207,7 +207,7 @@ export class Output {
   }
 
   /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
-  get drawsOver(): boolean {
+  get canRedraw(): boolean {
     const { isWatched, host } = this.streams
     return !this.#options.quiet && isWatched && host.env['TERM'] !== 'dumb'
   }
@@ -240,6 +240,6 @@ export class Output {
   }
 }
 
-function isJsonForm(form: OutputFormat | undefined): boolean {
+function isJsonFormat(form: OutputFormat | undefined): boolean {
   return form === 'json' || form === 'jsonl'
 }

@@ -12,7 +12,7 @@ export class ProgressLine {
 
   constructor(output: Output, now = output.streams.host.clock.now()) {
     this.#output = output
-    this.#isDrawn = output.drawsOver
+    this.#isDrawn = output.canRedraw
     // Off a terminal what is soon over says nothing.
     this.#dueAt = now + (this.#isDrawn ? 0 : intervals.lines)
   }

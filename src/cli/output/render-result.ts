@@ -64,7 +64,7 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
 export async function renderRow(
   view: View,
   row: unknown,
-  { form, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { form: RowForm },
+  { form, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { form: RowFormat },
   isFirst: boolean,
 ): Promise<string> {
   switch (form) {
@@ -78,9 +78,9 @@ export async function renderRow(
 }
 
 /** The forms that have no end, so that a row can be written as soon as it is there. */
-export type RowForm = 'jsonl' | 'csv' | 'tsv'
+export type RowFormat = 'jsonl' | 'csv' | 'tsv'
 
-export function isRowForm(form: OutputFormat | 'text'): form is RowForm {
+export function isRowFormat(form: OutputFormat | 'text'): form is RowFormat {
   return form === 'jsonl' || form === 'csv' || form === 'tsv'
 }
 

@@ -1,16 +1,16 @@
 import { absentFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
 import { absentField } from './field-failures.ts'
-import { type RowForm, renderRow } from './render-result.ts'
+import { type RowFormat, renderRow } from './render-result.ts'
 
 interface Rendering {
-  form: RowForm
+  form: RowFormat
   fields: readonly string[] | undefined
   jq: string | undefined
 }
 
 /** Rows that are looked at for a field that nothing documents, before the first is written. */
-const mostHeld = 100
+const maxHeld = 100
 
 /** Writes rows one by one, so that any number of them needs no more memory than one. */
 export class RowWriter {
@@ -33,7 +33,7 @@ export class RowWriter {
     this.#held.push(row)
     if (this.#missing.length > 0) this.#missing = absentFields(this.#view, [row], this.#missing)
     if (this.#missing.length === 0) return this.#writeHeld()
-    if (this.#held.length >= mostHeld) this.#refuseMissing()
+    if (this.#held.length >= maxHeld) this.#refuseMissing()
   }
 
   /** @throws Failure for a field that no row has */

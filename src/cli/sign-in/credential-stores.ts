@@ -68,7 +68,7 @@ export class CredentialStores {
 }
 
 /** For what is about to be replaced: it need not be understood. */
-export function unreadableAsNothing(error: unknown): undefined {
+export function ignoreUnreadable(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
 }
 

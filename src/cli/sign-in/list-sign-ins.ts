@@ -2,7 +2,7 @@ import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { ownerOf } from './credential-stores.ts'
 
 /** One profile; null where there is nothing, or it cannot be known. */

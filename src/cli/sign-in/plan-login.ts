@@ -10,8 +10,8 @@ import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
-import type { Context } from '../create-context.ts'
-import { ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import type { Context } from '../context.ts'
+import { ignoreUnreadable, ownerOf } from './credential-stores.ts'
 
 /** What signing in will change on this machine. */
 export interface LoginPlan {
@@ -41,12 +41,12 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  *
  * @throws Failure `unauthorized` where it cannot
  */
-export async function tryStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
+export async function checkStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
   // The keychain first: where there is none, nothing is left behind on the way to saying so.
   const store = stores.of(plan.storage)
-  await store.read(owner, signal).catch(unreadableAsNothing)
+  await store.read(owner, signal).catch(ignoreUnreadable)
   await store.demandPlace?.(owner)
   demandConfigurationDirectory(directories)
   await withCredentialLock(directories, owner, signal, async () => {})

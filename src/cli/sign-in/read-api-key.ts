@@ -1,7 +1,7 @@
 import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { hasPipedStdin, readStdin } from '../input/read-input.ts'
 
 const instead = 'stdin: chatctl auth login --with-api-key < key.txt'

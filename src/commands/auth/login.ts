@@ -1,14 +1,14 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { durationFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { sayWhatComesFirst } from '../../cli/sign-in/credential-in-use.ts'
+import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
-import { type LoginPlan, planLogin, tryStorage } from '../../cli/sign-in/plan-login.ts'
+import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { signInKeys } from '../../config/configuration-file.ts'
@@ -79,7 +79,7 @@ export default class AuthLogin extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin)
     const withKey =
-      flags['with-api-key'] || (!flags.web && !saysBrowser(context, flags) && (await prefersKey(context)))
+      flags['with-api-key'] || (!flags.web && !impliesBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
     if (context.dryRun) {
@@ -88,17 +88,17 @@ export default class AuthLogin extends BaseCommand {
         sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
       })
     }
-    await tryStorage(context, plan)
+    await checkStorage(context, plan)
     const login = withKey
       ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
       : await signInWithBrowser(context, plan, flags)
     await context.output.show(loginView, login)
-    sayWhatComesFirst(context)
+    noticeCredentialPrecedence(context)
   }
 }
 
 /** How long, in ms, a person may take in the browser, unless said. */
-const longestWait = 300_000
+const defaultWait = 300_000
 
 const revoke: Revoke = async (tokens, transport) => {
   const { revokeTokens } = await import('../../auth/token-endpoint.ts')
@@ -110,7 +110,7 @@ async function readKey(context: Context): Promise<ApiKey> {
 }
 
 /** What makes sense with a browser alone, said now or known of the profile. */
-function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
+function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
   const isSaid = signInKeys.some((key) => options[key].source !== 'default')
   return isSaid || !browser || !pkce || wait !== undefined
 }
@@ -145,7 +145,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
         ports: options.redirect_port.value,
         path: options.redirect_path.value,
       },
-      wait: flags.wait ?? longestWait,
+      wait: flags.wait ?? defaultWait,
       transport,
       openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),

@@ -35,7 +35,7 @@ export default class ConfigSet extends BaseCommand {
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
-  protected override readonly standsBrokenConfiguration = true
+  protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet)

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { isEndedBy } from '../../cli/interruption.ts'
+import { isInterruptedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { calls } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
@@ -122,11 +122,11 @@ export default class ServiceRun extends BaseCommand {
       await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {
-      const isRestart = flags['behind-proxy'] && isEndedBy('SIGTERM', context.signal.reason)
+      const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)
       await service.close(isRestart ? proxyNotice : 0)
     }
     // Ctrl-C and SIGTERM are orders to stop. A hangup is not: a supervisor must see that the service is gone.
-    if (isEndedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
+    if (isInterruptedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
   }
 }
 

@@ -1,13 +1,12 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
+import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -77,7 +76,7 @@ export default class SettingsApply extends BaseCommand {
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => {
         const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
-        return agreeToPlan(plan, flags.yes, context)
+        return confirmPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {
         renew: async (now, sent) => {
@@ -88,7 +87,7 @@ export default class SettingsApply extends BaseCommand {
       ...(saved && { onTaken: () => this.#markApplied(saved.id, context) }),
       ...(context.dryRun && { hold: held.hold }),
     })
-    if (held.all.length > 0) return this.showHeld(held.all)
+    if (held.all.length > 0) return this.showHeldRequests(held.all)
     const result = resultOf(done)
     const applied = result.changes.length > 0
     if (!applied) context.output.notice('No changes: the service already has these settings.')

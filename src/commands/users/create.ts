@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { PasswordFile } from '../../cli/input/password-file.ts'

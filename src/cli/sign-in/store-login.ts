@@ -3,8 +3,8 @@ import { forAuthorizationServer, localProfile } from '../../config/resolve-optio
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
-import { type CredentialPlace, isSamePlace, ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import type { Context } from '../context.ts'
+import { type CredentialPlace, ignoreUnreadable, isSamePlace, ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
 /** A credential that was stored for an origin until now. */
@@ -19,7 +19,7 @@ export interface Replaced {
  * @returns what was stored in its place until now
  * @throws Failure where either cannot be stored; neither is then
  */
-export async function keepLogin(
+export async function storeLogin(
   { directories, stores, output, signal }: Context,
   { connection, storage, settings }: LoginPlan,
   credential: StoredCredential,
@@ -32,7 +32,7 @@ export async function keepLogin(
   const replaced = await withCredentialLock(directories, owner, signal, async () => {
     const there = await store.read(owner, signal).catch((error: unknown) => {
       isUnreadable = true
-      return unreadableAsNothing(error)
+      return ignoreUnreadable(error)
     })
     await store.write(owner, credential, signal)
     return there
@@ -93,7 +93,7 @@ export async function deleteFormerCredentials(
       const store = stores.of(place.storage)
       const credential = await withCredentialLock(directories, owner, signal, async () => {
         const stored = await store.read(owner, signal).catch(async (error: unknown) => {
-          unreadableAsNothing(error)
+          ignoreUnreadable(error)
           await output.warn(`The credential for ${owner.origin} could not be read, so it was not revoked.`)
         })
         await store.delete(owner, signal)

@@ -60,7 +60,7 @@ function isWide(path: string): boolean {
 }
 
 /** Whether what chatctl keeps can be written, or could be; nothing is made. */
-export function examineFolders({ context: { directories } }: DoctorContext): Examined[] {
+export function examineDirectories({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
     ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be stored'],
@@ -103,13 +103,13 @@ function isOpen(folder: string): boolean {
 }
 
 /** The directory itself, or the nearest one above it that exists. */
-export function nearestThere(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path))
+export function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
 /** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
 export function obstacleTo(folder: string): string | undefined {
-  const nearest = nearestThere(folder)
+  const nearest = nearestExisting(folder)
   const cannot = nearest === folder ? 'is not writable' : `cannot be created in ${nearest}`
   try {
     if (!statSync(nearest).isDirectory()) return `${folder} ${cannot}: not a directory`
