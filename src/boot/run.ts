@@ -13,7 +13,7 @@ import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
 export interface Program {
-  /** File URL of the package's folder. */
+  /** File URL of the package's directory. */
   root: URL
   /** Every command, `settings:api:set`. */
   commandIds: readonly string[]

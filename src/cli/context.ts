@@ -22,7 +22,7 @@ import type { CredentialStores } from './sign-in/credential-stores.ts'
 import type { SignedIn } from './sign-in/signed-in.ts'
 import type { Target } from './target.ts'
 
-/** What a command line said to all commands alike. */
+/** The shared options of a command line. */
 export interface Invocation {
   streams: Streams
   flags: FlagValues
@@ -32,7 +32,7 @@ export interface Invocation {
   debug: boolean
   noInput: boolean
   noColor: boolean
-  /** Hold back what changes something, or everything. */
+  /** Which requests to hold back. */
   dryRun: 'changes' | 'all' | undefined
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
@@ -41,57 +41,59 @@ export interface Invocation {
   userAgent: string
 }
 
-/** What a command works with. Nothing is opened or loaded before it is asked for. */
+/** What a command works with. Everything is opened and loaded on demand. */
 export interface Context {
   readonly host: Host
   readonly env: NodeJS.ProcessEnv
   readonly directories: Directories
   readonly streams: Streams
-  /** The path by which the system finds what a person names. */
+  /** Resolves a file name against the working directory of the run. */
   resolvePath(name: string): string
   readonly options: Options
   readonly configuration: Configuration
-  /** Why the configuration is not in force, for the commands that stand that. */
+  /** Why the configuration is not used, for the commands that tolerate that. */
   readonly configurationFailure: Failure | undefined
   readonly output: Output
   readonly prompter: Prompter
   readonly signal: AbortSignal
   readonly dryRun: boolean
   readonly sentChanges: SentChanges
-  /** Where the requests go, and with which key; the same rules for every command. */
+  /** The service that requests go to, and the credential from the environment. */
   target(): Target
-  /** @throws Failure `usage` where a change of the embedded service must name it and does not */
+  /** @throws Failure `usage` if a non-interactive run would change the embedded service without selecting it */
   demandNamedService(): void
-  /** Where the profiles' credentials are kept. */
+  /** Where the credentials of the profiles are stored. */
   readonly stores: CredentialStores
-  /** The profile's own credential; undefined where none or another is used. */
+  /** The stored credential of the profile; undefined if none or another credential is used. */
   signedIn(): SignedIn | undefined
-  /** Whose last conversation `--continue` goes on with. */
+  /** Whose last conversation `--continue` continues. */
   contextOwner(): ContextOwner
   /**
-   * @param other what the client does otherwise than the options say; `observe` is told what it
-   *   does, in place of the lines on stderr. Only the first call is heard.
-   * @throws Failure `unauthorized` where there is no credential
+   * Always returns the same client.
+   *
+   * @param overrides options of the client, used by the first call; `observe` replaces the lines on stderr
+   * @throws Failure `unauthorized` without a credential
    */
-  connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
-  /** The service that `connect` or `connectTo` has connected to, as errors name it. */
+  connect(overrides?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
+  /** The service that `connect` or `connectTo` has connected to. */
   connection(): Connection | undefined
   /** The service that a profile is being signed in to, with a credential that is not stored yet. */
   connectTo(profile: string, baseUrl: string, credential: string): Promise<Client>
-  /** What requests to an authorization server have in common with all others. */
+  /** Options of requests to an authorization server. */
   readonly transport: TransportOptions & { signal: AbortSignal }
-  /** Shows the answer of a documented endpoint, and says what is odd about it. */
-  show(view: View, answer: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
-  /** Starts the embedded service, with a record by which commands on this machine find it. */
+  /** Shows the response of a documented endpoint, with warnings about it. */
+  show(view: View, response: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
+  /** Starts the embedded service, with a file by which commands on this machine find it. */
   startService(
     options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
   ): Promise<RunningService>
   /**
-   * @param place what `--data` and `--database` say
-   * @throws Failure `usage` where the service on this machine uses another database
+   * Opens the data of the embedded service for a change.
+   *
+   * @throws Failure `usage` if the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
-  /** The same for a command that only reads. Warns of a service on another database, or tells `tell`. */
-  openToInspect(place: DatabaseFlags, tell?: OnOtherService): Promise<Administration>
+  /** Opens the data to read it. A service on another database is passed to `onOther` (default: a warning). */
+  openToInspect(place: DatabaseFlags, onOther?: OnOtherService): Promise<Administration>
   close(): Promise<void>
 }

@@ -30,7 +30,7 @@ import {
   refuseOtherService,
 } from './target.ts'
 
-/** Wires everything together: the only place that knows both ends. */
+/** Wires everything together. */
 export function createContext(invocation: Invocation): Context {
   const { streams } = invocation
   const { host, signal } = streams
@@ -39,10 +39,10 @@ export function createContext(invocation: Invocation): Context {
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
   const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
   const { fields, jq, quiet, noColor, debug } = invocation
-  const { value: asked, source } = options.output
-  // A document is not the business of `Output`, but whether its errors are JSON is.
-  const form = outputFormats.find((known) => known === asked)
-  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColor, streams })
+  const { value: requested, source } = options.output
+  // Undefined for the format of a document, which `Output` does not render.
+  const format = outputFormats.find((known) => known === requested)
+  const output = new Output({ format, isExplicit: source === 'flag', fields, jq, quiet, noColor, streams })
   const prompter = new Prompter(streams, invocation)
   const cleanups: (() => Promise<void>)[] = []
 
@@ -117,14 +117,14 @@ export function createContext(invocation: Invocation): Context {
 
   let connection: Connection | undefined
   const sentChanges = new SentChanges()
-  const connectOnce = async (other: Partial<ClientOptions> = {}) => {
+  const connectOnce = async (overrides: Partial<ClientOptions> = {}) => {
     const to = target()
     connection = connectionTo(to, options)
-    // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
+    // The keychain is read in another process, at the same time as the network module is loaded.
     if (!invocation.dryRun) void adviseOnRefusal(connection, to, signedIn())
     return open({
-      ...other,
-      observe: other.observe ?? sentChanges.follow(transport.observe),
+      ...overrides,
+      observe: overrides.observe ?? sentChanges.follow(transport.observe),
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
@@ -166,8 +166,8 @@ export function createContext(invocation: Invocation): Context {
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
-    connect: (other) => {
-      connected ??= connectOnce(other)
+    connect: (overrides) => {
+      connected ??= connectOnce(overrides)
       return connected
     },
     connection: () => connection,
@@ -177,16 +177,16 @@ export function createContext(invocation: Invocation): Context {
       return open({ baseUrl, credential })
     },
     transport,
-    show: async (view, answer, secret) => {
-      await warnOfResponse(answer, output)
-      await (secret ? output.showOnce(view, answer.body, secret) : output.show(view, answer.body))
+    show: async (view, response, secret) => {
+      await warnOfResponse(response, output)
+      await (secret ? output.showOnce(view, response.body, secret) : output.show(view, response.body))
     },
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultFolder: defaultDataDirectory(directories), onExit: host.onExit }
-      const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
-      return startService({ ...rest, dataDir: folder, env, clock, announce, offlineNotice })
+      const directory = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
+      return startService({ ...rest, dataDir: directory, env, clock, announce, offlineNotice })
     },
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
     openToInspect: (place, tell) =>
@@ -198,7 +198,7 @@ export function createContext(invocation: Invocation): Context {
   return context
 }
 
-/** The embedded service on a free loopback port of this process, for as long as the command runs. */
+/** Starts the embedded service on a free loopback port until the command ends. */
 async function startLocalService({ host, directories, output }: Context, cleanups: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
   const { env, clock } = host

@@ -4,7 +4,7 @@ import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
 import { checksView } from '../view/config.ts'
 
-/** Ms for one check where nothing else was said: somebody waits for the whole of it. */
+/** Default timeout of one check, in ms. */
 const defaultBound = 10_000
 
 export default class Doctor extends BaseCommand {

@@ -128,7 +128,7 @@ describe('a user without permission', () => {
     const sent = run(['chat', 'send', 'hi'])
     expect(sent.exitCode).to.equal(0)
     expect(sent.stdout).to.contain('offline model')
-    expect(sent.stderr).to.contain('Warning: --continue will not know this conversation')
+    expect(sent.stderr).to.contain('Warning: Cannot remember this conversation for --continue')
     const checks = JSON.parse(run(['doctor', '--json']).stdout)
     const [finding] = checks.filter(({ check }: { check: string }) => check === 'directories')
     expect(finding.status).to.equal('warning')

@@ -10,7 +10,7 @@ export interface Candidate {
 export interface Suggestions {
   candidates: readonly Candidate[]
   /** What the shell is to look for by itself. */
-  paths?: 'files' | 'folders'
+  paths?: 'files' | 'directories'
 }
 
 export const nothing: Suggestions = { candidates: [] }

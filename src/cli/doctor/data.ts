@@ -65,16 +65,16 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
 }
 
 /** @throws Failure `storage` where the directory could not be made */
-function demandPlaceFor(folder: string): void {
-  const obstacle = obstacleTo(folder)
+function demandPlaceFor(directory: string): void {
+  const obstacle = obstacleTo(directory)
   if (obstacle === undefined) return
   throw new Failure('storage', obstacle, { hint: 'Set XDG_DATA_HOME to a directory that you can write to.' })
 }
 
 /** Bytes, of the nearest directory that is there; undefined where the system does not say. */
-function freeSpace(folder: string): number | undefined {
+function freeSpace(directory: string): number | undefined {
   try {
-    const { bavail, bsize } = statfsSync(nearestExisting(folder))
+    const { bavail, bsize } = statfsSync(nearestExisting(directory))
     return bavail * bsize
   } catch {
     return undefined

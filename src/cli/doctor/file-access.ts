@@ -15,19 +15,19 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no file modes')]
   const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
-  const folders = [config, data, sessions, credentials, state]
+  const privateDirectories = [config, data, sessions, credentials, state]
   const files = [
     configurationPath(directories),
     join(data, 'chatctl.db'),
     ...filesIn(credentials),
     ...filesIn(sessions),
   ]
-  const wide = [...folders.filter(isWide), ...files.filter(isWide)]
+  const wide = [...privateDirectories.filter(isWide), ...files.filter(isWide)]
   if (wide.length === 0) return [ok('permissions', 'only you can use the files and directories')]
-  const wideFolders = wide.filter((path) => folders.includes(path))
-  const wideFiles = wide.filter((path) => !folders.includes(path))
+  const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
+  const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [
-    ...(wideFolders.length > 0 ? [['chmod 700', ...wideFolders.map(quoteWord)].join(' ')] : []),
+    ...(wideDirectories.length > 0 ? [['chmod 700', ...wideDirectories.map(quoteWord)].join(' ')] : []),
     ...(wideFiles.length > 0 ? [['chmod 600', ...wideFiles.slice(0, enough).map(quoteWord)].join(' ')] : []),
   ]
   const more = wide.length > enough ? ` and ${wide.length - enough} more` : ''
@@ -41,9 +41,9 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   ]
 }
 
-function filesIn(folder: string): string[] {
+function filesIn(directory: string): string[] {
   try {
-    return readdirSync(folder).map((name) => join(folder, name))
+    return readdirSync(directory).map((name) => join(directory, name))
   } catch {
     return []
   }
@@ -70,8 +70,8 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
       'users import and history export fail, and chat --continue cannot find new conversations',
     ],
   ] as const
-  const faults = uses.flatMap(([variable, folder, effect]) => {
-    const obstacle = obstacleTo(folder)
+  const faults = uses.flatMap(([variable, directory, effect]) => {
+    const obstacle = obstacleTo(directory)
     if (obstacle === undefined) return []
     const hint = `Set ${variable} to a directory that you can write to.`
     return [warning('directories', `${obstacle}; ${effect}`, hint)]
@@ -81,24 +81,24 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
 
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
-  const folder = context.directories.cache
+  const directory = context.directories.cache
   const slower = 'so every command starts more slowly'
   try {
-    makePrivateDirectory(folder)
-    accessSync(folder, constants.W_OK | constants.X_OK)
+    makePrivateDirectory(directory)
+    accessSync(directory, constants.W_OK | constants.X_OK)
   } catch (error) {
-    const words = `${folder} is not writable, ${slower}: ${describeSystemError(error)}`
+    const words = `${directory} is not writable, ${slower}: ${describeSystemError(error)}`
     return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that you can write to.')]
   }
-  if (isOursAlone(folder)) return [ok('cache', folder)]
-  const words = `${folder} is writable by other users and therefore not used, ${slower}`
+  if (isOursAlone(directory)) return [ok('cache', directory)]
+  const words = `${directory} is writable by other users and therefore not used, ${slower}`
   // What somebody may have laid there would still be there after a change of modes.
-  if (isOpen(folder)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(folder)}`)]
+  if (isOpen(directory)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(directory)}`)]
   return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that only you can write to.')]
 }
 
-function isOpen(folder: string): boolean {
-  const { uid, mode } = lstatSync(folder)
+function isOpen(directory: string): boolean {
+  const { uid, mode } = lstatSync(directory)
   return uid === process.getuid?.() && (mode & 0o022) !== 0
 }
 
@@ -108,14 +108,14 @@ export function nearestExisting(path: string): string {
 }
 
 /** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
-export function obstacleTo(folder: string): string | undefined {
-  const nearest = nearestExisting(folder)
-  const cannot = nearest === folder ? 'is not writable' : `cannot be created in ${nearest}`
+export function obstacleTo(directory: string): string | undefined {
+  const nearest = nearestExisting(directory)
+  const cannot = nearest === directory ? 'is not writable' : `cannot be created in ${nearest}`
   try {
-    if (!statSync(nearest).isDirectory()) return `${folder} ${cannot}: not a directory`
+    if (!statSync(nearest).isDirectory()) return `${directory} ${cannot}: not a directory`
     accessSync(nearest, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    return `${folder} ${cannot}: ${describeSystemError(error)}`
+    return `${directory} ${cannot}: ${describeSystemError(error)}`
   }
 }

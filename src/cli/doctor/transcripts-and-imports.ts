@@ -9,10 +9,10 @@ import { describeBytes, type Examined, ok, warning } from './finding.ts'
 
 /** What the sessions of this machine take. @throws Error of the system where their directory cannot be read */
 export function examineTranscripts({ context }: DoctorContext): Examined[] {
-  const folder = context.directories.sessions
-  const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
+  const directory = context.directories.sessions
+  const { files, bytes } = measure(directory, (name) => name.endsWith('.jsonl'))
   if (files === 0) return [ok('transcripts', 'none yet')]
-  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
+  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${directory}`)]
 }
 
 /** Imports that were begun and are not done, each with the command that goes on with it. */
@@ -47,20 +47,20 @@ function serviceFlag(service: string, { profiles = {} }: Configuration): string[
   return found ? ['--profile', found[0]] : ['--base-url', service]
 }
 
-function measure(folder: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
+function measure(directory: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
   let files = 0
   let bytes = 0
-  for (const name of namesIn(folder)) {
+  for (const name of namesIn(directory)) {
     if (!isMeant(name)) continue
     files++
-    bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+    bytes += statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0
   }
   return { files, bytes }
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(directory: string): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
   } catch {
     return []
   }

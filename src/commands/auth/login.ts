@@ -21,7 +21,7 @@ const signInFlags = {
     summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
   }),
-  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth), without a prompt for the method' }),
+  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,
@@ -50,7 +50,7 @@ const signInFlags = {
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
+    'In a terminal, chatctl asks for the method unless a flag or a sign-in key of the profile decides it; otherwise it uses the browser. The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
   static override requests = {
     ...calls('getProfile'),
     note: 'and with a browser, OAuth requests to the authorization server.',
@@ -59,7 +59,7 @@ export default class AuthLogin extends BaseCommand {
   static override examples = [
     {
       description: 'Sign in with the browser',
-      command: 'chatctl auth login --base-url http://127.0.0.1:8787',
+      command: 'chatctl auth login --web --base-url http://127.0.0.1:8787',
     },
     {
       description: 'Name the authorization server',
@@ -97,7 +97,7 @@ export default class AuthLogin extends BaseCommand {
   }
 }
 
-/** How long, in ms, a person may take in the browser, unless said. */
+/** Default maximum wait for the browser, in ms. */
 const defaultWait = 300_000
 
 const revoke: Revoke = async (tokens, transport) => {
@@ -109,7 +109,7 @@ async function readKey(context: Context): Promise<ApiKey> {
   return { version: 1, kind: 'api_key', key: await readApiKey(context) }
 }
 
-/** What makes sense with a browser alone, said now or known of the profile. */
+/** Whether a flag, the environment, or the profile has an option that only sign-in with a browser uses. */
 function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
   const isSaid = signInKeys.some((key) => options[key].source !== 'default')
   return isSaid || !browser || !pkce || wait !== undefined
@@ -167,7 +167,7 @@ function missingScopes(requested = '', granted: string | null): string[] {
   return requested.split(/\s+/).filter((scope) => scope !== '' && !given.has(scope))
 }
 
-/** What was said, else the service itself where it signs people in, else what a person answers. */
+/** The given server, or the service if it is an authorization server, or the reply to a prompt. */
 async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
   const orKey = 'or add --with-api-key'
   const { baseUrl } = connection

@@ -51,7 +51,7 @@ export default class SettingsApply extends BaseCommand {
     const sources = await readSources(files, context)
     const service = serviceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags, context)
-    // A difference from the wrong service would be read as that from the right one.
+    // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
 
     const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
@@ -94,7 +94,7 @@ export default class SettingsApply extends BaseCommand {
     await context.output.show(appliedView, { ...result, applied })
   }
 
-  /** What was changed is yet to be verified, so that nothing may go wrong here. */
+  /** Must not fail, because the changes are not verified yet. */
   async #markApplied(id: string, { directories, output }: Context): Promise<void> {
     const { markApplied } = await import('../../plan/plan-file.ts')
     try {
@@ -104,7 +104,7 @@ export default class SettingsApply extends BaseCommand {
     }
   }
 
-  /** What is wanted, and the plan where it was a plan that was named. */
+  /** The desired settings, and the plan if the file is a plan. */
   async #read(
     sources: SettingsSource[],
     service: string,
@@ -133,7 +133,7 @@ export default class SettingsApply extends BaseCommand {
   }
 }
 
-/** The command that shows whether what is wanted is there; stdin and a plan cannot be compared again. */
+/** The command that checks the result. stdin and a plan cannot be compared again. */
 function checkCommand(
   [first = '-', ...others]: readonly string[],
   isPlan: boolean,

@@ -72,7 +72,7 @@ export default class SettingsEdit extends BaseCommand {
   }
 }
 
-/** The plan of what a person has changed, against what they were shown. */
+/** A plan with only the keys that the user has changed. */
 async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
   const service = serviceOf(context)
   const { isSame, makePlan } = await import('../../plan/plan.ts')
@@ -81,7 +81,7 @@ async function changedKeys(file: SettingsFile, current: Settings, context: Conte
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
 }
 
-/** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */
+/** @throws Failure `input_needed` in a non-interactive run without --yes and an editor */
 function demandEditor(context: Context, isAgreed: boolean, command: string | undefined): void {
   if (context.prompter.canAsk || (isAgreed && command !== undefined)) return
   throw new Failure('input_needed', 'An editor requires a terminal', {
@@ -95,9 +95,9 @@ async function unchanged({ output }: Context): Promise<void> {
 }
 
 /**
- * Keeps what was edited where it came to nothing, and says how to go on with it.
+ * Saves the edited text after a failure, so that it can be applied later.
  *
- * @returns the error to be thrown: the same, with where the text is
+ * @returns the same error, with a hint that names the file
  */
 function keepEdit(text: string, error: unknown, context: Context): unknown {
   const words = keep(text, context)

@@ -53,9 +53,9 @@ export default class SettingsSet extends BaseCommand {
         onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
         onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
       })
-    // What is held back ends here.
+    // The held request ends the command here.
     if (context.dryRun) return void (await change())
-    // Before the lock, which makes a directory.
+    // Before the lock, which creates a directory.
     context.demandNamedService()
     const { read, answer } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
     const hasBody = Object.keys(answer?.body ?? {}).length > 0

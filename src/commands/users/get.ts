@@ -81,7 +81,7 @@ export default class UsersGet extends BaseCommand {
   }
 }
 
-/** The ids as they are given; those of stdin as they come, in the place of `-`. */
+/** The given IDs. For `-`, the IDs from stdin, as they arrive. */
 async function* readIds(given: readonly string[], context: Context): AsyncIterable<AskedId> {
   for (const id of given) {
     if (id !== '-') yield { id }

@@ -110,7 +110,7 @@ describe('what Tab offers', () => {
     ['users import ', 'files'],
     ['chat complete --messages ', 'files'],
     ['settings apply -f ', 'files'],
-    ['service status --data ', 'folders'],
+    ['service status --data ', 'directories'],
     ['chat send ', undefined],
     ['users get ', undefined],
   ] as const) {
