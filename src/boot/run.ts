@@ -15,18 +15,18 @@ import { wantsJson } from '../cli/wants-json.ts'
 export interface Program {
   /** File URL of the package's directory. */
   root: URL
-  /** Every command, `settings:api:set`. */
+  /** IDs of all commands, such as `settings:api:set`. */
   commandIds: readonly string[]
   loadCommand(id: string): Command.Class
 }
 
-/** Commands that look at all the others. */
+/** Commands that need the declarations of all commands. */
 export const commandsThatNeedAll = ['complete']
 
 /**
- * Runs one command line, as often as one likes in one process.
+ * Runs one command line. A process can run any number of them.
  *
- * @returns the exit code; 0 where stdout had no reader any more, which aborts the run
+ * @returns the exit code; 0 if the reader of stdout closed it, which aborts the run
  */
 export async function run(argv: readonly string[], host: Host, program: Program): Promise<number> {
   const streams = new Streams(host)
@@ -83,7 +83,7 @@ function unknown(words: readonly string[], { root }: Program): Error {
   return unknownCommand(words, readCatalog(root))
 }
 
-/** `chatctl help settings get` and `chatctl settings get --help` are one. */
+/** `chatctl help settings get` becomes `chatctl settings get --help`. */
 function normalize(argv: readonly string[], ids: readonly string[]): readonly string[] {
   const words = moveFlagsAfterCommand(argv, ids)
   return words[0] === 'help' ? [...words.slice(1), '--help'] : words
@@ -102,7 +102,7 @@ function asksForHelp(words: readonly string[], config: Config): boolean {
   return (end === -1 ? words : words.slice(0, end)).some((word) => flags.includes(word))
 }
 
-/** oclif has no class of its own for it. */
+/** oclif has no separate class for this error. */
 function isUnknownCommand(error: unknown): boolean {
   return error instanceof Error && /^command .* not found\.?$/is.test(error.message)
 }

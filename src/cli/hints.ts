@@ -14,7 +14,7 @@ type Hints = {
     | ((data: AdviceData[Code], connection: Connection | undefined) => string)
 }
 
-/** What to do after a failure, in words: each piece of advice that an inner layer can give. */
+/** The text for each piece of advice that an inner layer can give. */
 const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
@@ -114,7 +114,7 @@ const hints: Hints = {
   json_lines: 'For one object per line, use: --format jsonl',
 }
 
-/** What each answer of the embedded service's own model ends with. */
+/** The end of every reply of the built-in test model. */
 export const offlineNotice =
   'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
 
@@ -138,7 +138,7 @@ function describeRetryTime(ms: number, until: string): string {
 }
 
 /**
- * What to do after a failure, for a person; undefined where nothing is known to help.
+ * The hint of a failure; undefined if it has none.
  *
  * @param connection whose profile or base URL the commands name
  */

@@ -15,7 +15,7 @@ import { examineImports, examineTranscripts } from './transcripts-and-imports.ts
 type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
 
 /**
- * Looks at everything at once; what needs something that is not there is skipped.
+ * Runs all checks at the same time. Skips checks that need something that is missing.
  *
  * @returns the findings in the order of the table, and the exit code of the first that failed
  */
@@ -69,10 +69,10 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
   }
 }
 
-/** Ms beyond the bound: what keeps to it by itself says more, and loading the parts takes its time, too. */
+/** Additional ms, because a timeout of the check itself has a better message, and loading modules takes time. */
 const grace = 5_000
 
-/** One check, for as long as it may take. What is under way then goes on unheard. */
+/** Runs one check with a timeout. Its work continues after the timeout, but its result is ignored. */
 async function within(check: string, look: Look, doctor: DoctorContext): Promise<Examined[]> {
   const { bound, context } = doctor
   let timer: NodeJS.Timeout | undefined
@@ -96,7 +96,7 @@ async function within(check: string, look: Look, doctor: DoctorContext): Promise
   }
 }
 
-/** A Node that is too old does not get here: bin/run.js sends it away. */
+/** bin/run.js has already refused a Node.js version that is too old. */
 function examineVersion({ version }: DoctorContext): Examined[] {
   const { node } = process.versions
   const where = `${process.platform} ${process.arch}`

@@ -7,10 +7,10 @@ import { quoteWord } from '../command-line.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 
-/** Files that are named at most. */
-const enough = 5
+/** Maximum number of files in the message. */
+const maxNamed = 5
 
-/** Whether what is ours can be used by us alone: 0600 in 0700 directories. */
+/** Whether other users can access the files: they should be 0600, in 0700 directories. */
 export function examineModes({ context: { directories } }: DoctorContext): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no file modes')]
   const { config, data, sessions, state } = directories
@@ -28,10 +28,12 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [
     ...(wideDirectories.length > 0 ? [['chmod 700', ...wideDirectories.map(quoteWord)].join(' ')] : []),
-    ...(wideFiles.length > 0 ? [['chmod 600', ...wideFiles.slice(0, enough).map(quoteWord)].join(' ')] : []),
+    ...(wideFiles.length > 0
+      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map(quoteWord)].join(' ')]
+      : []),
   ]
-  const more = wide.length > enough ? ` and ${wide.length - enough} more` : ''
-  const named = wide.slice(0, enough).join(', ')
+  const more = wide.length > maxNamed ? ` and ${wide.length - maxNamed} more` : ''
+  const named = wide.slice(0, maxNamed).join(', ')
   return [
     warning(
       'permissions',
@@ -49,7 +51,7 @@ function filesIn(directory: string): string[] {
   }
 }
 
-/** What is not there, or whose directory cannot be searched, is nobody else's. */
+/** Whether other users have access. A file that does not exist is private. */
 function isWide(path: string): boolean {
   try {
     const stats = lstatSync(path)
@@ -59,7 +61,7 @@ function isWide(path: string): boolean {
   }
 }
 
-/** Whether what chatctl keeps can be written, or could be; nothing is made. */
+/** Whether the directories are writable, or can be created. Creates nothing. */
 export function examineDirectories({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
@@ -79,7 +81,7 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
   return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state are writable')]
 }
 
-/** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
+/** The cache of compiled code, which is used only if it is private (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
   const directory = context.directories.cache
   const slower = 'so every command starts more slowly'
@@ -92,7 +94,7 @@ export function examineCache({ context }: DoctorContext): Examined[] {
   }
   if (isOursAlone(directory)) return [ok('cache', directory)]
   const words = `${directory} is writable by other users and therefore not used, ${slower}`
-  // What somebody may have laid there would still be there after a change of modes.
+  // Files from another user would still be there after a change of the mode.
   if (isOpen(directory)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(directory)}`)]
   return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that only you can write to.')]
 }
@@ -107,7 +109,7 @@ export function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
-/** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
+/** Why a directory cannot be written or created; undefined if it can. */
 export function obstacleTo(directory: string): string | undefined {
   const nearest = nearestExisting(directory)
   const cannot = nearest === directory ? 'is not writable' : `cannot be created in ${nearest}`

@@ -8,7 +8,7 @@ const day = 86_400_000
 /** A certificate with less time than this, in ms, should have been renewed. */
 const renewalTime = 14 * day
 
-/** Name, connection, TLS, proxy, apart from what the service says. @throws Failure as the network has it */
+/** Name resolution, connection, TLS, and proxy. @throws Failure of the network */
 export async function examineNetwork({ context, probeNetwork }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   if (target.kind === 'local') return [skipped('network', 'not needed by the embedded service')]
@@ -32,7 +32,7 @@ export async function examineNetwork({ context, probeNetwork }: DoctorContext): 
   ]
 }
 
-/** @throws Failure where nothing, or more than one thing, says which service is meant */
+/** @throws Failure if no service is selected, or two contradict each other */
 export function examineAddress({ context }: DoctorContext): Examined[] {
   const target = context.target()
   if (target.kind === 'remote') {

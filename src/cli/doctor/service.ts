@@ -97,7 +97,7 @@ function describeModels(ids: readonly unknown[], wanted: string | undefined): st
   return `${some}${more}${wanted === undefined ? '' : `; selected: ${wanted}`}`
 }
 
-/** A clock that is further off, in ms, makes tokens and waits go wrong. */
+/** Maximum difference in ms. With more, tokens and waits are timed wrongly. */
 const tolerance = 60_000
 
 const howToSet: Partial<Record<NodeJS.Platform, string>> = {
@@ -106,9 +106,9 @@ const howToSet: Partial<Record<NodeJS.Platform, string>> = {
 }
 
 /**
- * RFC 9110 section 6.6.1: Date is when the answer was made, to the second.
+ * RFC 9110 section 6.6.1: Date is when the response was created, to the second.
  *
- * @param date of an answer; undefined where there was none
+ * @param date of a response; undefined if there was none
  */
 function examineClock(date: string | undefined, now: number): Examined {
   const said = Date.parse(date ?? '')

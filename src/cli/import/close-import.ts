@@ -20,7 +20,7 @@ export interface ClosedImports {
  * Closes the unfinished imports of a file, and shows how far they were.
  *
  * @param closeImports of the bulk layer, which the command has loaded
- * @throws Failure `refused` where there is none
+ * @throws Failure `refused` if there is none
  */
 export async function closeImport(
   context: Context,

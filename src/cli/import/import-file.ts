@@ -79,7 +79,7 @@ export async function importFile(
   throwWhatIsLeft(context, imported, options)
 }
 
-/** What goes on from here: a restart would begin again. */
+/** The command that resumes. With --restart, it would start again. */
 function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
   return restart ? 'the same command without --restart' : 'the same command'
 }
@@ -245,7 +245,7 @@ function describeStop(maxWait: number, pause: number, again: string): string {
   return `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${again}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
 }
 
-/** The rows that somebody has to hear of. */
+/** The rows to report at the end. */
 class ToldRows {
   readonly #settle: Settle | undefined
   readonly #unknown: UnknownRow[] = []
