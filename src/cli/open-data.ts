@@ -4,7 +4,7 @@ import type { Directories } from '../system/directories.ts'
 import { quoteWord } from './command-line.ts'
 import type { Output } from './output/output.ts'
 
-/** What `--data` and `--database` say. */
+/** Values of `--data` and `--database`. */
 export interface DatabaseFlags {
   data?: string | undefined
   database?: string | undefined
@@ -51,9 +51,9 @@ export async function openToChange<D extends Data>(
 }
 
 /**
- * For a command that only reads. It says where there is no data.
+ * For a command that only reads. A notice says if there is no data yet.
  *
- * @param tell is told of a service on another database; by default, the output warns of it
+ * @param tell receives a service on another database; by default, a warning is shown
  */
 export async function openToRead<D extends Data>(
   open: OpenData<D>,
@@ -86,7 +86,7 @@ function flagFor({ place }: RunningService): string {
   return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${place}`
 }
 
-/** @returns nothing where the user has no home directory, which a service with `--data` does not need */
+/** @returns undefined without a home directory, which a service with `--data` does not need */
 export function defaultDataDirectory(directories: Directories): string | undefined {
   try {
     return directories.data

@@ -6,8 +6,7 @@ import type { Streams } from '../output/streams.ts'
 const maxLength = 64 * 1024
 
 /**
- * The lines of stdin as they come, until it ends or the signal is aborted. A terminal is in raw mode
- * meanwhile.
+ * The lines of stdin as they arrive, until it ends or the signal is aborted. Puts a terminal into raw mode.
  */
 export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIterable<string> {
   if (signal.aborted) return
@@ -25,7 +24,7 @@ export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIt
     const last = lines.end()
     if (last !== undefined) yield last
   } catch (error) {
-    // A terminal that is gone, or the end of the wait.
+    // The terminal was closed, or the wait ended.
     if (!signal.aborted && (error as NodeJS.ErrnoException).syscall === undefined) throw error
   } finally {
     stdin.pause()
@@ -33,14 +32,14 @@ export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIt
   }
 }
 
-/** @returns leaves it again, as the signal does at once: what follows may ask a question */
+/** @returns leaves raw mode. The signal leaves it at once, because a prompt may follow. */
 function enterRawMode({ stdin, onContinue }: Host, signal: AbortSignal): () => void {
   const leave = (): void => {
     signal.removeEventListener('abort', leave)
     stopListening()
     stdin.setRawMode(false)
   }
-  // The shell has set the terminal to its own mode while this process was suspended.
+  // The shell changes the mode of the terminal while this process is suspended.
   const enter = (): void => void stdin.setRawMode(true)
   signal.addEventListener('abort', leave, { once: true })
   const stopListening = onContinue(enter)
@@ -59,14 +58,14 @@ function act({ echo, keys }: Typed, streams: Streams): void {
   }
 }
 
-/** What a key asks for besides text. */
+/** A key that is not text. */
 type Key = 'interrupt' | 'quit' | 'suspend' | 'end'
 
-/** What a piece of input comes to. */
+/** The meaning of a piece of input. */
 export interface Typed {
   /** Whole lines, without their ends. */
   lines: string[]
-  /** What to show on the terminal, which does not echo in raw mode. */
+  /** What to echo, because a terminal in raw mode does not. */
   echo: string
   keys: Key[]
 }
@@ -80,8 +79,8 @@ const endOfInput = '\u0004'
 const erase = '\b \b'
 
 /**
- * Makes lines of what a terminal in raw mode or a pipe sends. A terminal that makes them itself cuts
- * each after 4,095 bytes (`MAX_CANON`), and the address that ends a sign-in may be longer.
+ * Splits the input of a terminal in raw mode, or of a pipe, into lines. In canonical mode, a terminal
+ * truncates each line after 4,095 bytes (`MAX_CANON`), and the redirect URL of a sign-in may be longer.
  */
 export class TypedLines {
   readonly #maxLength: number
@@ -90,7 +89,7 @@ export class TypedLines {
   #line: string[] = []
   #endedInReturn = false
 
-  /** @param maxLength of a line in characters; what is longer is cut there */
+  /** @param maxLength of a line in characters; a longer line is truncated */
   constructor({ maxLength, isRaw }: { maxLength: number; isRaw: boolean }) {
     this.#maxLength = maxLength
     this.#isRaw = isRaw
@@ -119,7 +118,7 @@ export class TypedLines {
     if (!this.#isRaw || !this.#edit(character, typed)) this.#append(character, typed)
   }
 
-  /** Whether the character is a key of the line editing that a terminal does by itself otherwise. */
+  /** Handles the keys of line editing, which a terminal handles itself in canonical mode. */
   #edit(character: string, typed: Typed): boolean {
     const key = character === endOfInput && this.#line.length === 0 ? 'end' : keys[character]
     if (key) typed.keys.push(key)

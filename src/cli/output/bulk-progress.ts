@@ -8,16 +8,16 @@ import { ProgressLine } from './progress-line.ts'
 export interface BulkProgressOptions {
   /** What is counted, in the singular. */
   noun: string
-  /** Undefined where nobody knows yet how many there will be. */
+  /** Undefined if the total is not known yet. */
   total: number | undefined
   /** Milliseconds that so many rows will still take at so many a second. */
   estimate(rows: number, perSecond: number): number
 }
 
-/** Ms between two looks, so that a pause does not stand still. */
+/** Interval between two updates, in ms. */
 const tick = 250
 
-/** A pause that is shorter is said on a terminal alone. */
+/** A shorter pause, in ms, is shown only in a terminal. */
 const worthALine = 10_000
 
 /** How far the work on many rows is: how many, how fast, how long still, and what it waits for. */
@@ -52,7 +52,7 @@ export class BulkProgress {
 
   pause(pause: Pause): void {
     this.#pause = pause
-    // Where lines stay, one is enough for as long as it takes.
+    // Lines that cannot be redrawn are written once for each pause.
     const isLong = pause.until - this.#now() >= worthALine
     if (isLong && !this.#output.canRedraw) this.#output.progress(this.#describe())
   }
@@ -124,7 +124,7 @@ export class Pace {
 export interface BulkState {
   /** What is counted, in the singular. */
   noun: string
-  /** Undefined where nobody knows yet how many there will be. */
+  /** Undefined if the total is not known yet. */
   total: number | undefined
   tally: RowCounts
   /** Rows a second. */
@@ -142,7 +142,7 @@ export function describeBulk({ noun, total, tally, perSecond, left, pause }: Bul
     ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
     ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
   ]
-  // A narrow terminal cuts the end off: what it waits for comes first.
+  // First, because a narrow terminal truncates the line.
   if (pause) return [describePause(pause, now), ...counts].join(', ')
   const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
   const rest =

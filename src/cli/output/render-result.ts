@@ -22,7 +22,7 @@ export interface Rendering {
 }
 
 /**
- * A result in its output format. `undefined` stands for an answer without a body.
+ * A result in its output format. `undefined` stands for a response without a body.
  *
  * @throws Failure for a field that nothing has, or a filter that fails on the body
  */

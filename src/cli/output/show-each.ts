@@ -10,14 +10,14 @@ import type { Output } from './output.ts'
 
 type Result = { id: string } & ({ answer: ApiResponse<unknown> } | { failure: Failure })
 
-/** More would be a description of the interface that the service has instead. */
+/** Maximum number of faults to remember. */
 const maxFaults = 100
 
 /**
- * Shows the bodies of many answers: a row as soon as it is there where the form allows it, else one
- * list. What fails is said and left out; what had come before the end of it all is shown.
+ * Shows the bodies of many responses: row by row if the output format allows it, otherwise as one list.
+ * Failures are reported, and the other bodies are shown.
  *
- * @throws Failure where any failed, or none was asked for
+ * @throws Failure if any request failed, or no ID was given
  */
 export async function showEach(
   view: View,
@@ -54,7 +54,7 @@ export async function showEach(
   } catch (error) {
     progress.end()
     await failures.say()
-    // Whoever interrupts wants nothing more; and what ended it all is what is to be said.
+    // After an interruption nothing more is shown. Only the first error is reported.
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
@@ -63,14 +63,14 @@ export async function showEach(
   failures.end()
 }
 
-/** What went wrong with some of many, said as it happens, and what that means in the end. */
+/** Failures of single rows: a warning for each, and the failure of the command at the end. */
 class RowFailures {
   readonly #output: Output
   #rows = 0
   #failed = 0
   #first: Failure | undefined
   #isOneKind = true
-  /** The first of all is not said before there is another: alone it is how the command fails. */
+  /** A failure of the only row is the failure of the command, so the first one is held until there is another row. */
   #unsaid: string | undefined
 
   constructor(output: Output) {
@@ -100,14 +100,14 @@ class RowFailures {
     if (this.#rows > 1) await this.say()
   }
 
-  /** Says what was held back. */
+  /** Writes the failure that was held. */
   async say(): Promise<void> {
     const text = this.#unsaid
     this.#unsaid = undefined
     if (text !== undefined) await this.#output.warn(text)
   }
 
-  /** @throws Failure where there were any: of their own kind when all of them failed for it */
+  /** @throws Failure if any row failed; if all failed in the same way, of that kind */
   end(): void {
     const first = this.#first
     if (!first) return

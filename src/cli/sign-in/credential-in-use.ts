@@ -9,7 +9,7 @@ import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
 
-/** Which credential requests carry, and why that one; never the secret itself. */
+/** Which credential requests use, and why. Without the secret. */
 export interface CredentialInUse {
   /** Where it comes from, in words. */
   credential: string
@@ -20,7 +20,7 @@ export interface CredentialInUse {
   scope: string | null
 }
 
-/** @throws Failure `unauthorized` where there is none */
+/** @throws Failure `unauthorized` without a credential */
 export async function credentialInUse(
   target: Target,
   signedIn: SignedIn | undefined,
@@ -73,7 +73,7 @@ export function noCredential({
   })
 }
 
-/** The connection as errors name it, before it is known what the profile is signed in with. */
+/** The connection, before the stored credential of the profile is read. */
 export function connectionTo(target: Target, options: Options): Connection {
   return {
     baseUrl: target.kind === 'remote' ? target.baseUrl : undefined,

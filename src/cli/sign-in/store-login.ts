@@ -14,10 +14,10 @@ export interface Replaced {
 }
 
 /**
- * Stores a credential that has proved itself, and what the profile has to know from now on.
+ * Stores a verified credential and the options of the profile.
  *
- * @returns what was stored in its place until now
- * @throws Failure where either cannot be stored; neither is then
+ * @returns the credential that it replaces
+ * @throws Failure if either cannot be stored; then neither is stored
  */
 export async function storeLogin(
   { directories, stores, output, signal }: Context,
@@ -28,7 +28,7 @@ export async function storeLogin(
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
   let isUnreadable = false
-  // A renewal that is under way would put the old one back.
+  // A concurrent renewal would restore the old credential.
   const replaced = await withCredentialLock(directories, owner, signal, async () => {
     const there = await store.read(owner, signal).catch((error: unknown) => {
       isUnreadable = true
@@ -71,10 +71,10 @@ export async function storeLogin(
 }
 
 /**
- * Deletes what a profile has stored in places that it does not use any more: for other addresses,
- * or in the other storage. What cannot be deleted is said, and stays known to `auth logout`.
+ * Deletes the credentials of a profile for other addresses, or in the other storage. Warns about a
+ * credential that cannot be deleted, which `auth logout` can still delete.
  *
- * @returns what was stored there
+ * @returns the deleted credentials
  */
 export async function deleteFormerCredentials(
   context: Context,
