@@ -143,7 +143,7 @@ export abstract class BaseCommand extends HostedCommand {
     try {
       return await change
     } catch (error) {
-      if (!(error instanceof Failure && error.inDoubt)) throw error
+      if (!(error instanceof Failure && error.isOutcomeUnknown)) throw error
       throw unknownOutcome(error, hint ?? outcomeHint(error.request, this.#command))
     }
   }

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../client/response.ts'
 import type { Settings } from '../contract/settings.ts'
-import type { Locking } from '../plan/apply/settings-lock.ts'
+import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import { countOf } from '../view/count.ts'
 import { type Comparison, differenceView } from '../view/settings-plan.ts'
 import type { Context } from './context.ts'
@@ -12,7 +12,7 @@ export function serviceOf(context: Context): string {
 }
 
 /** Options of the lock that a change of settings holds, one per service. */
-export function lockingFor({ directories, output, signal }: Context): Locking {
+export function lockingFor({ directories, output, signal }: Context): LockOptions {
   return {
     directories,
     signal,

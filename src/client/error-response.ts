@@ -69,7 +69,7 @@ export function responseFailure(
   if (complaint.details !== undefined) options.details = complaint.details
   const wasHeld = complaint.code === unreachedUpstream
   const doubt = doubtHint(request, mayHaveDone(status) && !wasHeld)
-  options.inDoubt = doubt !== undefined
+  options.isOutcomeUnknown = doubt !== undefined
   if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
   else if (doubt !== undefined) options.hint = doubt
   else if (wasHeld) options.hint = upstreamHint

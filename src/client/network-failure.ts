@@ -60,13 +60,13 @@ export function networkFailure(
   const { origin } = new URL(request.url)
   const what = describeInterruption(interrupted)
   const doubt = doubtHint(request, stage !== 'connect')
-  const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
+  const unknown = doubt === undefined ? {} : { hint: doubt, isOutcomeUnknown: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
     return new Failure('tls', `Cannot open a TLS connection to ${origin}: ${what}`, {
       cause,
       request,
-      inDoubt: doubt !== undefined,
+      isOutcomeUnknown: doubt !== undefined,
       hint: 'If your organization has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
     })
   }

@@ -38,7 +38,7 @@ export function readResponse(
   const fail = (
     kind: FailureKind,
     message: string,
-    more: Pick<FailureOptions, 'code' | 'details' | 'inDoubt' | 'advice'> = {},
+    more: Pick<FailureOptions, 'code' | 'details' | 'isOutcomeUnknown' | 'advice'> = {},
   ) => new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
@@ -46,8 +46,8 @@ export function readResponse(
   if (denial) {
     const words = denial.message ?? 'The request failed'
     // What it made all the same, it names.
-    const inDoubt = mayChange(request) && (namesId(body) || response.location !== undefined)
-    throw fail('rejected', words, { ...denial, inDoubt })
+    const isOutcomeUnknown = mayChange(request) && (namesId(body) || response.location !== undefined)
+    throw fail('rejected', words, { ...denial, isOutcomeUnknown })
   }
   const tooDeep = isDeeperThan(deepest, body)
   const isUseless = endpoint.response !== undefined && !isRecord(body)

@@ -70,7 +70,7 @@ export function concealFailure(failure: Failure, redact: Redact): Failure {
     ...redact(helpOf(failure)),
     code: redact(failure.code),
     cause: failure.cause,
-    inDoubt: failure.inDoubt,
+    isOutcomeUnknown: failure.isOutcomeUnknown,
   }
   if (failure.status !== undefined) options.status = failure.status
   if (failure.details !== undefined) options.details = redact(failure.details)

@@ -24,7 +24,7 @@ export class ResponseBytes {
     const { origin } = new URL(this.#request.url)
     throw new Failure('invalid_response', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
       status: this.#status,
-      inDoubt: mayChange(this.#request),
+      isOutcomeUnknown: mayChange(this.#request),
     })
   }
 

@@ -25,7 +25,7 @@ const life = 5 * 60_000
 const pause = 30_000
 
 /** Maximum wait for the keychain, in ms. */
-const patience = 500
+const timeout = 500
 
 /**
  * The models of the service that a line selects, cached for some minutes. Does not start the embedded
@@ -76,7 +76,7 @@ async function storedSecret(
   const isInFile = configuration().profiles?.[profile]?.storage === 'file'
   const store = isInFile
     ? new InsecureFile(new Directories(host.env))
-    : host.openKeychain({ patience, onWait: () => {}, mayAsk: false })
+    : host.openKeychain({ timeout, onWait: () => {}, mayAsk: false })
   const stored = await store.read(ownerOf(profile, baseUrl))
   if (!stored || (stored.kind === 'oauth' && !isFresh(stored, host.clock.now()))) return undefined
   return secretOf(stored)

@@ -29,7 +29,7 @@ export async function examineKeychain({ context, bound }: DoctorContext): Promis
   try {
     // On macOS, every access counts as a prompt, but a missing item shows none.
     const mayAsk = process.platform === 'darwin'
-    const keychain = context.host.openKeychain({ patience: bound, onWait: () => {}, mayAsk })
+    const keychain = context.host.openKeychain({ timeout: bound, onWait: () => {}, mayAsk })
     const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
     await keychain.read(owner, context.signal)
     await keychain.demandPlace?.(owner)

@@ -26,7 +26,7 @@ export class BulkProgress {
   readonly #options: BulkProgressOptions
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
-  #tally: RowCounts = { done: 0, failed: 0, unknown: 0 }
+  #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
   #pace: Pace
   #pause: Pause | undefined
 
@@ -40,14 +40,14 @@ export class BulkProgress {
   }
 
   /** What an earlier run has left, which is no part of the rate. */
-  goOn(tally: RowCounts): void {
-    this.#tally = tally
+  goOn(counts: RowCounts): void {
+    this.#counts = counts
     this.#restart()
   }
 
-  /** @param tally of the whole work, what an earlier run has left included */
-  update(tally: RowCounts): void {
-    this.#tally = tally
+  /** @param counts of the whole work, what an earlier run has left included */
+  update(counts: RowCounts): void {
+    this.#counts = counts
   }
 
   pause(pause: Pause): void {
@@ -82,7 +82,10 @@ export class BulkProgress {
       total === undefined || perSecond === 0
         ? undefined
         : estimate(Math.max(0, total - this.#settled), perSecond)
-    return describeBulk({ noun, total, tally: this.#tally, perSecond, left, pause: this.#pause }, this.#now())
+    return describeBulk(
+      { noun, total, counts: this.#counts, perSecond, left, pause: this.#pause },
+      this.#now(),
+    )
   }
 
   /** A pause would count as slowness. */
@@ -95,7 +98,7 @@ export class BulkProgress {
   }
 
   get #settled(): number {
-    return this.#tally.done + this.#tally.failed + this.#tally.unknown
+    return this.#counts.done + this.#counts.failed + this.#counts.unknown
   }
 }
 
@@ -126,7 +129,7 @@ export interface BulkState {
   noun: string
   /** Undefined if the total is not known yet. */
   total: number | undefined
-  tally: RowCounts
+  counts: RowCounts
   /** Rows a second. */
   perSecond: number
   /** Milliseconds, where that can be said. */
@@ -135,19 +138,22 @@ export interface BulkState {
 }
 
 /** One line for the state of the work on many rows. */
-export function describeBulk({ noun, total, tally, perSecond, left, pause }: BulkState, now: number): string {
-  const { done, failed, unknown } = tally
-  const counts = [
+export function describeBulk(
+  { noun, total, counts, perSecond, left, pause }: BulkState,
+  now: number,
+): string {
+  const { done, failed, unknown } = counts
+  const parts = [
     `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
     ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
     ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
   ]
   // First, because a narrow terminal truncates the line.
-  if (pause) return [describePause(pause, now), ...counts].join(', ')
+  if (pause) return [describePause(pause, now), ...parts].join(', ')
   const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
   const rest =
     left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
-  return [...counts, ...rate, ...rest].join(', ')
+  return [...parts, ...rate, ...rest].join(', ')
 }
 
 function describePause({ until, why }: Pause, now: number): string {

@@ -8,7 +8,7 @@ import { describeFaults } from '../response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
 
-type Result = { id: string } & ({ answer: ApiResponse<unknown> } | { failure: Failure })
+type Result = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
 
 /** Maximum number of faults to remember. */
 const maxFaults = 100
@@ -40,7 +40,7 @@ export async function showEach(
       if ('failure' in result) await failures.add(result.id, result.failure)
       else {
         await failures.took()
-        const { body, faults: some } = result.answer
+        const { body, faults: some } = result.response
         for (const fault of some) {
           if (faults.size < maxFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }

@@ -51,7 +51,7 @@ export async function collectReply(
       if (!isReadable) throw error
     }
   }
-  if (end.failure) throw inDoubt(end.failure)
+  if (end.failure) throw asUnknownOutcome(end.failure)
   const requestId = requestIdOf(headers)
   return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
 }
@@ -78,14 +78,14 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
 }
 
 /** The service has the message, and may have stored it. */
-function inDoubt(failure: Failure): Failure {
+function asUnknownOutcome(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
   const hint = request && doubtHint(request, true)
   return new Failure(kind, message, {
     code,
     details,
     cause,
-    inDoubt: true,
+    isOutcomeUnknown: true,
     hint,
     ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
     ...(status !== undefined && { status }),

@@ -5,7 +5,7 @@ import { ExportProgress } from '../../cli/output/export-progress.ts'
 import { calls } from '../../cli/requests.ts'
 import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
-import { parseMoment } from '../../config/moment.ts'
+import { parsePastTime } from '../../config/parse-time.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
@@ -70,20 +70,20 @@ export default class HistoryExport extends BaseCommand {
         to,
         signal,
         clock,
-        hasReadEnough: () => context.streams.isUnread,
+        isStdoutClosed: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
-        onGoingOn: (messages) => {
+        onResume: (messages) => {
           progress.goOn(messages)
           output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`)
         },
-        onStartingAgain: () =>
+        onRestart: () =>
           output.notice('The service cannot continue from there. Fetching all messages again.'),
-        onFirstAnswer: async ({ faults }) => {
+        onFirstResponse: async ({ faults }) => {
           if (faults.length > 0) await output.warn(describeFaults(faults))
         },
         onPage: (page) => progress.read(page),
-        onUnsure: () => {
+        onAmbiguousTime: () => {
           isUnsure = true
         },
         onWritten: (messages, total) => progress.write(messages, total),
@@ -122,7 +122,7 @@ function refuseUnknownExtension(file: string | undefined): void {
 }
 
 function readSince(text: string, now: number): number {
-  const moment = parseMoment(text, now)
+  const moment = parsePastTime(text, now)
   if (moment !== undefined) return moment
   throw new Failure(
     'usage',
