@@ -102,7 +102,7 @@ const cases: Record<string, Case[]> = {
   ],
   'with a flag that lacks its value': [
     ['history list --limit', '--limit expects a value'],
-    ['chat -c', '--context expects a value', 'the last conversation: --continue'],
+    ['chat -c', '--context expects a value', 'the last conversation, use --continue'],
     ['users create --email', '--email expects a value'],
     [['history', 'list', '--limit='], '--limit: "" is not a whole number'],
     ...['base-url', 'profile', 'fields', 'jq'].map(

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
 import { type Behaviour, json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
@@ -97,8 +98,16 @@ describe('chatctl with defaults', () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
     expect(left.stderr).to.contain('does not contain limits.max_tokens')
-    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'app_nam'])
-    expect(unknown.exitCode).to.equal(2)
+  })
+
+  it('settings get refuses a misspelled setting before it sends a request', async () => {
+    const nowhere = ['--base-url', 'http://127.0.0.1:1']
+    expectFailure(await local('settings', 'get', 'app_nam', ...nowhere), 2, 'Did you mean app_name?')
+  })
+
+  it('settings get refuses a setting that the service does not have', async () => {
+    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'nope'])
+    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Settings: app_name')
   })
 
   it('one warning summarizes the faults of many elements', async () => {

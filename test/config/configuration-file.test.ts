@@ -164,7 +164,7 @@ describe('the configuration file', () => {
   ]
   it('never contains a value that no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
-    expect(existsSync(file)).to.equal(false)
+    expect(existsSync(folder)).to.equal(false)
   })
 
   it('causes errors that do not contain a password in a URL', async () => {

@@ -32,7 +32,7 @@ export default class ChatSessions extends BaseCommand {
     await context.output.show(sessionsView, summaries.map(describeSummary))
     if (summaries.length === 0) {
       const more = flags.all ? '' : ' with this service; --all shows those with every other'
-      context.output.progress(`There are no sessions${more}. chatctl chat begins one.`)
+      context.output.progress(`There are no sessions${more}. Start one with: chatctl chat`)
     }
   }
 }

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runProgram } from '../../support/run-program.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { until } from '../../support/until.ts'
 import { SettingsRun } from './settings-run.ts'
 
 /** Runs without a terminal. The confirmation prompt is tested in test/system/settings-terminal.test.ts. */
@@ -17,7 +18,7 @@ describe('settings edit', () => {
   /** @param script for sh, in which `$1` is the file to edit */
   const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {
     const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
-    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runProgram)
+    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } })
   }
   const folder = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
   const kept = () => {
@@ -119,10 +120,17 @@ describe('settings edit', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
   })
 
-  it('stops on a signal even if nothing was changed', async () => {
-    const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
+  it('exits 143 after SIGTERM, although nothing was changed', async () => {
+    const started = join(run.sandbox.home, 'started')
+    const editor = `touch '${started}'; while [ -e '${started}' ]; do sleep 0.01; done #`
+    const running = startChatctl(run.sandbox, ['settings', 'edit', '--yes'], {
+      env: { ...run.env, EDITOR: editor },
+    })
+    await until(() => existsSync(started))
+    running.interrupt('SIGTERM')
+    rmSync(started)
     const stderr = 'Error: Interrupted. No change was sent to the service\n'
-    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
+    expect(await running.ended).to.deep.equal({ exitCode: 143, stdout: '', stderr })
   })
 
   describe('when the change fails', () => {
