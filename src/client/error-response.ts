@@ -73,7 +73,7 @@ export function responseFailure(
   if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
   else if (doubt !== undefined) options.hint = doubt
   else if (wasHeld) options.hint = upstreamHint
-  else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, answered.bytes)
+  else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, answered.bytes)
   const failure = new Failure(kindOfStatus(status), complaint.message ?? describeResponse(answered), options)
   // A redirect from a change, which is not followed, does not say whether the change was made.
   return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
@@ -140,12 +140,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Advice for a web page in place of a response, as from a captive portal, a sign-in page, or another path. */
-export function webPageAdvice(
-  { method, url }: FailedRequest,
-  headers: Record<string, string>,
-  bytes: Uint8Array,
-): Advice[] {
-  return isWebPage(headers, bytes) ? [{ code: 'web_page', method, url }] : []
+export function webPageAdvice(headers: Record<string, string>, bytes: Uint8Array): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page' }] : []
 }
 
 function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {

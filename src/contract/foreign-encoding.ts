@@ -8,9 +8,7 @@ export function conversionHint(first: Uint8Array, name: string): string {
   const encoding = foreignEncodingOf(first)
   const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
   const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`
-  return encoding === undefined
-    ? `Convert it, for example with: ${command}`
-    : `The text is ${encoding}. Convert it with: ${command}`
+  return encoding === undefined ? `Convert it, for example with: ${command}` : `Convert it with: ${command}`
 }
 
 /** The encoding of a text that is not UTF-8, where its first bytes show it. iconv takes a byte order mark off what it is told to be UTF-16. */
@@ -25,5 +23,5 @@ export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined 
 /** What a text that is not UTF-8 is, for an error after its name. */
 export function encodingWords(first: Uint8Array): string {
   const encoding = foreignEncodingOf(first)
-  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8 text`
+  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8`
 }

@@ -69,7 +69,11 @@ describe('the timeout of a reply', () => {
     const slow = stream(['data: {"delta": "x"}\n\n', 'data: [DONE]\n\n'], { pause: 10_000 })
     await start(slow, { timeout: 400, idleTimeout: 50 })
     const failure = await failureOf(client.chat.collect({ message: 'hi' }))
-    expect(failure).to.include({ kind: 'truncated', inDoubt: true, message: 'nothing more came for 400 ms' })
+    expect(failure).to.include({
+      kind: 'truncated',
+      inDoubt: true,
+      message: 'The response was truncated: no data for 400 ms',
+    })
     expect(hintOf(failure))
       .to.match(doubt)
       .and.match(/--timeout 1s$/)

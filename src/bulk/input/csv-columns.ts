@@ -105,7 +105,7 @@ function hintOf(names: readonly string[], column: string, known: readonly string
   }
   const meant = nearest(column, known)
   if (meant !== undefined) return `Did you mean "${meant}"?`
-  return `Known columns: ${known.join(', ')}${known.includes('email') ? ' and metadata.<key>' : ''}.`
+  return `Known columns: ${known.join(', ')}${known.includes('email') ? ', and metadata.<key>' : ''}.`
 }
 
 /** Where the cell of a well-formed record begins. */

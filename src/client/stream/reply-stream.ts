@@ -89,8 +89,8 @@ function describeCut(interrupted: Interrupted): Cut {
   const { cause } = interrupted
   const reason =
     cause instanceof Expired
-      ? `nothing more came for ${describeDuration(cause.ms)}`
-      : `the answer broke off: ${describeInterruption(interrupted)}`
+      ? `The response was truncated: no data for ${describeDuration(cause.ms)}`
+      : `The response was truncated: ${describeInterruption(interrupted)}`
   return { reason, cause }
 }
 

@@ -165,7 +165,7 @@ describe('a file that is read', () => {
     })
 
     it('is needed, and nobody is there to be asked', async () => {
-      expectFailure(await run(['users', 'create']), 3, '--password-stdin, --password-file or')
+      expectFailure(await run(['users', 'create']), 3, '--password-stdin, --password-file, or')
       expect(server.requests).to.deep.equal([])
     })
   })
