@@ -27,7 +27,7 @@ async function withAdministration<T>(
   }
 }
 
-/** The database in words, the password not among them. */
+/** Where the status says that the database is, without the password. */
 function placeOf({ dataDir, database }: DataPlace): string {
   if (database === undefined) return join(dataDir, 'chatctl.db')
   const { host, pathname } = new URL(database)
@@ -35,7 +35,7 @@ function placeOf({ dataDir, database }: DataPlace): string {
 }
 
 onEachEngine('administration of the embedded service', (withService, engine) => {
-  it('makes keys that work at once on a running service, and revokes them at once', () =>
+  it('creates keys that work at once on a running service, and revokes them at once', () =>
     withService(({ url, place }) =>
       withAdministration(place, async (administration) => {
         const { key, id, ...rest } = await administration.createKey({ name: 'ci', tier: 'pro' })
@@ -54,7 +54,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }),
     ))
 
-  it('keeps no key anywhere, only its digest', () =>
+  it('stores only the digest of a key', () =>
     withPlace(engine, async (place) => {
       const { key } = await withAdministration(place, (one) => one.createKey({ name: 'ci', tier: 'free' }))
       for (const file of readdirSync(place.dataDir)) {
@@ -67,7 +67,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(JSON.stringify(listed)).not.to.include(key.slice(9))
     }))
 
-  it('gives each tier its limit, and only enterprise one of its own', () =>
+  it('gives each tier its limit, and accepts another limit for enterprise only', () =>
     withPlace(engine, (place) =>
       withAdministration(place, async (administration) => {
         const limitOf = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
@@ -90,7 +90,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }),
     ))
 
-  it('says that a key to revoke does not exist', () =>
+  it('reports that the key to revoke does not exist', () =>
     withPlace(engine, async (place) => {
       const revoke = () =>
         withAdministration(place, (one) => one.revokeKey('key_nope')).catch((error) => error)
@@ -99,7 +99,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(await revoke()).to.include({ kind: 'not_found' })
     }))
 
-  it('looks at a folder without making anything in it', () =>
+  it('lists keys and shows the status without creating the data directory', () =>
     withPlace(engine, async ({ dataDir, database }) => {
       const data = join(dataDir, 'none')
       await withAdministration({ dataDir: data, database }, async (administration) => {
@@ -127,7 +127,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }
     }))
 
-  it('counts what is there and finds the service that announced itself', () => {
+  it('counts the stored data, and finds the service that announced itself', () => {
     const clock = new SteppedClock()
     return withService(
       async ({ call, url, adminUrl, dataDir, place, close }) => {
@@ -169,7 +169,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
     )
   })
 
-  it('finds the one that is left of two on the same data', () =>
+  it('finds the remaining one of two services on the same data', () =>
     withPlace(engine, async ({ database }) => {
       const sandbox = createSandbox()
       if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
@@ -192,7 +192,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }
     }))
 
-  it('does not find a service that did not announce itself, or one that died', () =>
+  it('ignores a service that did not announce itself, and one that died', () =>
     withService(async ({ url, dataDir, place }) => {
       const running = () => withAdministration(place, async (one) => (await one.status()).running)
       expect(await running()).to.equal(null)
@@ -214,8 +214,8 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
     }))
 })
 
-describe('a data folder that is known by another name', () => {
-  it('is known to be in use, and is not restored over', () =>
+describe('a data directory that is named by a symbolic link', () => {
+  it('is recognized as in use, and is not replaced by restore', () =>
     withService(
       async ({ call, dataDir, url }) => {
         await call('PATCH', '/v1/settings', { app_name: 'Before' })
@@ -239,8 +239,8 @@ describe('a data folder that is known by another name', () => {
     ))
 })
 
-describe('a service that says where it runs to nobody', () => {
-  it('takes that back when it ends of it', async () => {
+describe('service run without a reader of stdout', () => {
+  it('removes its announcement when it ends', async () => {
     const sandbox = createSandbox()
     try {
       const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])

@@ -5,15 +5,15 @@ import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { withFolder } from './temporary-service.ts'
 
-/** The first message of a conversation, with an answer to come. */
+/** The first message of a conversation, with a reply to come. */
 const firstExchange = () => ({
   ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
   ...{ messageId: createId('msg'), answerId: createId('msg') },
   ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
 })
 
-describe('an answer that is stored while it arrives', () => {
-  it('is stored by the next attempt when one has failed', () =>
+describe('a reply that is stored while it arrives', () => {
+  it('is stored by the next attempt after one has failed', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
       const record = new AnswerRecord(db, firstExchange(), systemClock)
@@ -36,7 +36,7 @@ describe('an answer that is stored while it arrives', () => {
       await close()
     }))
 
-  it('is not stored later when it was refused at its first piece', () =>
+  it('is not stored later if its first piece could not be stored', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
       const record = new AnswerRecord(db, firstExchange(), systemClock)

@@ -6,7 +6,7 @@ import { type Answer, caller, onEachEngine, type WithService } from './temporary
 
 type Assign = (id: string, body: object) => Promise<Answer>
 
-/** An editor who may assign permissions too, and a database to look into. */
+/** An editor with the permission assign:permissions, and a database to inspect. */
 async function withEditorOf(
   withService: WithService,
   use: (assign: Assign, db: Database, own: string) => Promise<void>,
@@ -33,10 +33,10 @@ function expectMissing(answer: Answer, missing: string[]): void {
   })
 }
 
-onEachEngine('permissions in the embedded service', (withService) => {
+onEachEngine('permissions of the embedded service', (withService) => {
   const withEditor = (use: Parameters<typeof withEditorOf>[1]) => withEditorOf(withService, use)
 
-  it('are assigned by whoever holds them', () =>
+  it('can be assigned by a user who holds them', () =>
     withEditor(async (assign, db) => {
       const member = await plantUser(db)
       const permissions = ['read:users', '*:chat', 'assign:permissions']
@@ -44,7 +44,7 @@ onEachEngine('permissions in the embedded service', (withService) => {
       expect(answer.body).to.deep.equal({ id: member.id, permissions, role: 'editor' })
     }))
 
-  it('are never assigned by who does not hold them, in whatever words', () =>
+  it('cannot be assigned by a user who does not hold them, in any notation', () =>
     withEditor(async (assign, db, own) => {
       const member = await plantUser(db)
       for (const id of [member.id, own]) {
@@ -62,11 +62,11 @@ onEachEngine('permissions in the embedded service', (withService) => {
       expect(rows).to.deep.include({ id: member.id, role: 'member', permissions: '[]' })
       expect(rows).to.deep.include({ id: own, role: 'editor', permissions: '["assign:permissions"]' })
       expect(await db.selectFrom('audit_log').selectAll().execute()).to.deep.equal([])
-      // What is missing is known before anybody is looked up.
+      // Missing permissions are reported before the user is looked up.
       expectMissing(await assign('usr_nope', { role: 'admin' }), ['*:*'])
     }))
 
-  it('of a user who holds more are out of reach', () =>
+  it('of a user who holds more cannot be changed', () =>
     withEditor(async (assign, db) => {
       const admin = await plantUser(db, { role: 'admin' })
       const operator = await plantUser(db, { permissions: '["write:api"]' })
@@ -75,7 +75,7 @@ onEachEngine('permissions in the embedded service', (withService) => {
       expectMissing(await assign(operator.id, { permissions: [] }), ['write:api'])
     }))
 
-  it('cannot be assigned by a key that lacks them, though its user has them', () =>
+  it('cannot be assigned with a key that lacks them, even if its user has them', () =>
     withService(async ({ url, place }) => {
       const { db, close } = await openStore(place)
       const member = await plantUser(db)
@@ -87,7 +87,7 @@ onEachEngine('permissions in the embedded service', (withService) => {
       await close()
     }))
 
-  it('are kept though nobody here knows them, and mean nothing', () =>
+  it('are stored even if the service does not know them', () =>
     withService(async ({ url, call, place }) => {
       const { db, close } = await openStore(place)
       const user = await plantUser(db)
@@ -100,7 +100,7 @@ onEachEngine('permissions in the embedded service', (withService) => {
       await close()
     }))
 
-  it('leave the built-in admin all rights', () =>
+  it('of the built-in admin cannot be taken away', () =>
     withService(async ({ url, place }) => {
       const { db, close } = await openStore(place)
       const { key } = await plantKey(db)

@@ -33,13 +33,13 @@ const withLogOf = (
     { clock: new SteppedClock() },
   )
 
-/** What no log may hold. */
+/** A secret that no log may contain. */
 const canary = 'canary-Tr0ub4dor'
 
 onEachEngine('the audit log of the embedded service', (withService) => {
   const withLog = (use: Parameters<typeof withLogOf>[1]) => withLogOf(withService, use)
 
-  it('says who changed what, from what to what, by which key and request', () =>
+  it('names the user, the key, the request, and both values of each change', () =>
     withLog(async ({ url, call, place }, read) => {
       const { db, close } = await openStore(place)
       const admin = await plantUser(db, { role: 'admin' })
@@ -100,7 +100,7 @@ onEachEngine('the audit log of the embedded service', (withService) => {
       ])
     }))
 
-  it('has nothing of what was refused, failed, changed nothing, or is nobody else’s business', () =>
+  it('omits requests that are refused, fail, change nothing, or change only the user’s own data', () =>
     withLog(async ({ url, call, place }, read) => {
       const { db, close } = await openStore(place)
       const user = await plantUser(db)
@@ -123,7 +123,7 @@ onEachEngine('the audit log of the embedded service', (withService) => {
       expect(await read()).to.deep.equal([])
     }))
 
-  it('holds no password and no key, wherever somebody has put one', () =>
+  it('hides passwords and keys in all parts of a request', () =>
     withLog(async ({ call, dataDir, key }, read) => {
       const metadata = {
         password: canary,
@@ -161,8 +161,8 @@ onEachEngine('the audit log of the embedded service', (withService) => {
     }))
 })
 
-describe('a change in the audit log', () => {
-  it('is written with the change or not at all', () =>
+describe('an entry of the audit log', () => {
+  it('is stored together with its change, or neither is', () =>
     withLogOf(withService, async ({ call, dataDir }, read) => {
       const { db, connection, close } = openSqlite(dataDir)
       connection.exec(
@@ -181,7 +181,7 @@ describe('a change in the audit log', () => {
       expect(await read()).to.have.length(1)
     }))
 
-  it('keeps what differs and no more: both sides merged with what is equal are the states again', () => {
+  it('contains the keys that differ, and no others', () => {
     const value = fc.jsonValue({ maxDepth: 3 })
     const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__'), value)
     fc.assert(
@@ -212,7 +212,7 @@ function sorted(value: unknown): string {
 }
 
 describe('the id of a request', () => {
-  it('is the caller’s own where that is safe to repeat, and a new one otherwise', () =>
+  it('is the id that the caller sends if it is safe to repeat, and a new one otherwise', () =>
     withService(async ({ call }) => {
       const idOf = async (id: string) =>
         (await call('GET', '/v1/settings', undefined, { 'x-request-id': id })).headers.get('x-request-id')

@@ -6,7 +6,7 @@ import type { Store } from '../../src/service/store/store.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import { type Engine, onEachEngine, withPlace } from './temporary-service.ts'
 
 /** Two connections to one database, as two processes have. */
@@ -26,9 +26,9 @@ const find = (callers: Callers, key: string) => callers.find(hashKey(key))
 
 onEachEngine('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
-  const seen = (check: () => Promise<void>) => takesHold(engine, check)
+  const seen = (check: () => Promise<void>) => takesEffect(engine, check)
 
-  it('are remembered for as long as the database says that nothing changed', () =>
+  it('are cached as long as the database reports no change', () =>
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
       const callers = createCallers({ ...store, generation: () => 1 }, systemClock)
@@ -41,7 +41,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
     }))
 
   for (const which of ['this', 'another'] as const) {
-    it(`are known anew after a change by ${which} connection`, () =>
+    it(`are read again after a change by ${which} connection`, () =>
       withStores(async (store, other) => {
         const { db } = which === 'this' ? store : other
         const user = await plantUser(store.db)
@@ -69,7 +69,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
       }))
   }
 
-  it('are nobody from the moment on at which their key ends', () =>
+  it('lose access at the moment when their key expires', () =>
     withStores(async (store) => {
       const { key } = await plantKey(store.db, { expires_at: '2026-06-01T00:00:00.000Z' })
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T23:59:59.999Z'))
@@ -80,7 +80,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
       await callers.close()
     }))
 
-  it('have the use of their key noted to the minute', () =>
+  it('have the last use of their key recorded to the minute', () =>
     withStores(async (store, other) => {
       const { id, key } = await plantKey(store.db)
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T12:00:00.000Z'))
@@ -102,7 +102,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
       expect(await use()).to.equal('2026-05-31T12:01:00.000Z')
     }))
 
-  it('are found though there are more of them than are remembered', () =>
+  it('are found even if there are more than the cache holds', () =>
     withStores(async (store) => {
       const keys = await store.db.transaction().execute(async (transaction) => {
         const planted = []

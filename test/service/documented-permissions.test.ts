@@ -8,7 +8,7 @@ const text = readFileSync(resolve(import.meta.dirname, '../../docs/reference/ser
 const rows = [...text.matchAll(/^\| `(\w+:\w+)` \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)]
 
 describe('the table of permissions in docs/reference/service.md', () => {
-  it('has every endpoint, with the permission that it needs', () => {
+  it('has every endpoint, with the permission that it requires', () => {
     const documented = rows.flatMap(([, permission, list = '']) =>
       list.split(', ').map((endpoint) => `${endpoint.replaceAll('`', '')} ${permission}`),
     )
@@ -19,7 +19,7 @@ describe('the table of permissions in docs/reference/service.md', () => {
     expect(documented.sort()).to.deep.equal(needed.sort())
   })
 
-  it('says which role carries what', () => {
+  it('states which role has which permission', () => {
     for (const [, permission = '', , ...marks] of rows) {
       const carried = ['admin', 'editor', 'member'].map((role) => includes(rightsOf(role, []), permission))
       expect(

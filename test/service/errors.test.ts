@@ -16,8 +16,8 @@ function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.headers.get('x-request-id')).to.match(/^req_/)
 }
 
-onEachEngine('errors of the embedded service', (withService) => {
-  it('names every fault of a request at once', () =>
+onEachEngine('the embedded service', (withService) => {
+  it('reports every fault of a request at once', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/chat/completions', {
         model: 5,
@@ -39,7 +39,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       ])
     }))
 
-  it('refuses what is not JSON in UTF-8', () =>
+  it('rejects a body that is not JSON in UTF-8', () =>
     withService(async ({ call, url, key }) => {
       for (const body of ['{', '[1', 'x', '{"__proto__":{"a":1}}']) {
         expectError(await call('POST', '/v1/users', body), 400, 'invalid_request')
@@ -52,7 +52,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       expect(response.status).to.equal(400)
     }))
 
-  it('refuses a charset other than UTF-8, whatever the bytes are', () =>
+  it('rejects a charset other than UTF-8, whatever the bytes are', () =>
     withService(async ({ call }) => {
       const send = (type: string) =>
         call('POST', '/api/chat/send', { message: 'x' }, { 'content-type': type })
@@ -62,7 +62,7 @@ onEachEngine('errors of the embedded service', (withService) => {
         expect((await send(`application/json;charset=${charset}`)).status).to.equal(200)
     }))
 
-  it('stores no U+0000 and no lone surrogate, in values or in names', () =>
+  it('rejects U+0000 and lone surrogates, in values and in names', () =>
     withService(async ({ call }) => {
       const { body: user } = await call('POST', '/v1/users', {
         email: 'a@example.com',
@@ -93,24 +93,24 @@ onEachEngine('errors of the embedded service', (withService) => {
       }
     }))
 
-  it('does not repeat a malformed body in its answer', () =>
+  it('does not repeat a malformed body in its response', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/users', '{"password":"hunter2hunter2",}')
       expect(answer.status).to.equal(400)
       expect(answer.text).not.to.include('hunter2')
     }))
 
-  it('refuses a body that is no object, is missing, or is of another type', () =>
+  it('rejects a body that is missing, is not an object, or has another type', () =>
     withService(async ({ call }) => {
       for (const body of [[], 'null', '"x"', '5']) {
         expectError(await call('PATCH', '/v1/settings', body), 400, 'invalid_request')
       }
       expectError(await call('PATCH', '/v1/settings'), 400, 'invalid_request')
-      // Changing nothing is no fault.
+      // A change of nothing is valid.
       expect((await call('PATCH', '/v1/settings', {})).status).to.equal(200)
     }))
 
-  it('refuses another content type with 415 and a body over 4 MiB with 413', () =>
+  it('rejects another content type with 415 and a body over 4 MiB with 413', () =>
     withService(async ({ call }) => {
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
         const answer = await call('POST', '/v1/users', 'a=b', { 'content-type': type })
@@ -122,7 +122,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       expect((await call('POST', '/api/chat/send', most)).status).to.equal(200)
     }))
 
-  it('refuses a compressed body with 415', () =>
+  it('rejects a compressed body with 415', () =>
     withService(async ({ url, key }) => {
       const response = await fetch(`${url}/v1/settings`, {
         method: 'PATCH',
@@ -137,7 +137,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       expect(errorBody.parse(await response.json()).error.code).to.equal('unsupported_media_type')
     }))
 
-  it('does not wait for a request for ever', () =>
+  it('responds with 408 to a request that does not arrive in time', () =>
     withServer({ requestTimeout: 100 }, async ({ url, key }) => {
       const socket = connect(Number(new URL(url).port))
       socket.write(
@@ -150,7 +150,7 @@ onEachEngine('errors of the embedded service', (withService) => {
         .and.include('request_timeout')
     }))
 
-  it('refuses metadata that is too large, and what is nested too deeply', () =>
+  it('rejects metadata that is too large, and values that are nested too deeply', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin'
       for (const value of [`"${'x'.repeat(70_000)}"`, `"${'漢'.repeat(30_000)}"`]) {
@@ -168,7 +168,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       expect(deep.status).to.equal(200)
     }))
 
-  it('refuses metadata that becomes too large little by little', () =>
+  it('rejects metadata that becomes too large step by step', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin'
       const part = 'x'.repeat(40_000)
@@ -189,7 +189,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       }
     }))
 
-  it('knows no other path, and no other method on a path', () =>
+  it('responds with 404 to other paths and with 405 to other methods', () =>
     withService(async ({ call, url }) => {
       for (const path of ['/v1/nope', '/v1/settings/', '/v1/users', '/api', '/V1/settings']) {
         const answer = await call('GET', path)
@@ -210,7 +210,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       expectError(await stranger('GET', '/elsewhere'), 404, 'not_found')
     }))
 
-  it('answers bytes that are not HTTP in the same form', () =>
+  it('responds to bytes that are not HTTP with an error body', () =>
     withService(async ({ url }) => {
       for (const [bytes, status] of [
         ['nonsense\r\n\r\n', 400],
@@ -225,8 +225,8 @@ onEachEngine('errors of the embedded service', (withService) => {
     }))
 })
 
-describe('errors inside of the embedded service', () => {
-  it('answers 500 without saying what went wrong inside', () => {
+describe('internal errors of the embedded service', () => {
+  it('are reported as 500 without the cause', () => {
     const listModels = () => Promise.reject(new Error('the secret of the house'))
     return withServer({ upstream: { ...createOffline(), listModels } }, async ({ call }) => {
       const answer = await call('GET', '/v1/chat/models')
@@ -235,9 +235,9 @@ describe('errors inside of the embedded service', () => {
     })
   })
 
-  it('answers 507 when the disk is full, stores nothing half, and goes on reading', () =>
+  it('are reported as 507 if the disk is full; nothing is stored in part, and reading still works', () =>
     withServer({}, async ({ store, call }) => {
-      // SQLite reports a file that may not grow exactly as it reports a full disk.
+      // SQLite reports a file that has reached its maximum size exactly as it reports a full disk.
       const { page_count: pages } = store.connection.prepare('pragma page_count').get() as {
         page_count: number
       }
@@ -254,7 +254,7 @@ describe('errors inside of the embedded service', () => {
 })
 
 describe('the log of failures', () => {
-  it('has one line for many requests while the database is down, and says how many it omitted', () => {
+  it('has one line for many requests while the database is down, with the number of omitted lines', () => {
     const clock = new SteppedClock()
     const failures = new FailureLog(clock)
     const lines: { code: string; omitted?: number }[] = []

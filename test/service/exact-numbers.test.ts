@@ -7,8 +7,8 @@ import { onEachEngine } from './temporary-service.ts'
 const numbers = '9007199254740993,1234567890123456789,1.0,0.10,-0,1e400,1E5,12345678901234567890.10'
 const metadata = `{"n":9007199254740993,"list":[${numbers}],"in":{"x":1.0}}`
 
-onEachEngine('numbers that no double holds', (withService) => {
-  it('are stored in metadata and returned as they were sent, also beside a later change', () =>
+onEachEngine('numbers that a double cannot represent', (withService) => {
+  it('are stored in metadata and returned as they were sent, also after another key changes', () =>
     withService(async ({ call, place }) => {
       const given = parseJson(`{"email":"a@example.com","password":"correct horse","metadata":${metadata}}`)
       const created = await call('POST', '/v1/users', given)
@@ -35,7 +35,7 @@ onEachEngine('numbers that no double holds', (withService) => {
       expect((await call('GET', '/v1/settings')).text).to.include(limits)
     }))
 
-  it('are refused where an integer or a bound is due, as other numbers are', () =>
+  it('are rejected like other numbers if they are not integers or are out of range', () =>
     withService(async ({ call }) => {
       for (const [text, path] of [
         ['{"limits":{"max_tokens":1.00000000000000000001}}', 'limits.max_tokens'],
@@ -51,7 +51,7 @@ onEachEngine('numbers that no double holds', (withService) => {
       expect((await call('POST', '/v1/chat/completions', order('2.50'))).status).to.equal(400)
     }))
 
-  it('are no way past the name that a body may not have', () =>
+  it('do not let a body contain the name __proto__', () =>
     withService(async ({ call }) => {
       const { status } = await call(
         'PATCH',
@@ -62,8 +62,8 @@ onEachEngine('numbers that no double holds', (withService) => {
     }))
 })
 
-describe('a limit that no double holds', () => {
-  it('is counted by as the nearest double', () =>
+describe('a rate limit that a double cannot represent', () => {
+  it('is applied as the largest safe integer', () =>
     withCountedService(async ({ call, admin }) => {
       const policyWith = async (limit: string) => {
         const body = parseJson(`{"limits":{"max_requests_per_min":${limit}}}`)

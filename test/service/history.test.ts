@@ -32,7 +32,7 @@ async function readBackwards(
   }
 }
 
-onEachEngine('history of the embedded service', (withService, engine) => {
+onEachEngine('the history of the embedded service', (withService, engine) => {
   it('is read backwards to its beginning, each message once and in order, with any page size', () =>
     withService(async ({ call }) => {
       const contexts: string[] = []
@@ -45,7 +45,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       }
       const all = await readBackwards(call, 100)
       expect(all).to.have.length(48)
-      // The id of a send answer is that of the assistant's message.
+      // The id in the response to a send is that of the assistant's message.
       expect(all.filter((_, index) => index % 2 === 1)).to.deep.equal(sent.map(({ id }) => id))
       await fc.assert(
         fc.asyncProperty(
@@ -63,7 +63,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       )
     }))
 
-  it('shows a page oldest first, with the user before the assistant', () =>
+  it('has the oldest message of a page first, and the user before the assistant', () =>
     withService(async ({ call }) => {
       const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
       await call('POST', '/api/chat/send', { message: 'two', context_id: first.context_id })
@@ -78,7 +78,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       expect(Object.keys(body.messages[1])).to.have.members(['id', 'content', 'role', 'created_at'])
     }))
 
-  it('has pages of at most 8 MiB as JSON, in which a control character is six bytes', () =>
+  it('has pages of at most 8 MiB of JSON, in which a control character takes six bytes', () =>
     withService(async ({ call }) => {
       for (let count = 0; count < 5; count++)
         expect((await call('POST', '/api/chat/send', { message: '\u0001'.repeat(600_000) })).status).to.equal(
@@ -95,7 +95,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       expect(seen.join(' ')).to.equal(Array(5).fill('\u0001\u0001\u0001\u0001 This').join(' '))
     }))
 
-  it('has shorter pages of long messages, 4 MiB or a single message, and every message once', () =>
+  it('has pages of at most 4 MiB or a single long message, and contains every message once', () =>
     withPlace(engine, async (place) => {
       const store = await openStore(place)
       const lengths = [
@@ -128,13 +128,13 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       await store.close()
     }))
 
-  it('is empty on a fresh service', () =>
+  it('is empty on a new service', () =>
     withService(async ({ call }) => {
       const { body } = await call('GET', '/api/chat/history')
       expect(body).to.deep.equal({ messages: [], has_more: false })
     }))
 
-  it('refuses an unknown context with 404 and an unknown or foreign `before` with 400', () =>
+  it('rejects an unknown context with 404 and an unknown or foreign `before` with 400', () =>
     withService(async ({ call }) => {
       const { body: one } = await call('POST', '/api/chat/send', { message: 'one' })
       const { body: two } = await call('POST', '/api/chat/send', { message: 'two' })
@@ -149,7 +149,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       }
     }))
 
-  it('takes a whole limit from 1 to 100', () =>
+  it('accepts only an integer from 1 to 100 as limit', () =>
     withService(async ({ call }) => {
       for (const limit of ['0', '101', '-1', '1.5', 'x', '', '1e2', ' 1', '9'.repeat(400)]) {
         const answer = await call('GET', `/api/chat/history?limit=${limit}`)
@@ -160,7 +160,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       expect((await call('GET', '/api/chat/history?limit=100')).status).to.equal(200)
     }))
 
-  it("keeps another user's contexts and messages out of sight", () =>
+  it("does not show another user's contexts and messages", () =>
     withPlace(engine, async (place) => {
       const store = await openStore(place)
       const other = await createUser(

@@ -7,7 +7,7 @@ import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantUser } from './plant-key.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import {
   type Answer,
   caller,
@@ -23,7 +23,7 @@ interface Place {
   clock: SteppedClock
 }
 
-/** A running service, and what is done to its data from outside. */
+/** A running service, with access to its data from outside. */
 const withPlaceOf = (withService: WithService, use: (place: Place) => Promise<void>): Promise<void> => {
   const clock = new SteppedClock()
   return withService(
@@ -52,11 +52,11 @@ const free = { name: 'ci', tier: 'free' } as const
 onEachEngine('keys of the embedded service', (withService, engine) => {
   const withPlace = (use: (place: Place) => Promise<void>) => withPlaceOf(withService, use)
   const answers = (call: () => Promise<Answer>, status: number) =>
-    takesHold(engine, async () => {
+    takesEffect(engine, async () => {
       expect((await call()).status).to.equal(status)
     })
 
-  it('act as their user, named by id or by email, and within their permissions', () =>
+  it('act as their user, named by id or by email, within their permissions', () =>
     withPlace(async ({ service, administration, db }) => {
       const user = await plantUser(db, { email: 'Ada@Example.com' })
       for (const name of [user.id, 'ada@example.COM']) {
@@ -75,7 +75,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(listed).to.deep.include({ user_email: user.email, permissions: ['read:profile'] })
     }))
 
-  it('cannot be made for nobody, for more than their user may, or for what does not exist', () =>
+  it('are refused for an unknown user, unknown or excess permissions, and an expiry in the past', () =>
     withPlace(async ({ administration, db }) => {
       const user = await plantUser(db)
       const make = (more: object) => failureOf(administration.createKey({ ...free, ...more }))
@@ -91,7 +91,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(await administration.listKeys()).to.deep.equal([])
     }))
 
-  it('make no data where they are refused', () =>
+  it('create no data if they are refused', () =>
     withService(async ({ dataDir }) => {
       const administration = await openAdministration({ dataDir: `${dataDir}/none` })
       const failure = await failureOf(administration.createKey({ ...free, user: 'nobody@example.com' }))
@@ -102,7 +102,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       await administration.close()
     }))
 
-  it('change on a running service from the next request on; what is not given stays', () =>
+  it('change on a running service from the next request, and keep values that are not given', () =>
     withPlace(async ({ service, administration, clock }) => {
       const { id, key } = await administration.createKey(free)
       const call = caller(service.url, key)
@@ -121,7 +121,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       await answers(() => call('GET', '/v1/settings'), 200)
     }))
 
-  it('take the limit of a new tier, and keep their own where the tier is the same', () =>
+  it('take the limit of a new tier, and keep their own limit if the tier stays the same', () =>
     withPlace(async ({ administration }) => {
       const { id } = await administration.createKey(free)
       const limitAfter = async (change: object) => (await administration.updateKey(id, change)).limit
@@ -134,7 +134,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(await failureOf(limitAfter({ limit: 5 }))).to.include({ kind: 'usage' })
     }))
 
-  it('do not change once they are revoked', () =>
+  it('cannot be changed after they are revoked', () =>
     withPlace(async ({ administration }) => {
       const { id } = await administration.createKey(free)
       await administration.revokeKey(id)
@@ -144,7 +144,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       })
     }))
 
-  it('leave an entry in the audit log for each change, and none of the key', () =>
+  it('have an audit entry for each change, without the key', () =>
     withPlace(async ({ administration }) => {
       const { id, key } = await administration.createKey({ ...free, permissions: ['read:chat'] })
       await administration.updateKey(id, { tier: 'pro' })
@@ -166,7 +166,7 @@ onEachEngine('admins of the embedded service', (withService) => {
   const withPlace = (use: (place: Place) => Promise<void>) => withPlaceOf(withService, use)
   const ada = { email: 'Ada@example.com', name: 'Ada', password: 'canary-long-enough' }
 
-  it('are made on its machine while it runs', () =>
+  it('can be created while the service runs', () =>
     withPlace(async ({ service, administration, db }) => {
       const made = await administration.createAdmin(ada)
       expect(made).to.include({ email: ada.email, name: 'Ada', role: 'admin' })
@@ -186,7 +186,7 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(JSON.stringify(entries)).not.to.match(/canary|argon2/)
     }))
 
-  it('need an email that is free and a password of 8 characters or more', () =>
+  it('need an unused email and a password of at least 8 characters', () =>
     withPlace(async ({ administration, db }) => {
       await plantUser(db, { email: 'taken@example.com' })
       const make = (more: object) => failureOf(administration.createAdmin({ ...ada, ...more }))
@@ -202,7 +202,7 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(rows).to.have.length(2)
     }))
 
-  it('get back in: a new password, no second factor, no sign-in from before', () =>
+  it('are reset to a new password, without a second factor and without earlier sign-ins', () =>
     withPlace(async ({ administration, db }) => {
       const { id } = await administration.createAdmin(ada)
       const other = await plantUser(db)
@@ -243,7 +243,7 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
     }))
 
-  it('get back in although they had to wait after failed attempts', () =>
+  it('can sign in after a reset even if failed attempts had delayed them', () =>
     withPlace(async ({ administration, db, clock }) => {
       await administration.createAdmin(ada)
       const now = clock.now()
@@ -259,7 +259,7 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(await fail('other@example.com', '192.0.2.2')).to.equal(true)
     }))
 
-  it('leave nothing to whoever was signing in with the old password, or is answered meanwhile', () =>
+  it('leave no session after a reset to a sign-in that used the old password', () =>
     withPlace(async ({ administration, db, clock }) => {
       const { id } = await administration.createAdmin(ada)
       const adapters = createAdapters(db, clock)
@@ -270,14 +270,14 @@ onEachEngine('admins of the embedded service', (withService) => {
       const others = { result: { login: { accountId: 'usr_admin' } }, params: {}, uid: 'others' }
       await adapters('Interaction').upsert('others', others, 3600)
       await administration.resetAccount(ada.email, 'canary-another')
-      // A request that had read the session before writes it when it ends.
+      // A request that had read the session before the reset writes it when it ends.
       await adapters('Session').upsert('the-session', session, 3600)
       expect(await adapters('Session').find('the-session')).to.equal(undefined)
       expect(await adapters('Interaction').find('half')).to.equal(undefined)
       expect(await adapters('Interaction').find('others')).not.to.equal(undefined)
     }))
 
-  it('are let back in like every user, by a password that may be one', () =>
+  it('are reset like every user, with a valid password', () =>
     withPlace(async ({ administration, db }) => {
       const { id } = await plantUser(db, { email: 'ed@example.com', role: 'editor' })
       expect(await administration.resetAccount(id, 'long enough')).to.include({ id, role: 'editor' })

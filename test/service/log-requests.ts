@@ -4,7 +4,7 @@ import { startService } from '../../src/service/start-service.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip } from './temporary-service.ts'
 
-/** A process of its own, so that its stderr is the service's log and nothing else. */
+/** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */
 const [folder = ''] = process.argv.slice(2)
 
 await withUpstream(

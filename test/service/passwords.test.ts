@@ -2,15 +2,15 @@ import { expect } from 'chai'
 
 type Passwords = typeof import('../../src/service/domain/access/passwords.ts')
 
-/** The module as a process has it that has just begun: what it remembers is of no other test. */
+/** A new copy of the module, so that no other test has changed its state. */
 const begin = (name: string): Promise<Passwords> =>
   import(`../../src/service/domain/access/passwords.ts?${name}`)
 
-/** As many as are let in, and wait. */
+/** As many passwords as may run and wait at once. */
 const flood = ({ hashPassword }: Passwords) => Array.from({ length: 66 }, () => hashPassword('a password'))
 
-describe('passwords', () => {
-  it('that are many at once harm nobody who signs in later, for the first time', async function () {
+describe('verifying passwords', () => {
+  it('works for later sign-ins after too many passwords at once were refused', async function () {
     this.timeout(60_000)
     const passwords = await begin('flooded')
     const stored = await passwords.hashPassword('correct')

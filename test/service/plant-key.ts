@@ -3,7 +3,7 @@ import type { ApiKeyRow, Database, UserRow } from '../../src/service/store/table
 
 let planted = 0
 
-/** A user as the database has one, without the time that a password costs. */
+/** Inserts a user, without the time that hashing a password takes. */
 export async function plantUser(db: Database, fields: Partial<UserRow> = {}): Promise<UserRow> {
   planted += 1
   const at = '2026-01-01T00:00:00.000Z'
@@ -26,7 +26,7 @@ export async function plantUser(db: Database, fields: Partial<UserRow> = {}): Pr
   return row
 }
 
-/** A key as the database has one. */
+/** Inserts a key. */
 export async function plantKey(
   db: Database,
   fields: Partial<ApiKeyRow> = {},

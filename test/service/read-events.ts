@@ -6,7 +6,7 @@ export interface ServerSentEvent {
   data: any
 }
 
-/** The events of a streamed answer as they arrive. */
+/** Yields the events of a streamed reply as they arrive. */
 export async function* readEvents(response: Response): AsyncGenerator<ServerSentEvent> {
   const arrived: ServerSentEvent[] = []
   const parser = createParser({

@@ -6,7 +6,7 @@ import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import { soundCall } from './service-calls.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import { caller, onEachEngine, type TemporaryService, type WithService } from './temporary-service.ts'
 
 const names = Object.keys(endpoints) as EndpointName[]
@@ -17,14 +17,14 @@ const settings = ['read:settings', 'write:settings']
 const users = ['read:users', 'write:users']
 const all = [...chat, ...profile, ...settings, ...users, 'write:api', 'assign:permissions']
 
-/** docs/reference/service.md, written out. */
+/** The roles of docs/reference/service.md, written out. */
 const roles: Record<string, readonly string[]> = {
   admin: all,
   editor: [...chat, ...profile, ...settings, 'read:users'],
   member: [...chat, ...profile, 'read:settings'],
 }
 
-/** What patterns stand for, written out. */
+/** The permissions that each pattern matches, written out. */
 const patterns: Record<string, readonly string[]> = {
   '*:*': all,
   '*:chat': chat,
@@ -38,12 +38,12 @@ const patterns: Record<string, readonly string[]> = {
   'assign:*': ['assign:permissions'],
 }
 
-/** What nobody here asks for. */
+/** Permissions that no endpoint requires. */
 const foreign = ['deploy:chat', 'read:files', '*:files', 'delete:users', 'readx:chat', 'read:chats']
 
 const expand = (granted: readonly string[]) => granted.flatMap((grant) => patterns[grant] ?? [grant])
 
-/** A service, and its database by a connection of its own, as another process would have one. */
+/** A service, with a separate connection to its database, as another process would have one. */
 async function withDatabaseOf(
   withService: WithService,
   use: (service: TemporaryService, db: Database) => Promise<void>,
@@ -58,7 +58,7 @@ async function withDatabaseOf(
   })
 }
 
-/** All that is stored, but for when keys were used. */
+/** Everything that is stored, except the times at which keys were used. */
 async function contents(db: Database): Promise<unknown> {
   return {
     users: await db.selectFrom('users').selectAll().orderBy('id').execute(),
@@ -72,10 +72,10 @@ async function contents(db: Database): Promise<unknown> {
   }
 }
 
-onEachEngine('rights in the embedded service', (withService, engine) => {
+onEachEngine('permissions of the embedded service', (withService, engine) => {
   const withDatabase = (use: Parameters<typeof withDatabaseOf>[1]) => withDatabaseOf(withService, use)
 
-  it('are what the table says, for every endpoint and every kind of caller', () =>
+  it('match the documented table for every endpoint and every kind of caller', () =>
     withDatabase(async ({ url }, db) => {
       const target = await plantUser(db)
       const past = '2026-01-01T00:00:00.000Z'
@@ -149,7 +149,7 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
       expect(await contents(db)).to.deep.include(unchanged)
     }))
 
-  it('are what a plain model says, whatever is assigned, from the next request on', () =>
+  it('match a simple model, whatever is assigned, from the next request on', () =>
     withDatabase(async ({ url }, db) => {
       const target = await plantUser(db)
       const user = await plantUser(db)
@@ -170,15 +170,15 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
             const { method, path, body, permission, status } = soundCall(name, target.id)
             const held = [...(roles[role] ?? []), ...expand(assigned)]
             const mayUser = held.includes(permission)
-            // Whose a key is may be asked with every key.
+            // Every key may read the profile of its user.
             const ofKey = onKey === null ? all : ['read:profile', ...expand(onKey)]
             const mayKey = ofKey.includes(permission)
-            // The target is a member: whoever assigns must hold what members do.
+            // The target is a member: a user who assigns permissions must hold those of a member.
             const covers = (roles['member'] ?? []).every(
               (right) => held.includes(right) && ofKey.includes(right),
             )
             const may = mayUser && mayKey && (name !== 'assignPermissions' || covers)
-            await takesHold(engine, async () => {
+            await takesEffect(engine, async () => {
               const answer = await call(method, path, body)
               expect(answer.status, answer.text).to.equal(may ? status : 403)
             })
@@ -188,7 +188,7 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
       )
     }))
 
-  it('are asked for before anything is looked up or read', () =>
+  it('are checked before anything is looked up or read', () =>
     withDatabase(async ({ url }, db) => {
       const member = await plantUser(db)
       const call = caller(url, (await plantKey(db, { user_id: member.id })).key)
@@ -205,7 +205,7 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
       expect((await call('DELETE', '/v1/users')).status).to.equal(405)
     }))
 
-  it("do not reach into another user's contexts, not even an admin's", () =>
+  it("do not extend to another user's contexts, not even for an admin", () =>
     withDatabase(async ({ url, call }, db) => {
       const member = await plantUser(db)
       const theirs = caller(url, (await plantKey(db, { user_id: member.id })).key)

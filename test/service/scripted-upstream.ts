@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import { type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 
 export interface ScriptedUpstream {
-  /** With `/v1`. */
+  /** Includes `/v1`. */
   url: string
   /** Every request so far, oldest first. */
   requests: RecordedRequest[]
 }
 
-/** A model server on loopback that answers completions as the script says, and lists `m1`. */
+/** Runs a model server on loopback that responds to completions as the script says, and lists `m1`. */
 export async function withUpstream<T>(
   complete: (response: ServerResponse, request: RecordedRequest) => unknown,
   use: (upstream: ScriptedUpstream) => Promise<T>,
@@ -47,7 +47,7 @@ export function sendDone(response: ServerResponse): void {
   response.end('data: [DONE]\n\n')
 }
 
-/** A model server that streams half an answer, and the other half when told to. */
+/** A model server that streams half of a reply, and the other half when it is told to. */
 export function halfAnAnswer(): { serve: (response: ServerResponse) => void; finish: () => void } {
   const { promise: isToEnd, resolve: finish } = Promise.withResolvers<void>()
   const serve = async (response: ServerResponse) => {

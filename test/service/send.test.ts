@@ -5,7 +5,7 @@ import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstr
 import { onEachEngine } from './temporary-service.ts'
 
 onEachEngine('sending a message to the embedded service', (withService) => {
-  it('opens a context, then goes on in it with the whole conversation', () =>
+  it('opens a context, and continues it with the whole conversation', () =>
     withUpstream(
       (response, { body }) => {
         const { messages } = JSON.parse(body)
@@ -42,7 +42,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
         ),
     ))
 
-  it('refuses an unknown context and stores nothing', () =>
+  it('rejects an unknown context and stores nothing', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/api/chat/send', { message: 'x', context_id: 'ctx_nope' })
       expect(answer.status).to.equal(404)
@@ -58,7 +58,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
       expect(body.messages[0].content).to.equal(message)
     }))
 
-  it('refuses an empty message, and a message that is missing', () =>
+  it('rejects an empty, missing, or invalid message', () =>
     withService(async ({ call }) => {
       for (const body of [
         {},
@@ -75,7 +75,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
       }
     }))
 
-  it('streams an answer as delta events and one done event', () =>
+  it('streams a reply as delta events and one done event', () =>
     withService(async ({ open, call }) => {
       const response = await open('POST', '/api/chat/send', { message: 'hello', stream: true })
       expect(response.status).to.equal(200)
@@ -126,7 +126,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
     )
   })
 
-  it('cancels the upstream when the client goes away, and keeps what arrived, marked incomplete', () => {
+  it('cancels the model request if the client leaves, and stores the received part as incomplete', () => {
     let cancelled = false
     return withUpstream(
       (response) => {
@@ -161,7 +161,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
     )
   })
 
-  it('cancels the upstream when the client of a whole answer goes away, and stores nothing', () => {
+  it('cancels the model request if the client of a whole reply leaves, and stores nothing', () => {
     let arrived = false
     let cancelled = false
     return withUpstream(
@@ -187,7 +187,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
     )
   })
 
-  it('answers with a status when the upstream fails before its first piece, and stores nothing', () =>
+  it('returns 502 if the model server fails before its first piece, and stores nothing', () =>
     withUpstream(
       (response) => response.writeHead(500).end('{"error":{"message":"out of memory"}}'),
       ({ url }) =>
@@ -227,7 +227,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
         ),
     ))
 
-  it('does not tell the address of a model server that cannot be reached', async () => {
+  it('does not reveal the address of a model server that cannot be reached', async () => {
     const url = await withUpstream(
       () => {},
       async (upstream) => upstream.url,
@@ -243,13 +243,13 @@ onEachEngine('sending a message to the embedded service', (withService) => {
   })
 
   for (const [how, breakOff] of Object.entries({
-    'ends without being finished': (response: import('node:http').ServerResponse) => response.end(),
+    'ends without finishing': (response: import('node:http').ServerResponse) => response.end(),
     'loses its connection': (response: import('node:http').ServerResponse) => response.destroy(),
     'reports an error': (response: import('node:http').ServerResponse) =>
       response.end('data: {"error":{"message":"out of memory"}}\n\n'),
-    'sends no JSON': (response: import('node:http').ServerResponse) => response.end('data: {"choi\n\n'),
+    'sends invalid JSON': (response: import('node:http').ServerResponse) => response.end('data: {"choi\n\n'),
   })) {
-    it(`ends a stream with an error event when the upstream ${how} in the middle`, () =>
+    it(`ends a stream with an error event if the model server ${how} in the middle`, () =>
       withUpstream(
         (response) => {
           startEvents(response)

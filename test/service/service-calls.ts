@@ -1,6 +1,6 @@
 import type { EndpointName } from '../../src/contract/endpoints.ts'
 
-/** A sound request of every endpoint, and the permission that docs/reference/service.md says it needs. */
+/** A valid request to each endpoint, with the permission that docs/reference/service.md says it requires. */
 export interface SoundCall {
   method: string
   path: string
@@ -11,7 +11,7 @@ export interface SoundCall {
 
 let created = 0
 
-/** @param userId of a user who is there and may be changed */
+/** @param userId id of a user who exists and may be changed */
 export function soundCall(name: EndpointName, userId: string): SoundCall {
   created += 1
   const user = `/v1/users/${userId}`

@@ -4,7 +4,7 @@ import { merge } from '../../src/service/domain/merge.ts'
 import { onEachEngine } from './temporary-service.ts'
 
 onEachEngine('settings of the embedded service', (withService) => {
-  it('change only where a key is named, and are answered whole', () =>
+  it('change only the keys that are named, and are returned completely', () =>
     withService(async ({ call }) => {
       const { body: before } = await call('GET', '/v1/settings')
       const patch = { theme: { primary_color: '#AABBCC' }, features: { file_upload: true } }
@@ -40,7 +40,7 @@ onEachEngine('settings of the embedded service', (withService) => {
       })
     }))
 
-  it('refuse what they cannot be, and are then left as they were', () =>
+  it('reject invalid values, and then stay unchanged', () =>
     withService(async ({ call }) => {
       const { body: before } = await call('GET', '/v1/settings')
       for (const [patch, path] of [
@@ -62,7 +62,7 @@ onEachEngine('settings of the embedded service', (withService) => {
       expect((await call('GET', '/v1/settings')).body).to.deep.equal(before)
     }))
 
-  it('have an API configuration beside them that is merged the same way', () =>
+  it('are merged by the same rules as the API configuration', () =>
     withService(async ({ call }) => {
       const one = await call('POST', '/v1/settings/api', {
         version: '2',
@@ -97,7 +97,7 @@ onEachEngine('settings of the embedded service', (withService) => {
       ])
     }))
 
-  it('count characters, not units of UTF-16', () =>
+  it('are limited in characters, not in UTF-16 code units', () =>
     withService(async ({ call }) => {
       for (const [count, status] of [
         [200, 200],
@@ -111,7 +111,7 @@ onEachEngine('settings of the embedded service', (withService) => {
     }))
 })
 
-describe('merging', () => {
+describe('merging a patch', () => {
   const tree = fc.letrec<{ node: Record<string, unknown> }>((tie) => ({
     node: fc.dictionary(
       fc.constantFrom('a', 'b', 'c'),
@@ -119,7 +119,7 @@ describe('merging', () => {
     ),
   })).node
 
-  it('puts everything that the patch names in place, keeps the rest, and changes neither', () => {
+  it('sets everything that the patch names, keeps the rest, and changes neither input', () => {
     fc.assert(
       fc.property(tree, tree, (base, patch) => {
         const [baseBefore, patchBefore] = [structuredClone(base), structuredClone(patch)]

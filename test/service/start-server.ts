@@ -7,18 +7,21 @@ import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/ope
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { caller, type TemporaryService } from './temporary-service.ts'
 
-/** The HTTP server of the service, without what starts a service around it. */
+/** The HTTP server of the service, without the parts that start a service. */
 export interface StartedServer {
   url: string
   store: SqliteStore
   /** A key of the process. */
   key: string
-  /** A request with that key. */
+  /** Sends a request with that key. */
   call: TemporaryService['call']
   close(): Promise<void>
 }
 
-/** Starts a server on an empty store, which is gone when it is closed; it is offline and has no log by default. */
+/**
+ * Starts a server on an empty store, which is deleted when it is closed. By default, it uses the built-in
+ * model and has no log.
+ */
 export async function startServer(parts: Partial<ServerParts> = {}): Promise<StartedServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'chatctl-server-'))
   const store = openSqlite(dataDir)
@@ -41,7 +44,7 @@ export async function startServer(parts: Partial<ServerParts> = {}): Promise<Sta
   return { url, store, key, call: caller(url, key), close }
 }
 
-/** The same for the time of `use`. */
+/** Runs such a server while `use` runs. */
 export async function withServer<T>(
   parts: Partial<ServerParts>,
   use: (server: StartedServer) => Promise<T>,

@@ -12,8 +12,8 @@ import { readEvents } from './read-events.ts'
 import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip, withFolder, withService } from './temporary-service.ts'
 
-describe('starting and closing the embedded service', () => {
-  it('listens on loopback, tells whether it made the data, and keeps it', () =>
+describe('the embedded service', () => {
+  it('listens on loopback, reports whether it created the data, and keeps it', () =>
     withFolder(async (folder) => {
       const first = equip(await startService({ dataDir: folder }))
       expect(first.created).to.equal(true)
@@ -27,7 +27,7 @@ describe('starting and closing the embedded service', () => {
       await second.close()
     }))
 
-  it('forgets the keys of a process with it', () =>
+  it('revokes the keys of its process when it closes', () =>
     withFolder(async (folder) => {
       const first = equip(await startService({ dataDir: folder }))
       await first.close()
@@ -36,7 +36,7 @@ describe('starting and closing the embedded service', () => {
       await second.close()
     }))
 
-  it('says that a port is in use, and leaves nothing open', () =>
+  it('reports that a port is in use, and leaves nothing open', () =>
     withFolder(async (folder) => {
       const server = createServer()
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -49,7 +49,7 @@ describe('starting and closing the embedded service', () => {
       server.close()
     }))
 
-  it('says that the machine has no such address', () =>
+  it('reports that the machine does not have the address', () =>
     withFolder(async (folder) => {
       const failure = await startService({ dataDir: folder, host: '192.0.2.1', behindProxy: true }).catch(
         (error) => error,
@@ -67,7 +67,7 @@ describe('starting and closing the embedded service', () => {
       expect(refused).to.equal('ECONNREFUSED')
     }))
 
-  it('does not go on running when its signal was aborted during the start', () =>
+  it('does not continue if its signal was aborted during the start', () =>
     withFolder(async (folder) => {
       const controller = new AbortController()
       const starting = startService({ dataDir: folder, signal: controller.signal, announce: {} })
@@ -76,7 +76,7 @@ describe('starting and closing the embedded service', () => {
       expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
     }))
 
-  it('lets a stream that ends soon come to its end', () => {
+  it('lets a stream that ends soon finish before it closes', () => {
     const { serve, finish } = halfAnAnswer()
     return withUpstream(serve, ({ url }) =>
       withService(
@@ -94,7 +94,7 @@ describe('starting and closing the embedded service', () => {
     )
   })
 
-  it('cuts off a stream that does not, says so in it, and keeps what arrived', () =>
+  it('interrupts a longer stream with an error event before it closes, and keeps what arrived', () =>
     withFolder((folder) =>
       withUpstream(
         (response) => {
@@ -117,7 +117,7 @@ describe('starting and closing the embedded service', () => {
       ),
     ))
 
-  it('logs who asked for what and how it went, and neither keys nor passwords nor what people write', function () {
+  it('logs the method, path, and status of requests, and no keys, passwords, or content', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
       const child = spawn(

@@ -5,7 +5,7 @@ import { type RunningService, type ServiceOptions, startService } from '../../sr
 import type { DataPlace } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 
-/** An answer with its body read, as JSON where it is JSON. */
+/** A response with its body, which is parsed if it is JSON. */
 export interface Answer {
   status: number
   headers: Headers
@@ -16,15 +16,15 @@ export interface Answer {
 
 export interface TemporaryService extends RunningService {
   key: string
-  /** Where its data lies, for whoever looks at it beside the service. */
+  /** Where the data is stored, for tests that examine it beside the service. */
   place: DataPlace
-  /** A request with the key; `body` is sent as JSON. */
+  /** Sends a request with the key. `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** The same without reading the body. */
+  /** The same without reading the response body. */
   open(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response>
 }
 
-/** An empty folder, gone when `use` is done. */
+/** An empty directory that is deleted after `use`. */
 export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'chatctl-service-'))
   try {
@@ -36,7 +36,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Pr
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** An empty place for data on an engine, gone when `use` is done. */
+/** An empty place for data in an engine, deleted after `use`. */
 export function withPlace<T>(engine: Engine, use: (place: DataPlace) => Promise<T> | T): Promise<T> {
   return withFolder(async (dataDir) => {
     if (engine === 'sqlite') return use({ dataDir })
@@ -67,12 +67,12 @@ const withServiceOn =
       }
     })
 
-/** A service on an empty folder, closed and gone when `use` is done. */
+/** A service on an empty directory, closed and deleted after `use`. */
 export const withService = withServiceOn('sqlite')
 
 /**
- * A suite for both engines; what it starts its services with is its parameter. A run has one of them:
- * SQLite, or with CHATCTL_TEST_ENGINE=postgres PostgreSQL, as `npm run test:system` has.
+ * Defines a suite whose parameter starts services on one of the engines: SQLite, or PostgreSQL with
+ * CHATCTL_TEST_ENGINE=postgres, which `npm run test:system` sets.
  */
 export function onEachEngine(
   title: string,
@@ -82,7 +82,7 @@ export function onEachEngine(
   describe(`${title}, on ${engine}`, () => define(withServiceOn(engine), engine))
 }
 
-/** A running service with a key of its own and a way to call it. */
+/** A running service with a separate key and functions to call it. */
 export function equip(
   service: RunningService,
   place: DataPlace = { dataDir: service.dataDir },
@@ -91,7 +91,7 @@ export function equip(
   return { ...service, key, place, call: caller(service.url, key), open: opener(service.url, key) }
 }
 
-/** Requests with a key, or with none. */
+/** Sends requests with a key, or without one. */
 export function caller(url: string, key: string | undefined): TemporaryService['call'] {
   return async (method, path, body, headers = {}) => {
     const response = await fetch(url + path, {

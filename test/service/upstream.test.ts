@@ -23,7 +23,7 @@ async function pieces(upstream: Upstream): Promise<Piece[]> {
 }
 
 describe('a model server behind the embedded service', () => {
-  it('is sent the documented fields, its own key, and nothing of the caller', () =>
+  it('receives the documented fields, its own key, and nothing of the caller', () =>
     withFolder(async (folder) => {
       const keyFile = join(folder, 'key')
       writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
@@ -46,7 +46,7 @@ describe('a model server behind the embedded service', () => {
       )
     }))
 
-  it('has what it leaves out filled in, and every choice passed on', () =>
+  it('may omit fields, which are filled in, and return several choices, which are passed on', () =>
     withUpstream(
       (response) =>
         sendJson(response, {
@@ -74,7 +74,7 @@ describe('a model server behind the embedded service', () => {
         ),
     ))
 
-  it('may be odd in whatever is not the answer itself', () =>
+  it('may send unusual values outside the reply itself', () =>
     withUpstream(
       (response) =>
         sendJson(response, {
@@ -95,7 +95,7 @@ describe('a model server behind the embedded service', () => {
       },
     ))
 
-  it('lists its models, and its first one answers a request that names none', () =>
+  it('lists its models, and its first one is the default', () =>
     withUpstream(
       (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
       ({ url, requests }) =>
@@ -116,11 +116,11 @@ describe('a model server behind the embedded service', () => {
     ['cannot process the request', { status: 422, body: '{"detail":"no"}' }, 400, 'invalid_request'],
     ['is overloaded', { status: 429, body: '' }, 503, 'upstream_overloaded'],
     ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
-    ['sends JSON of another form', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
+    ['sends JSON of another type', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
     ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'upstream_error'],
     ['redirects', { status: 302, body: '' }, 502, 'upstream_error'],
   ] as const) {
-    it(`that ${what} makes ${status} ${code}`, () =>
+    it(`that ${what} results in ${status} ${code}`, () =>
       withUpstream(
         (response) => response.writeHead(answer.status, { location: 'http://127.0.0.1:1/' }).end(answer.body),
         ({ url }) =>
@@ -142,7 +142,7 @@ describe('a model server behind the embedded service', () => {
       ))
   }
 
-  it('that refuses to list its models makes 502: the caller sent nothing wrong', async () => {
+  it('that refuses to list its models results in 502, because the caller sent nothing wrong', async () => {
     const server = await startFaultServer((_, response) => {
       response.writeHead(400).end('no')
     })
@@ -165,7 +165,7 @@ describe('a model server behind the embedded service', () => {
     }
   })
 
-  it('that does not run makes 502 and its address is not told', () =>
+  it('that does not run results in 502, without its address', () =>
     withService(
       async ({ call }) => {
         const { status, body } = await call('POST', '/v1/chat/completions', { messages })
@@ -176,7 +176,7 @@ describe('a model server behind the embedded service', () => {
       { upstream: { url: 'http://127.0.0.1:9/v1' } },
     ))
 
-  it('that is silent runs into a time-out: before its first byte, and in the middle', async () => {
+  it('that is silent results in a timeout, before its first byte and in the middle', async () => {
     const timeouts = { connect: 500, firstByte: 100, whole: 100, idle: 100 }
     await withUpstream(
       () => {},
@@ -204,7 +204,7 @@ describe('a model server behind the embedded service', () => {
     )
   })
 
-  it('that never ends its error is not waited for', () =>
+  it('that never ends its error response is not waited for', () =>
     withUpstream(
       (response) => {
         response.writeHead(500)
@@ -218,7 +218,7 @@ describe('a model server behind the embedded service', () => {
       },
     )).timeout(5_000)
 
-  it('that speaks no HTTP makes an upstream_error', async () => {
+  it('that does not speak HTTP results in upstream_error', async () => {
     const server = createServer((socket) => socket.end('nonsense\r\n\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as import('node:net').AddressInfo
@@ -229,7 +229,7 @@ describe('a model server behind the embedded service', () => {
     server.close()
   })
 
-  it('may answer a stream at once, may leave out [DONE], and may split characters between packets', async () => {
+  it('may send a stream at once, omit [DONE], and split characters between packets', async () => {
     const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
     await withUpstream(
       (response) => sendJson(response, { choices }),
@@ -263,7 +263,7 @@ describe('a model server behind the embedded service', () => {
     )
   })
 
-  it('is left when a stream is left early', async () => {
+  it('is disconnected if a stream is left early', async () => {
     let left = false
     await withUpstream(
       (response) => {
@@ -285,7 +285,7 @@ describe('a model server behind the embedded service', () => {
     )
   })
 
-  it('is refused at the start when its URL or its key cannot be used', () =>
+  it('is refused at the start if its URL or its key is invalid', () =>
     withFolder(async (folder) => {
       const keyFile = join(folder, 'key')
       writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
@@ -304,18 +304,18 @@ describe('a model server behind the embedded service', () => {
       }
     }))
 
-  it('may be named by a preset', () => {
+  it('can be named by a preset', () => {
     expect(resolvePreset('ollama')).to.equal(presets.ollama)
     expect(resolvePreset('https://models.example.com/v1')).to.equal('https://models.example.com/v1')
     expect(resolvePreset('toString')).to.equal('toString')
   })
 
-  it('may be named by a preset when the service starts', () =>
+  it('can be named by a preset when the service starts', () =>
     withService(({ url }) => expect(url).to.be.a('string'), { upstream: { url: 'lm-studio' } }))
 })
 
 describe('the built-in model', () => {
-  it('says what it is, counts words as tokens and keeps to max_tokens', () =>
+  it('says that it is not an AI, counts words as tokens, and respects max_tokens', () =>
     withService(async ({ call }) => {
       const { body } = await call('POST', '/v1/chat/completions', {
         model: 'offline',
@@ -333,7 +333,7 @@ describe('the built-in model', () => {
       expect(short.usage.completion_tokens).to.equal(2)
     }))
 
-  it('is the only one there without a model server', () =>
+  it('is the only model without a model server', () =>
     withService(async ({ call }) => {
       const { body } = await call('GET', '/v1/chat/models')
       expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal(['offline'])

@@ -11,7 +11,7 @@ const ada = {
 }
 
 onEachEngine('users of the embedded service', (withService) => {
-  it('are created with 201, a Location and the resource, without the password', () =>
+  it('are created with 201, a Location, and the resource, without the password', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/users', ada)
       expect(answer.status).to.equal(201)
@@ -24,7 +24,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect(read.body).to.deep.equal(answer.body)
     }))
 
-  it('have their password kept as argon2id and nowhere else', () =>
+  it('have their password stored as argon2id, and nowhere else', () =>
     withService(async ({ call, place }) => {
       await call('POST', '/v1/users', ada)
       const store = await openStore(place)
@@ -41,7 +41,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect(JSON.stringify(rows)).not.to.include(ada.password)
     }))
 
-  it('have ids that sort by when they were created', () =>
+  it('have ids that sort by creation time', () =>
     withService(async ({ call }) => {
       const ids: string[] = []
       for (let index = 0; index < 5; index++) {
@@ -50,7 +50,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect([...ids].sort()).to.deep.equal(ids)
     }))
 
-  it('cannot share an email address, case aside, even when created at the same time', () =>
+  it('cannot share an email address in any case, even if they are created at the same time', () =>
     withService(async ({ call }) => {
       const answers = await Promise.all(
         ['ada@example.com', 'ADA@example.com', 'Ada@Example.COM'].map((email) =>
@@ -62,7 +62,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect(taken?.body.error.code).to.equal('email_taken')
     }))
 
-  it('need an email address and a password of 8 characters or more', () =>
+  it('need an email address and a password of at least 8 characters', () =>
     withService(async ({ call }) => {
       const bad = await call('POST', '/v1/users', { email: 'nobody', password: 'short', name: 5 })
       expect(bad.status).to.equal(400)
@@ -72,7 +72,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect(none.body.error.details.faults).to.have.length(2)
     }))
 
-  it('are updated key by key; null removes a metadata key', () =>
+  it('are updated key by key, and null removes a metadata key', () =>
     withService(async ({ call }) => {
       const { body: user } = await call('POST', '/v1/users', ada)
       const path = `/v1/users/${user.id}`
@@ -86,7 +86,7 @@ onEachEngine('users of the embedded service', (withService) => {
       expect((await call('PATCH', path, {})).body).to.deep.equal(three.body)
     }))
 
-  it('are assigned what is given: permissions and role are replaced, each on its own', () =>
+  it('are assigned permissions and a role, each of which replaces the old value', () =>
     withService(async ({ call }) => {
       const { body: user } = await call('POST', '/v1/users', ada)
       const path = `/v1/users/${user.id}/permissions`
@@ -110,7 +110,7 @@ onEachEngine('users of the embedded service', (withService) => {
       }
     }))
 
-  it('that do not exist are 404 everywhere', () =>
+  it('that do not exist result in 404 on every endpoint', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_nope'
       for (const [method, url, body] of [
@@ -127,8 +127,8 @@ onEachEngine('users of the embedded service', (withService) => {
     }))
 })
 
-onEachEngine('preferences in the embedded service', (withService) => {
-  it('are one record behind four views', () =>
+onEachEngine('preferences of the embedded service', (withService) => {
+  it('are one record with four views', () =>
     withService(async ({ call }) => {
       const put = await call('PUT', '/api/user/settings', {
         theme: 'dark',
@@ -152,7 +152,7 @@ onEachEngine('preferences in the embedded service', (withService) => {
       expect(user.settings).to.deep.equal({ theme: 'dark', notifications_enabled: true })
     }))
 
-  it('follow what is set on the user', () =>
+  it('follow the settings of the user', () =>
     withService(async ({ call }) => {
       const set = (enabled: boolean) =>
         call('PATCH', '/v1/users/usr_admin', { settings: { notifications_enabled: enabled, theme: 'light' } })
@@ -166,7 +166,7 @@ onEachEngine('preferences in the embedded service', (withService) => {
       expect(await notifications()).to.deep.equal({ email: false, push: true })
     }))
 
-  it('refuse unknown themes, languages and channels', () =>
+  it('reject unknown themes, languages, and channels', () =>
     withService(async ({ call }) => {
       const answer = await call('PUT', '/api/user/settings', {
         theme: 'blue',

@@ -7,7 +7,7 @@ import { root } from '../scripts/package-file.ts'
 import { withService } from '../service/temporary-service.ts'
 import { makeEmptyFolder, packProject, type Tarball } from '../system/installation.ts'
 
-/** The code of docs/guides/library.md, for the service at an address. */
+/** The code of docs/guides/library.md, with the URL of a service. */
 function readExample(url: string): string {
   const [, example = ''] =
     /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs/guides/library.md'), 'utf8')) ?? []
@@ -20,7 +20,6 @@ interface Run {
   stderr: string
 }
 
-/** Runs a program of Node. */
 function runNode(directory: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
   return new Promise((resolve) => {
     execFile(
@@ -33,7 +32,7 @@ function runNode(directory: string, args: readonly string[], env: NodeJS.Process
   })
 }
 
-/** What the example uses of Node, so that the types of the package are checked without those of Node. */
+/** What the example uses of Node, so that the package is type-checked without the types of Node. */
 const declaredProcess = `declare const process: {
   env: Record<string, string | undefined>
   exitCode?: number
@@ -65,7 +64,7 @@ describe('chatctl/client', function () {
   before(async () => {
     directory = makeEmptyFolder()
     tarball = await packProject(directory)
-    // What an installation would unpack, without the dependencies: the library has none.
+    // The files that an installation unpacks, without dependencies: the library has none.
     for (const file of tarball.files) {
       mkdirSync(dirname(installed(file)), { recursive: true })
       cpSync(join(root, file), installed(file))
@@ -82,7 +81,7 @@ describe('chatctl/client', function () {
       expect(run.stdout.match(/not an AI/g)).to.have.length(2)
     }))
 
-  it('fails with the kind of the failure in that example when the key is invalid', () =>
+  it('reports the kind of the failure in that example if the key is invalid', () =>
     withService(async ({ url }) => {
       writeFileSync(join(directory, 'hello.mjs'), readExample(url))
       const run = await runNode(directory, ['hello.mjs'], { CHAT_API_KEY: 'ck_invalid' })
@@ -90,7 +89,7 @@ describe('chatctl/client', function () {
       expect(run.stderr).to.match(/^unauthorized: /)
     }))
 
-  it('can be required where Node loads ES modules by require', async () => {
+  it('can be loaded with require', async () => {
     writeFileSync(join(directory, 'hello.cjs'), `console.log(typeof require('chatctl/client').Client)`)
     expect((await runNode(directory, ['hello.cjs'])).stdout).to.equal('function\n')
   })

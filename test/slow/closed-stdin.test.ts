@@ -6,7 +6,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('stdin that is closed or has nothing', () => {
+describe('when stdin is closed or is /dev/null', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startFaultServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' })))
   let env: NodeJS.ProcessEnv
@@ -19,7 +19,7 @@ describe('stdin that is closed or has nothing', () => {
     ['users', 'create'],
     ['settings', 'set', 'app_name=-'],
   ]) {
-    it(`${args.join(' ')} ends with stdin closed, and with /dev/null`, async function () {
+    it(`chatctl ${args.join(' ')} exits with the same code in both cases`, async function () {
       if (process.platform === 'win32') return this.skip()
       const closed = spawn('sh', ['-c', 'exec "$@" <&-', 'sh', process.execPath, binary, ...args], {
         env: { ...sandbox.env, ...env },
@@ -30,14 +30,14 @@ describe('stdin that is closed or has nothing', () => {
         stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
       })
       const [one, two] = await Promise.all([endOf(closed), endOf(device)])
-      // 7: this service takes no change.
+      // 7: this service does not apply the change.
       expect(one).to.be.oneOf([0, 2, 3, 7])
       expect(two).to.equal(one)
     })
   }
 })
 
-/** The exit code, or null where it had to be killed. */
+/** The exit code, or null if the process had to be killed. */
 async function endOf(child: ChildProcess): Promise<number | null> {
   const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))

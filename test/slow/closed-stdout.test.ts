@@ -8,7 +8,7 @@ describe('stdout', () => {
   let server: FaultServer
   let sandbox: Sandbox
   before(async function () {
-    // Elsewhere nothing shows that Node has opened something in the place of a closed stdout.
+    // Only on Linux can the test see that Node has opened another file for a closed stdout.
     if (process.platform !== 'linux') return this.skip()
     server = await startFaultServer(json(200, { id: 'u1', name: 'Ada' }))
     sandbox = createSandbox()
@@ -23,7 +23,7 @@ describe('stdout', () => {
 
   const node = [process.execPath, binary] as const
 
-  /** Runs words in a shell, which stays their parent, with its stdout discarded as Node does. */
+  /** Runs the words in a shell, which stays their parent process, with the redirections of the line. */
   function inShell(line: string, words: readonly string[]): Promise<Run> {
     const env = { ...sandbox.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
     const child = spawn('/bin/sh', ['-c', `${line}; exit $?`, 'sh', ...words], {
@@ -52,7 +52,7 @@ describe('stdout', () => {
     ['chat', 'models'],
     ['history', 'list'],
   ]) {
-    it(`that is closed is an error of ${args.join(' ')}`, async () => {
+    it(`chatctl ${args.join(' ')} fails before it sends a change if stdout is closed`, async () => {
       const { exitCode, stderr } = await inShell('"$@" >&-', [...node, ...args])
       expect(exitCode, stderr).to.equal(1)
       expect(stderr).to.contain('stdout is closed')
@@ -60,13 +60,13 @@ describe('stdout', () => {
     })
   }
 
-  it('that is closed before a wrapper such as timeout is the same', async () => {
+  it('users get fails if stdout was closed before a wrapper such as timeout', async () => {
     const { exitCode, stderr } = await inShell('timeout 20 "$@" >&-', [...node, 'users', 'get', 'u1'])
     expect(exitCode).to.equal(1)
     expect(stderr).to.contain('stdout is closed')
   })
 
-  it('that is open for reading only is an error', async () => {
+  it('users get fails if stdout is open for reading only', async () => {
     const { exitCode, stderr } = await inShell('"$@" 1</dev/zero', [...node, 'users', 'get', 'u1'])
     expect(exitCode).to.equal(1)
     expect(stderr).to.contain('Cannot write to stdout: EBADF')
@@ -74,16 +74,16 @@ describe('stdout', () => {
 
   for (const [how, line] of [
     ['a shell', '"$@" >/dev/null'],
-    ['a shell around it', '{ "$@"; } >/dev/null'],
-    ['a shell that opens it for reading too', '{ "$@"; } 1<>/dev/null'],
+    ['an enclosing shell', '{ "$@"; } >/dev/null'],
+    ['a shell that opens it for reading and writing', '{ "$@"; } 1<>/dev/null'],
   ] as const) {
-    it(`that is discarded by ${how} is no error`, async () => {
+    it(`users get succeeds if ${how} discards stdout`, async () => {
       const { exitCode, stderr } = await inShell(line, [...node, 'users', 'get', 'u1'])
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     })
   }
 
-  it('that is discarded by another program is no error', async () => {
+  it('users get succeeds if another program discards stdout', async () => {
     const script = `
       const [node, ...words] = process.argv.slice(1)
       const { status } = require('node:child_process').spawnSync(node, words, { stdio: ['ignore', 'ignore', 'inherit'] })

@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
-/** V8 runs the compiled code that it finds: what somebody else may have put there is not even looked for. */
-describe('the compiled code of earlier runs', function () {
+/** V8 runs the compiled code it finds, so a directory that another user could write to is not even read. */
+describe('the code cache', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   let base: string
@@ -28,10 +28,10 @@ describe('the compiled code of earlier runs', function () {
   }
 
   const trusted: [string, () => void][] = [
-    ['folders that are ours', () => {}],
-    ['a folder below one that is everybody’s and sticky, such as /tmp', () => chmodSync(base, 0o1777)],
+    ['the user’s directories', () => {}],
+    ['a subdirectory of a sticky directory, such as /tmp', () => chmodSync(base, 0o1777)],
     [
-      'a link of ours to a folder of ours',
+      'a directory that the user’s symbolic link points to',
       () => {
         const elsewhere = join(sandbox.home, 'elsewhere')
         renameSync(base, elsewhere)
@@ -40,18 +40,18 @@ describe('the compiled code of earlier runs', function () {
     ],
   ]
   for (const [where, prepare] of trusted) {
-    it(`is kept in ${where}`, async () => {
+    it(`is used in ${where}`, async () => {
       prepare()
       expect(await isUsed()).to.equal(true)
     })
   }
 
   const distrusted: [string, () => void][] = [
-    ['a folder that everybody may write to', () => chmodSync(folder, 0o777)],
-    ['a folder that a group may write to', () => chmodSync(folder, 0o770)],
-    ['a folder below one that everybody may write to', () => chmodSync(base, 0o777)],
+    ['a directory that everyone can write to', () => chmodSync(folder, 0o777)],
+    ['a directory that a group can write to', () => chmodSync(folder, 0o770)],
+    ['a subdirectory of one that everyone can write to', () => chmodSync(base, 0o777)],
     [
-      'a link that lies where everybody may write',
+      'a directory whose symbolic link is in one that everyone can write to',
       () => {
         const elsewhere = join(sandbox.home, 'elsewhere')
         renameSync(join(base, 'chatctl'), elsewhere)
@@ -60,7 +60,7 @@ describe('the compiled code of earlier runs', function () {
       },
     ],
     [
-      'a link to a folder below one that everybody may write to',
+      'a symbolic link to a subdirectory of one that everyone can write to',
       () => {
         const elsewhere = join(sandbox.home, 'elsewhere')
         mkdirSync(elsewhere)
@@ -71,18 +71,18 @@ describe('the compiled code of earlier runs', function () {
     ],
   ]
   for (const [where, prepare] of distrusted) {
-    it(`is neither kept in nor read from ${where}`, async () => {
+    it(`is not used in ${where}`, async () => {
       prepare()
       expect(await isUsed()).to.equal(false)
     })
   }
 
   for (const [what, of] of [
-    ['folder', () => folder],
-    ['folder above', () => base],
+    ['directory', () => folder],
+    ['parent directory', () => base],
   ] as const) {
-    it(`is neither kept in nor read from where the ${what} is somebody else’s`, async function () {
-      // Only root can give a folder away.
+    it(`is not used if the ${what} belongs to another user`, async function () {
+      // Only root can change the owner of a directory.
       if (process.getuid?.() !== 0) return this.skip()
       chownSync(of(), 54_321, 54_321)
       expect(await isUsed()).to.equal(false)

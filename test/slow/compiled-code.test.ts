@@ -16,8 +16,8 @@ import { binary } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** docs/decisions/0003-bundling.md */
-describe('compiled code', function () {
+/** See docs/decisions/0003-bundling.md. */
+describe('the code cache of the bundles', function () {
   this.timeout(60_000)
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
 
@@ -27,7 +27,7 @@ describe('compiled code', function () {
     expect(await runProgram(sandbox, args)).to.include({ exitCode: 0, stderr: '' })
   }
 
-  it('is kept by the second run, for one run alone would pay for nothing', async () => {
+  it('is written by the second run, because a single run would not benefit', async () => {
     await run('config', 'path')
     expect(kept().map((file) => file.slice(file.lastIndexOf('.')))).to.deep.equal(['.once'])
     await run('config', 'path')
@@ -41,7 +41,7 @@ describe('compiled code', function () {
     expect(statSync(path).mtimeMs).to.equal(mtimeMs)
   })
 
-  it('grows with each command, and that of a version that was not written for a day goes', async () => {
+  it('grows with each command, and loses versions that were not written for a day', async () => {
     await run('config', 'path')
     const folder = join(sandbox.home, '.cache/chatctl/cache')
     const [other, old] = ['main-0123456789abcdef-13.0-x64', 'main-fedcba9876543210-13.0-x64']
@@ -57,7 +57,7 @@ describe('compiled code', function () {
     expect(statSync(join(folder, code)).size).to.be.above(before)
   })
 
-  it('is made anew where a machine that stopped lost some of it, for V8 would crash', async () => {
+  it('is rebuilt after part of it is lost, because V8 would crash', async () => {
     for (let runs = 0; runs < 2; runs++) await run('config', 'path')
     const path = join(sandbox.home, '.cache/chatctl/cache', kept().sort()[0] ?? '')
     for (const lose of [
@@ -74,17 +74,17 @@ describe('compiled code', function () {
     }
   })
 
-  it('leaves nothing where there is no room for it', async function () {
+  it('leaves nothing behind if there is no space for it', async function () {
     if (process.platform === 'win32') this.skip()
     await run('config', 'path')
-    // Units of 512 bytes.
+    // In units of 512 bytes.
     const line = `ulimit -f 100; exec '${process.execPath}' '${binary}' config path`
     const { status, stderr } = spawnSync('sh', ['-c', line], { env: sandbox.env, encoding: 'utf8' })
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
     expect(kept().map((file) => file.slice(file.lastIndexOf('.')))).to.deep.equal(['.once'])
   })
 
-  it('is not looked for where others may write', async () => {
+  it('is not used in a directory that other users can write to', async () => {
     const folder = join(sandbox.home, '.cache/chatctl/cache')
     mkdirSync(folder, { recursive: true })
     chmodSync(folder, 0o777)

@@ -5,9 +5,9 @@ import spectrum from 'csv-spectrum'
 import { CsvRecords } from '../../src/bulk/input/csv-records.ts'
 import { renderCsv } from '../../src/view/delimited.ts'
 
-/** csv-spectrum by Max Ogden: CSV of many kinds, each with the JSON that it says. */
-describe('csv-spectrum', () => {
-  it('is read as it says, however it is cut, and written so that it is read again', async () => {
+/** csv-spectrum by Max Ogden: CSV of many kinds, each with the JSON that it represents. */
+describe('the samples of csv-spectrum', () => {
+  it('are parsed correctly in pieces of any size, and survive a round trip', async () => {
     const all = await promisify(spectrum)()
     expect(all.length).to.be.above(10)
     for (const { name, csv, json } of all) {
@@ -27,7 +27,7 @@ describe('csv-spectrum', () => {
     }
   })
 
-  it('has one sample that is no CSV, and is refused where its quote is', async () => {
+  it('include one invalid file, which is rejected at its quotation mark', async () => {
     const sample = (await promisify(spectrum)()).find(({ name }) => name === quoteInside)
     const [, row] = new CsvRecords('rows').take(String(sample?.csv), true)
     expect(row?.broken?.message).to.equal('unexpected quote: a field with a quote must begin with one')
@@ -35,7 +35,10 @@ describe('csv-spectrum', () => {
   })
 })
 
-/** A sample with a quote in a field that is not quoted (RFC 4180 section 2, rule 5); its JSON is that of another. */
+/**
+ * A sample with a quotation mark in a field that is not quoted (RFC 4180 section 2, rule 5). Its JSON belongs
+ * to another sample.
+ */
 const quoteInside = 'location_coordinates'
 
 function recordsOf(text: string, size: number): string[][] {

@@ -8,15 +8,15 @@ import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takesAll } from '../support/take-sample.ts'
 
-/** Bytes, above an export of nothing. */
+/** Maximum bytes above the peak of an empty export. */
 const bound = 40 * 1024 * 1024
 
-describe('the memory of an export', function () {
+describe('the memory of history export', function () {
   this.timeout(300_000)
   let sandbox: Sandbox
   const servers: FaultServer[] = []
   before(function () {
-    // It counts in /proc, and takes a while.
+    // Memory is read from /proc, and the test takes long.
     if (!takesAll || process.platform !== 'linux') this.skip()
     sandbox = createSandbox()
   })
@@ -49,7 +49,7 @@ describe('the memory of an export', function () {
     return peak
   }
 
-  it('does not grow with the messages', async () => {
+  it('does not grow with the number of messages', async () => {
     await peakOf(0)
     const [nothing, everything] = [await peakOf(0), await peakOf(100_000)]
     expect(nothing).to.be.above(0)

@@ -5,13 +5,13 @@ import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** With the built program, which keeps compiled code in the cache directory. */
+/** Runs the built program, which stores compiled code in the cache directory. */
 describe('the first commands on a machine', () => {
   const sandbox = perTest(createSandbox)
 
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runProgram(sandbox, args, { env })
 
-  it('ten first commands at once make the data once, and all are kept', async () => {
+  it('create the data once if ten run at the same time, and all store their message', async () => {
     const runs = await Promise.all(
       Array.from({ length: 10 }, (_, index) => run(['chat', 'send', `m${index}`])),
     )
@@ -21,8 +21,8 @@ describe('the first commands on a machine', () => {
     expect(status).to.include({ contexts: 10, messages: 20 })
   })
 
-  it('a HOME that is empty, relative or not there leaves nothing in the folder one stands in', async () => {
-    // The compile cache must not go to the tester's own home.
+  it('leave nothing in the working directory if HOME is empty, relative, or not set', async () => {
+    // Keeps the compiled code out of the tester's own home directory.
     const cache = join(sandbox.home, 'cache')
     for (const home of ['', 'relative', undefined]) {
       const { stdout } = await run(['config', 'path'], { HOME: home, XDG_CACHE_HOME: cache })
@@ -33,7 +33,7 @@ describe('the first commands on a machine', () => {
     expect(readdirSync(sandbox.home)).to.deep.equal(['cache'])
   })
 
-  it('XDG paths are followed when they are absolute, and ignored when not', async () => {
+  it('use XDG paths that are absolute, and ignore those that are relative', async () => {
     const xdg = join(sandbox.home, 'xdg')
     const relative = { XDG_CONFIG_HOME: 'a', XDG_DATA_HOME: 'b', XDG_STATE_HOME: './c', XDG_CACHE_HOME: 'd' }
     expect(await run(['chat', 'send', 'hi'], relative)).to.include({ exitCode: 0 })

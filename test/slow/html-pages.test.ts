@@ -9,7 +9,7 @@ import { hostileTexts } from '../export/hostile-texts.ts'
 
 const validator = new HtmlValidate({
   extends: ['html-validate:standard'],
-  // A name that HTML does not know, such as `&x;`, is shown as written (HTML, section 13.5).
+  // A character reference that HTML does not define, such as `&x;`, is shown as written (HTML, section 13.5).
   rules: { 'unrecognized-char-ref': 'off' },
 })
 
@@ -19,7 +19,7 @@ async function faultsOf(html: string): Promise<string[]> {
 }
 
 describe('html-validate', () => {
-  it('finds no fault in an HTML export of hostile messages and of the CommonMark examples', async () => {
+  it('reports no error in an HTML export of hostile messages and of the CommonMark examples', async () => {
     const { tests } = specification as { tests: { markdown: string }[] }
     const contents = [...hostileTexts, ...tests.map(({ markdown }) => markdown)]
     const messages = contents.map((content) => htmlDocument.message({ role: 'user', content }))
@@ -29,13 +29,13 @@ describe('html-validate', () => {
   })
 
   for (const name of ['signed-in', 'not-signed-in', 'not-expected'] as const) {
-    it(`finds no fault in the callback page "${name}"`, async () => {
+    it(`reports no error on the callback page "${name}"`, async () => {
       expect(await faultsOf(renderCallbackPage(name).body)).to.deep.equal([])
     })
   }
 
   for (const isReady of [true, false]) {
-    it(`finds no fault in the status page of a service that is ${isReady ? 'ready' : 'not ready'}`, async () => {
+    it(`reports no error on the status page of a service that is ${isReady ? 'ready' : 'not ready'}`, async () => {
       const { body } = renderStatusPage({ version: '1.2.3', url: 'http://127.0.0.1:8080', isReady })
       expect(await faultsOf(body)).to.deep.equal([])
     })

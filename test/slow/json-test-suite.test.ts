@@ -5,9 +5,12 @@ import { parseJson } from '../../src/contract/exact-json.ts'
 import { locateJson } from '../../src/contract/locate-json.ts'
 import { rowsOf, textInput } from '../bulk/input/text-input.ts'
 
-/** JSONTestSuite by Nicolas Seriot: what a parser must read (y), must refuse (n), and may do either with (i). */
+/**
+ * JSONTestSuite by Nicolas Seriot: texts that a parser must accept (y), must reject (n), or may do either
+ * with (i).
+ */
 
-/** JSON that a row cannot hold: a repeated name, and 500 levels. */
+/** JSON that a row cannot contain: a duplicate name, or 500 levels of nesting. */
 const isRefusedInRow = (name: string) => /duplicated_key|object_same_value|structure_500/.test(name)
 
 const reads = (read: () => unknown): boolean => {
@@ -19,11 +22,11 @@ const reads = (read: () => unknown): boolean => {
   }
 }
 
-describe('JSONTestSuite', () => {
+describe('a text of JSONTestSuite', () => {
   for (const { name, input, ...more } of parsing) {
     const isValid = reads(() => JSON.parse(input))
 
-    it(`is read or refused as it says: ${name}`, () => {
+    it(`is accepted or rejected as the suite expects: ${name}`, () => {
       if ('error' in more) expect(isValid).to.equal(!more.error)
       expect(reads(() => parseJson(input))).to.equal(isValid)
       // A byte order mark is ignored in a response (RFC 8259 section 8.1).
@@ -32,7 +35,7 @@ describe('JSONTestSuite', () => {
       }
     })
 
-    it(`is located or refused at a place: ${name}`, () => {
+    it(`is located, or rejected at a position: ${name}`, () => {
       const { fault, repeated } = locateJson(input, { depth: 1_000 })
       if (isValid) expect(fault).to.equal(undefined)
       else expect(fault?.at).to.be.within(0, input.length)

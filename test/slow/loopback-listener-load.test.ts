@@ -11,8 +11,8 @@ async function signIn({ listener, visit }: TemporaryListener): Promise<void> {
   expect((await page).body).to.contain('<h1>Signed in</h1>')
 }
 
-describe('the listener for the browser, among those who mean it no good', () => {
-  it('answers among 2,000 bad requests', () =>
+describe('the loopback listener of a sign-in', () => {
+  it('completes the sign-in among 2,000 invalid requests', () =>
     withListener(async (temporary) => {
       const bad = Array.from({ length: 2000 }, (_, index) =>
         temporary.visit(`/callback?code=${index}&state=guess${index}`).then(({ status }) => status),
@@ -21,7 +21,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
       expect(new Set(await Promise.all(bad))).to.deep.equal(new Set([400]))
     }))
 
-  it('answers while 400 idle connections and 100 slow ones are open, and closes those in the end', () =>
+  it('completes the sign-in with 400 idle and 100 slow connections open, and then closes them', () =>
     withListener(async (temporary) => {
       const { host, listener, visit } = temporary
       const idle = await Promise.all(Array.from({ length: 400 }, temporary.open))
@@ -32,7 +32,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
         open -= 1
       })
       for (const socket of slow) socket.write(`GET ${right} HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `)
-      // So often that some bytes meet a connection that was just closed.
+      // Often enough that some bytes meet a connection that was just closed.
       const drip = setInterval(() => {
         for (const socket of slow) socket.write('a')
       }, 5)
@@ -40,7 +40,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
         const page = visit(right)
         await listener.outcome
         expect(open).to.equal(500)
-        // The browser that waits is not closed with them, however long the rest of signing in takes.
+        // The connection of the waiting browser stays open, however long the rest of the sign-in takes.
         await Promise.all(ends)
         await listener.answer(true)
         expect((await page).body).to.contain('<h1>Signed in</h1>')
@@ -49,7 +49,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
       }
     }))
 
-  it('outlives what is not HTTP, what is too long, and what breaks off', () =>
+  it('survives data that is not HTTP, requests that are too long, and aborted connections', () =>
     withListener(async (temporary) => {
       const { host, open } = temporary
       const head = `GET ${right} HTTP/1.1\r\nHost: ${host}\r\n`
@@ -74,13 +74,13 @@ describe('the listener for the browser, among those who mean it no good', () => 
         await sleep(5)
         socket.resetAndDestroy()
       }
-      // Asks, and never reads what it is told.
+      // Clients that send a request and never read the response.
       const deaf = await Promise.all(Array.from({ length: 50 }, open))
       for (const socket of deaf) socket.pause().write(`GET /callback HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
       await signIn(temporary)
     }))
 
-  it('takes the answer of a browser with many cookies of its neighbours', () =>
+  it('accepts a browser that sends 30 kB of cookies from other sites on the host', () =>
     withListener(async ({ listener, visit }) => {
       const page = visit(right, { headers: { cookie: `a=${'x'.repeat(30_000)}` } })
       expect((await listener.outcome).kind).to.equal('granted')

@@ -9,8 +9,8 @@ import { namedFilePlaces, servedNamedFiles } from '../cli/input/named-file-place
 import { binary, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 
-/** Reading a named pipe holds up the whole process. */
-describe('a file that a flag or a variable names, and that is a pipe', function () {
+/** Reading a named pipe blocks the whole process. */
+describe('a file that a flag or a variable names', function () {
   this.timeout(60_000)
   const { sandbox, server, service, envOf } = servedNamedFiles()
 
@@ -21,7 +21,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
   }
 
   for (const [name, place] of Object.entries(namedFilePlaces)) {
-    it(`may be a pipe that nothing comes through, and Ctrl-C ends the wait: ${name}`, async () => {
+    it(`can be a pipe without data, and Ctrl-C ends the wait: ${name}`, async () => {
       const path = makePipe()
       const child = startBuilt(sandbox, place.args(path), { env: envOf(place, path) })
       const closed = once(child, 'close')
@@ -33,7 +33,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
     })
   }
 
-  it('may be a pipe of rows that nothing comes through, and Ctrl-C ends the wait', async () => {
+  it('can be a pipe without rows, and Ctrl-C ends the wait with code 130', async () => {
     const path = makePipe()
     const child = startBuilt(sandbox, ['users', 'import', path, '--yes'], { env: service() })
     const closed = once(child, 'close')
@@ -45,7 +45,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
     closeSync(writer)
   })
 
-  it('may be a pipe', async () => {
+  it('can be a named pipe', async () => {
     const path = makePipe()
     const running = runProgram(sandbox, ['chat', 'models'], {
       env: { ...service(), CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: path },
@@ -57,7 +57,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
     expect(server.requests.map(({ headers }) => headers.authorization)).to.deep.equal(['Bearer key-1'])
   })
 
-  it('may be a process substitution of the shell', () => {
+  it('can be a process substitution of the shell', () => {
     const command =
       'CHATCTL_API_KEY_FILE=<(echo key-2) "$0" "$1" api GET /v1/settings --data @<(echo "{}") --dry-run'
     const env = { ...sandbox.env, ...service(), CHATCTL_API_KEY: '' }
@@ -65,7 +65,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
     expect(stdout.toString()).to.contain('/v1/settings')
   })
 
-  it('takes memory for its bytes, however small the pieces are in which a pipe has them', () => {
+  it('takes memory for its bytes only, however small the pieces of a pipe are', () => {
     const path = join(sandbox.home, 'pipe')
     execFileSync('mkfifo', ['-m', '600', path])
     // Each program writes one byte.
@@ -77,7 +77,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
   })
 })
 
-/** Opens a named pipe as soon as somebody reads from it. */
+/** Opens a named pipe as soon as a reader has opened it. */
 async function openForWriting(path: string): Promise<number> {
   for (let waited = 0; waited < 10_000; waited += 10) {
     try {

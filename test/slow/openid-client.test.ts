@@ -4,13 +4,13 @@ import { Browser } from '../service/oauth/browser.ts'
 import { createPerson, redirectUri, signIn } from '../service/oauth/flow.ts'
 import { type TemporaryService, withService } from '../service/temporary-service.ts'
 
-/** A sign-in as openid-client begins it. */
+/** A sign-in that openid-client has started. */
 interface Begun {
   address: URL
   checks: { pkceCodeVerifier: string; expectedState: string }
 }
 
-describe('the embedded service, to openid-client', () => {
+describe('the embedded service, used by openid-client', () => {
   const discover = ({ url }: TemporaryService) =>
     oauth.discovery(new URL(url), 'chatctl', undefined, oauth.None(), {
       algorithm: 'oauth2',
@@ -31,7 +31,10 @@ describe('the embedded service, to openid-client', () => {
     return { address, checks: { pkceCodeVerifier, expectedState } }
   }
 
-  /** The person signs in, if the browser does not know them, and agrees or not. @returns where the browser is sent */
+  /**
+   * The person signs in if the browser has no session, and allows or denies the request. @returns where the
+   * browser is redirected
+   */
   async function decide(browser: Browser, { address }: Begun, decision = 'allow'): Promise<URL> {
     let page = await browser.open(address.href)
     if (page.text.includes('name="password"')) page = await signIn(browser, page)
@@ -48,7 +51,7 @@ describe('the embedded service, to openid-client', () => {
     try {
       return (await oauth.fetchProtectedResource(config, token, address, 'GET')).status
     } catch (error) {
-      // RFC 6750 section 3: it is refused with a challenge.
+      // RFC 6750 section 3: a rejected token gets a challenge.
       if (error instanceof oauth.WWWAuthenticateChallengeError) return error.status
       throw error
     }
@@ -60,7 +63,7 @@ describe('the embedded service, to openid-client', () => {
       (error) => (error instanceof oauth.ResponseBodyError ? error.error : error.code),
     )
 
-  it('is discovered, and says that it supports PKCE', () =>
+  it('provides metadata, which announces PKCE', () =>
     withService(async (service) => {
       const metadata = (await discover(service)).serverMetadata()
       expect(metadata.supportsPKCE()).to.equal(true)
@@ -71,7 +74,7 @@ describe('the embedded service, to openid-client', () => {
       })
     }))
 
-  it('gives a code, tokens that work, new ones for the refresh token, and revokes them', () =>
+  it('issues a code and tokens, renews the tokens, and revokes them', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)
@@ -92,7 +95,7 @@ describe('the embedded service, to openid-client', () => {
       await oauth.tokenRevocation(config, renewed.refresh_token ?? '')
     }))
 
-  it('keeps two sign-ins of one browser apart: revoking one leaves the other', () =>
+  it('revokes one of two sign-ins of a browser and keeps the other', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)
@@ -105,7 +108,7 @@ describe('the embedded service, to openid-client', () => {
       await oauth.refreshTokenGrant(config, second.refresh_token ?? '')
     }))
 
-  it('ends a sign-in whose refresh token is used twice', () =>
+  it('ends a sign-in if its refresh token is used twice', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)
@@ -116,7 +119,7 @@ describe('the embedded service, to openid-client', () => {
       expect(await statusOf(config, service, renewed.access_token)).to.equal(401)
     }))
 
-  it('refuses a code with another verifier, and a code that was used', () =>
+  it('rejects a code with another verifier, and a code that was used before', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)
@@ -131,7 +134,7 @@ describe('the embedded service, to openid-client', () => {
       expect(await refusal(twice)).to.equal('invalid_grant')
     }))
 
-  it('answers with state and issuer, of which a wrong one is noticed', () =>
+  it('returns state and issuer, so that openid-client detects a wrong one', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)
@@ -148,7 +151,7 @@ describe('the embedded service, to openid-client', () => {
       }
     }))
 
-  it('sends what was denied, or asked for in vain, back to the client', () =>
+  it('returns an error to the client if the user denies the request or the scope is unknown', () =>
     withService(async (service) => {
       await createPerson(service)
       const config = await discover(service)

@@ -5,8 +5,8 @@ import * as fc from 'fast-check'
 import { sampleSeed, takeSample, takesAll } from '../support/take-sample.ts'
 
 /**
- * The properties of `npm test` with other values: the seed is random, and fast-check prints it with a
- * failure. A sample takes some of the files, as many runs as `npm test`, and its own seed.
+ * Runs the properties of `npm test` with other values. The seed is random, and fast-check prints it with a
+ * failure. A sample takes some of the files, with as many runs as `npm test` and its own seed.
  */
 
 const tests = resolve(import.meta.dirname, '..')
@@ -17,8 +17,8 @@ const files = globSync('**/*.test.ts', { cwd: tests })
 
 fc.configureGlobal(takesAll ? { numRuns: 2_000 } : { seed: sampleSeed })
 const { sample, words } = takeSample(files, 8)
-describe('properties with random seeds', () => {
-  it(`are tried (files: ${words})`, () => {
+describe('property tests with random seeds', () => {
+  it(`include at least one file (files: ${words})`, () => {
     expect(sample).to.have.length.above(0)
   })
 })

@@ -9,7 +9,7 @@ import { perTest } from '../support/lifetime.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 
-describe('recall of several processes', () => {
+describe('the entries that concurrent sessions recall', () => {
   const folder = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
@@ -19,9 +19,9 @@ describe('recall of several processes', () => {
 
   const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
 
-  it('loses nothing of sessions at the same time, not even while one shortens the file', async function () {
+  it('are all stored, even while one of the sessions shortens the file', async function () {
     this.timeout(60_000)
-    // Long entries, so that shortening takes its time.
+    // Long entries make shortening slow.
     writeFileSync(
       path,
       Array.from({ length: 1_990 }, (_, index) => line(`${index} ${'x'.repeat(2_000)}`)).join(''),

@@ -8,15 +8,15 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/guides/settings-as-code.md'), 'utf8')
 
-/** The fenced blocks of a language. */
+/** The fenced code blocks of a language. */
 function blocks(language: string): string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
     ([, text = '']) => text,
   )
 }
 
-/** The scripts of docs/guides/settings-as-code.md as they stand there, with the embedded service. */
-describe('the recipe for CI', () => {
+/** Runs the scripts of docs/guides/settings-as-code.md unchanged against the embedded service. */
+describe('the CI scripts of docs/guides/settings-as-code.md', () => {
   let sandbox: Sandbox
   let service: ChildProcess
   let env: NodeJS.ProcessEnv
@@ -56,7 +56,7 @@ describe('the recipe for CI', () => {
   }
   const write = (text: string) => writeFileSync(join(sandbox.home, 'settings.yaml'), text)
 
-  it('shows on a pull request what a merge will change, and changes nothing', () => {
+  it('show on a pull request what a merge will change, and change nothing', () => {
     write('theme: { mode: dark }\nlimits: { max_tokens: 8192 }\n')
     const planned = sh('plan.sh')
     expect(planned.status, planned.stderr).to.equal(0)
@@ -66,7 +66,7 @@ describe('the recipe for CI', () => {
     expect(sh('-c', 'chatctl settings diff settings.yaml --exit-code').status).to.equal(10)
   })
 
-  it('applies it on the merge, and has nothing to do after that', () => {
+  it('apply the change on the merge, and have nothing to do after that', () => {
     const applied = sh('apply.sh')
     expect(applied.status, applied.stderr).to.equal(0)
     expect(applied.stdout).to.contain('Applied and verified: theme.mode, limits.max_tokens')
@@ -77,7 +77,7 @@ describe('the recipe for CI', () => {
     expect(sh('plan.sh').stdout).to.contain('has these settings already')
   })
 
-  it('may apply the plan instead, unless the settings have changed since', () => {
+  it('can apply the plan instead, unless the settings have changed since', () => {
     write('theme: { mode: light }\n')
     expect(sh('plan.sh').status).to.equal(0)
     expect(sh('-c', 'chatctl settings apply settings.plan --yes').status).to.equal(0)
@@ -87,7 +87,7 @@ describe('the recipe for CI', () => {
     expect(sh('-c', 'chatctl settings apply settings.plan --yes').status).to.equal(7)
   })
 
-  it('fails where the file or the service is not as it should be', () => {
+  it('fail if the settings file, a value, or the API key is invalid', () => {
     write('theme: { mdoe: dark }\n')
     expect(sh('plan.sh')).to.include({ status: 2, stdout: '' })
     expect(sh('apply.sh')).to.include({ status: 2, stdout: '' })
@@ -97,7 +97,7 @@ describe('the recipe for CI', () => {
     expect(sh('plan.sh')).to.include({ status: 4, stdout: '' })
   })
 
-  it('has a workflow that runs these scripts', () => {
+  it('are run by the workflow of the guide', () => {
     const workflow = parse(blocks('yaml').find((text) => text.includes('jobs:')) ?? '')
     const { steps } = workflow.jobs.settings
     const runs = steps.flatMap(({ run }: { run?: string }) => run ?? [])
@@ -108,8 +108,8 @@ describe('the recipe for CI', () => {
   })
 })
 
-describe('the files in docs/guides/settings-as-code.md', () => {
-  it('can be read', async () => {
+describe('the settings files in docs/guides/settings-as-code.md', () => {
+  it('are valid', async () => {
     const files = blocks('yaml').filter((text) => !text.includes('jobs:'))
     expect(files).to.have.length(2)
     const { readSettingsFiles } = await import('../../src/plan/file/read-settings-files.ts')

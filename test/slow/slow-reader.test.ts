@@ -5,7 +5,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('a reader that reads nothing', function () {
+describe('chat send --stream if stdout is not read', function () {
   this.timeout(30_000)
   const sandbox = perSuite(createSandbox)
   let server: FaultServer
@@ -13,7 +13,7 @@ describe('a reader that reads nothing', function () {
     await server.close()
   })
 
-  it('holds the service back: no answer piles up in memory, and Ctrl-C ends all at once', async () => {
+  it('reads no further from the service, and ends at once on Ctrl-C', async () => {
     let written = 0
     let closed = false
     server = await startFaultServer(async (_, response) => {

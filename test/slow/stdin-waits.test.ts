@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { servedMessages } from '../support/served-messages.ts'
 
-describe('a text on stdin that keeps its reader waiting', function () {
+describe('chat send while stdin is open and empty', function () {
   this.timeout(60_000)
   const { sandbox, env, sent } = servedMessages()
   const children: ChildProcess[] = []
@@ -12,7 +12,7 @@ describe('a text on stdin that keeps its reader waiting', function () {
     for (const child of children.splice(0)) child.kill('SIGKILL')
   })
 
-  it('that stays away for two seconds is asked for in one line, once', async () => {
+  it('prints one notice after two seconds, or none with --quiet', async () => {
     for (const [flags, line] of [
       [[], 'Waiting for the text on stdin…\n'],
       [['--json'], '{"notice":{"message":"Waiting for the text on stdin…"}}\n'],
@@ -34,7 +34,7 @@ describe('a text on stdin that keeps its reader waiting', function () {
     expect(sent()).to.deep.equal(['late', 'late', 'late'])
   })
 
-  it('can be given up with Ctrl-C while it is awaited', async () => {
+  it('exits with code 130 on Ctrl-C and sends nothing', async () => {
     const child = startBuilt(sandbox, ['chat', 'send'], { env: env() })
     children.push(child)
     const closed = new Promise((resolve) => child.once('close', resolve))

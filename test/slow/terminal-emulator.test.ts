@@ -6,23 +6,23 @@ import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { type Mark, plainStyle, type TextStyle } from '../../src/terminal/markdown/text-style.ts'
 import { takesAll } from '../support/take-sample.ts'
-import { markdownish } from '../terminal/markdown-samples.ts'
+import { anyMarkdown } from '../terminal/markdown-samples.ts'
 import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 const color = new Chalk({ level: 3 })
 const colored: TextStyle = styleOf((name) => color[name === 'strike' ? 'strikethrough' : name])
-/** Sequences that change nothing, so that marks are dropped as with color. */
+/** Sequences that change nothing, so that Markdown marks are removed as with color. */
 const uncolored: TextStyle = styleOf(() => (text) => `\u001b[0m${text}`)
 
-describe('rendered Markdown in a terminal emulator', function () {
+describe('Markdown in a terminal emulator', function () {
   this.timeout(120_000)
 
-  it('shows the same characters in the same cells with and without color, however it arrives', async () => {
+  it('shows the same characters in the same cells with and without color, in pieces of any size', async () => {
     const highlight = await loadHighlight()
     const columnCount = fc.integer({ min: 20, max: 120 })
     const pieceLength = fc.integer({ min: 1, max: 9 })
     await fc.assert(
-      fc.asyncProperty(markdownish, columnCount, pieceLength, async (text, columns, length) => {
+      fc.asyncProperty(anyMarkdown, columnCount, pieceLength, async (text, columns, length) => {
         const pieces = text.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? []
         const writer = new MarkdownWriter({ columns, style: colored, highlight })
         const output = pieces.map((piece) => writer.push(piece)).join('') + writer.end()
@@ -39,7 +39,7 @@ function styleOf(choose: (name: Mark) => (text: string) => string): TextStyle {
   return Object.fromEntries(names.map((name) => [name, choose(name)])) as unknown as TextStyle
 }
 
-/** The text of each row, with a mark on a row that continues the one above. */
+/** The text of each row, with a mark if the row continues the one above. */
 async function screenOf(output: string, columns: number): Promise<string[]> {
   const terminal = new xterm.Terminal({ cols: columns, rows: 24, scrollback: 10_000, allowProposedApi: true })
   await new Promise<void>((resolve) => terminal.write(output.replaceAll('\n', '\r\n'), resolve))

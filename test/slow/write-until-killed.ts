@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/system/clock.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 
-/** Appends one number after the other, and tells of each once it is appended. */
+/** Appends one number after another, and reports each one after it is appended. */
 const folder = mkdtempSync(join(tmpdir(), 'chatctl-killed-'))
 const writer = TranscriptWriter.create(folder, { profile: null, baseUrl: null }, systemClock)
 writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Count' })

@@ -8,16 +8,22 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takeSample } from '../support/take-sample.ts'
 
-/** Help that the build wrote down, against that of the program itself, which a width asks for. */
+/**
+ * A width in the environment makes the program create its help, instead of printing the help that the build
+ * generated.
+ */
 const live = { OCLIF_COLUMNS: '80' }
 const written = readdirSync(resolve(import.meta.dirname, '../../dist/help'))
 const lines = written.map((file) => file.split('.').slice(1, -1))
 
-describe('written help', function () {
+describe('generated help', function () {
   this.timeout(120_000)
   const sandboxes: Sandbox[] = []
   const inTurn = createJobPool(3)
-  /** A folder of its own: the program itself leaves its compiled code there, what was written does not. */
+  /**
+   * Each run has a separate cache directory. The program stores compiled code there, and generated help does
+   * not.
+   */
   const run = (words: readonly string[], options: RunOptions = {}, ownCache = true) =>
     inTurn(async () => {
       const sandbox = createSandbox({ ownCache })
@@ -30,7 +36,7 @@ describe('written help', function () {
   })
 
   const { sample, words: which } = takeSample(lines, 10)
-  it(`is there for every command and topic, and says what the program says (${which})`, async () => {
+  it(`exists for every command and topic, and is identical to the help of the program (${which})`, async () => {
     expect(lines.length).to.be.above(60)
     await Promise.all(
       sample.map(async (words) => {
@@ -47,7 +53,7 @@ describe('written help', function () {
   })
 
   for (const words of [[], ['help'], ['-h'], ['help', 'chat', 'send'], ['users', 'permissions', '-h']]) {
-    it(`answers chatctl ${words.join(' ')}`, async () => {
+    it(`is printed by chatctl ${words.join(' ')}`, async () => {
       const [quick, slow] = await Promise.all([run(words), run(words, { env: live })])
       expect(quick).to.deep.equal({ ...slow, isLive: false })
       expect(quick.exitCode).to.equal(0)
@@ -63,7 +69,7 @@ describe('written help', function () {
     ['chat', 'sned', '--help'],
     ['../help/chat', '--help'],
   ]) {
-    it(`leaves chatctl ${words.join(' ')} to the program`, async () => {
+    it(`is not printed by chatctl ${words.join(' ')}`, async () => {
       const [usual, slow] = await Promise.all([run(words), run(words, { env: live })])
       expect(usual).to.deep.equal(slow)
       expect(usual.isLive).to.equal(true)
@@ -71,26 +77,26 @@ describe('written help', function () {
   }
 
   for (const env of [{ FORCE_COLOR: '1' }, { OCLIF_COLUMNS: '40' }]) {
-    it(`leaves it to the program with ${Object.entries(env).join()}`, async () => {
+    it(`is not printed with ${Object.entries(env).join()}`, async () => {
       const [usual, other] = await Promise.all([run(['chat', '--help']), run(['chat', '--help'], { env })])
       expect(other).to.include({ exitCode: 0, isLive: true })
       expect(other.stdout).not.to.equal(usual.stdout)
     })
   }
 
-  it('is no failure where nobody reads it', async () => {
+  it('exits with code 0 if no reader is left', async () => {
     const line = `{ sleep 0.5; '${process.execPath}' '${binary}' --help; echo $? >&2; } | true`
     expect(await shell(line, 'ignore')).to.equal('0\n')
   })
 
-  it('says that a full device cannot take it', async () => {
+  it('exits with code 1 if the device is full', async () => {
     const line = `'${process.execPath}' '${binary}' --help; echo $? >&2`
     expect(await shell(line, openSync('/dev/full', 'w'))).to.match(
       /^Error: Cannot write to stdout: .*\n(Hint: .*\n)?1\n$/,
     )
   })
 
-  /** @returns what it says on stderr */
+  /** @returns what it writes to stderr */
   async function shell(line: string, stdout: number | 'ignore'): Promise<string> {
     const sandbox = createSandbox()
     sandboxes.push(sandbox)

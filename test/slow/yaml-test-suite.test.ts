@@ -6,7 +6,7 @@ import { isRecord, parseJson, withDoubles } from '../../src/contract/exact-json.
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { locateYaml, Unreadable } from '../../src/plan/file/locate-yaml.ts'
 
-/** The YAML test suite: each case with the JSON that it says, where JSON can say it. */
+/** The YAML test suite: each case with the JSON that it represents, if JSON can represent it. */
 
 interface Case {
   name: string
@@ -19,24 +19,24 @@ const cases = suite.flatMap(({ id, cases: all }) =>
   (all as readonly Case[]).map((one, index) => ({ ...one, title: `${id} ${index + 1}, ${one.name}` })),
 )
 
-/** What is read otherwise, and why that is right or harmless here. */
+/** Cases that are read differently, with the reason why this is correct or harmless. */
 const otherwise: Record<string, string> = {
-  '2JQS 1': 'a name that is there twice is refused',
-  '2XXW 1': 'a !!set is no JSON: rows and settings refuse it',
-  '565N 1': 'a !!binary is no JSON: rows and settings refuse it',
-  'J7PZ 1': 'an !!omap is no JSON: rows and settings refuse it',
-  '9MMA 1': 'a directive without a document holds nothing',
-  'SF5V 1': 'a second %YAML directive with the same version says nothing new',
+  '2JQS 1': 'a duplicate name is rejected',
+  '2XXW 1': 'a !!set is not JSON: rows and settings reject it',
+  '565N 1': 'a !!binary is not JSON: rows and settings reject it',
+  'J7PZ 1': 'an !!omap is not JSON: rows and settings reject it',
+  '9MMA 1': 'a directive without a document has no content',
+  'SF5V 1': 'a second %YAML directive with the same version has no effect',
 }
 
 const doubles = (value: unknown) => JSON.stringify(withDoubles(value))
 
-describe('the YAML test suite', () => {
+describe('a case of the YAML test suite', () => {
   for (const { title, yaml: text, json, fail } of cases) {
     const value = json === undefined || json === null ? undefined : readOne(json)
     const reason = otherwise[title.split(',')[0] ?? '']
 
-    it(`is read ${reason === undefined ? 'as it says' : `otherwise, because ${reason}`}: ${title}`, () => {
+    it(`is read ${reason === undefined ? 'as expected' : `differently, because ${reason}`}: ${title}`, () => {
       const documents = yaml.parseAllDocuments(text, yamlReading)
       const all = 'empty' in documents ? [] : documents
       const problems = all.flatMap(({ errors }) => errors)
@@ -47,7 +47,7 @@ describe('the YAML test suite', () => {
       expect(isAsItSays, `${problems} ${JSON.stringify(found)}`).to.equal(reason === undefined)
     })
 
-    it(`is a settings file or is refused as none, and never ends otherwise: ${title}`, () => {
+    it(`is a settings file, or is rejected as unreadable: ${title}`, () => {
       try {
         locateYaml(text)
         if (reason === undefined) expect(fail ?? false).to.equal(false)
@@ -57,7 +57,7 @@ describe('the YAML test suite', () => {
     })
 
     if (value === undefined) continue
-    it(`is written so that every reader finds it again: ${title}`, () => {
+    it(`is written so that every reader reads the same value: ${title}`, () => {
       const written = yaml.stringify(value.one, yamlWriting(value.one))
       expect(JSON.stringify(yaml.parseDocument(written, yamlReading).toJS())).to.equal(
         JSON.stringify(value.one),
@@ -69,14 +69,14 @@ describe('the YAML test suite', () => {
   }
 })
 
-/** JSON with doubles, names in one order. */
+/** JSON with numbers as doubles and names in a fixed order. */
 function sorted(value: unknown): string {
   return JSON.stringify(withDoubles(value), (_, inner) =>
     isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort()) : inner,
   )
 }
 
-/** Of several documents in one text, nothing. */
+/** Undefined if a text contains several documents. */
 function readOne(json: string): { one: unknown } | undefined {
   try {
     return { one: parseJson(json) }

@@ -8,10 +8,13 @@ import { createRandom } from '../support/random.ts'
 import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** An hour unless said; CI takes one minute. */
+/** An hour by default. CI runs one minute. */
 const minutes = Number(process.env['CHATCTL_SOAK_MINUTES'] ?? 60)
 
-/** Two processes on one data folder, mixed work, clients that go away: nothing leaks and nothing is lost. */
+/**
+ * Two processes with one data directory, mixed work, and clients that leave: nothing leaks and nothing is
+ * lost.
+ */
 describe(`a service that runs for ${minutes} minutes`, () => {
   const sandbox = perSuite(createSandbox)
   let services: ServiceProcess[] = []
@@ -19,7 +22,7 @@ describe(`a service that runs for ${minutes} minutes`, () => {
     for (const { child } of services) child.kill('SIGKILL')
   })
 
-  it('stays as large as it was, answers as it should, and keeps all that it acknowledged', async function () {
+  it('keeps its memory size, responds as expected, and stores everything that it acknowledged', async function () {
     this.timeout(minutes * 60_000 + 120_000)
     services = [await runService(sandbox), await runService(sandbox)]
     const key = await makeKey(sandbox, ['--tier', 'enterprise'])
@@ -36,7 +39,7 @@ describe(`a service that runs for ${minutes} minutes`, () => {
     await Promise.all(Array.from({ length: 16 }, (_, seed) => clients.work(seed, end)))
     await watching
     expect(clients.oddities.length, clients.oddities.slice(0, 5).join('\n')).to.equal(0)
-    // Caches and heaps have grown to their size by the middle of ten minutes, and nearly so of one.
+    // Caches and heaps reach their size in the first half of ten minutes, and almost in that of one.
     const growth = minutes < 10 ? 1.5 : 1.2
     for (const [index] of services.entries()) {
       const readings = sizes.map((all) => all[index] ?? 0)
@@ -63,7 +66,7 @@ describe(`a service that runs for ${minutes} minutes`, () => {
   })
 })
 
-/** Megabytes of memory that a process holds. */
+/** Resident memory in megabytes. */
 function sizeOf({ child }: ServiceProcess): number {
   return Math.round(
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
@@ -71,9 +74,9 @@ function sizeOf({ child }: ServiceProcess): number {
 }
 
 class Soak {
-  /** Ids of messages that the service said it has. */
+  /** Ids of messages that the service acknowledged. */
   readonly acknowledged = new Set<string>()
-  /** Answers that should not have been. */
+  /** Unexpected responses. */
   readonly oddities: string[] = []
   count = 0
   readonly #services: readonly ServiceProcess[]
@@ -111,7 +114,7 @@ class Soak {
   async #send(contextId: string | undefined): Promise<string> {
     const body = await this.#expect(200, 'POST', '/api/chat/send', {
       message: `Message ${this.count}`,
-      // A conversation is sent to the model whole: it must not grow for an hour.
+      // The model receives the whole conversation, so it must not grow for an hour.
       ...(contextId !== undefined && this.count % 20 !== 0 && { context_id: contextId }),
     })
     this.acknowledged.add(body.id)

@@ -28,9 +28,9 @@ describe('doctor with a keychain', function () {
     const { all, found } = await ofWork(keyring.env)
     expect(found('credential')).to.include({
       status: 'ok',
-      message: 'the keychain, profile work (an API key)',
+      message: 'the keychain, profile work (API key)',
     })
-    expect(found('keychain')).to.include({ status: 'ok', message: 'answers' })
+    expect(found('keychain')).to.include({ status: 'ok', message: 'available' })
     expect(JSON.stringify(all)).not.to.contain('canary')
   })
 

@@ -8,7 +8,7 @@ const conversation = (length: number, name: string): Said[] =>
     message: { role: index % 2 === 0 ? 'user' : 'assistant', content: `${name} ${index}` },
   }))
 const messagesOf = (said: readonly { message: Message }[]) => said.map(({ message }) => message)
-/** A question at a time, and its answer. */
+/** A message at a time, and its reply. */
 const exchange = (content: string, at?: number): Said[] => [
   { message: { role: 'user', content }, at },
   { message: { role: 'assistant', content: `re ${content}` }, at },
@@ -16,29 +16,29 @@ const exchange = (content: string, at?: number): Said[] => [
 const questions = (said: readonly { message: Message }[]) =>
   messagesOf(said).flatMap(({ role, content }) => (role === 'user' ? [content] : []))
 
-describe('a conversation of which there are two accounts', () => {
-  it('loses nothing of a long one that only the service has', () => {
+describe('merging the history of the service with the transcript', () => {
+  it('keeps all of a long conversation that only the service has in full', () => {
     const remote = conversation(1000, 'said')
     const merged = reconcile(remote.slice(-4), remote, true)
     expect(messagesOf(merged)).to.deep.equal(messagesOf(remote))
     expect(merged.filter(({ mark }) => mark === 'none')).to.have.length(4)
   })
 
-  it('loses nothing of a long one that only this machine has', () => {
+  it('keeps all of a long conversation that only this machine has in full', () => {
     const local = conversation(1000, 'said')
     const merged = reconcile(local, local.slice(-20), false)
     expect(messagesOf(merged)).to.deep.equal(messagesOf(local))
     expect(merged.every(({ mark }) => mark === 'none')).to.equal(true)
   })
 
-  it('has what is older on the service before what only this machine has', () => {
+  it('puts older messages of the service before the messages that only this machine has', () => {
     const local = [...exchange('new', 30), ...exchange('newer', 40)]
     const merged = reconcile(local, [...exchange('old', 10), ...exchange('older page', 20)], false)
     expect(questions(merged)).to.deep.equal(['old', 'older page', 'new', 'newer'])
     expect(merged.slice(-4).every(({ mark }) => mark === 'here')).to.equal(true)
   })
 
-  it('has what is newer on the service after it, and keeps answers with their questions', () => {
+  it('orders newer messages of the service by time, and keeps replies after their messages', () => {
     const shared = exchange('shared', 1)
     const local = [...shared, ...exchange('here', 20)]
     const [asked, answered] = exchange('elsewhere', 10)
@@ -48,11 +48,11 @@ describe('a conversation of which there are two accounts', () => {
     expect(messagesOf(merged)[3]).to.deep.equal(answered?.message)
   })
 
-  it('without times has a history that shares nothing before all that this machine has', () => {
+  it('puts a history without times and without common messages before the local messages', () => {
     expect(questions(reconcile(exchange('here'), exchange('there'), true))).to.deep.equal(['there', 'here'])
   })
 
-  it('has every message of either account once, each in the order of its account', () => {
+  it('contains each message once, in the order of each source', () => {
     const account = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 6 })
     const timed = fc.boolean()
     fc.assert(

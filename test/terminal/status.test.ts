@@ -7,7 +7,7 @@ describe('the status line', () => {
   const status = new Status(() => {}, clock)
   afterEach(() => status.clear())
 
-  it('counts the seconds of a wait, once there is one', () => {
+  it('counts the seconds of a wait, starting after the first second', () => {
     status.since('thinking…')
     clock.pass(999)
     expect(status.text).to.equal('thinking…')
@@ -24,7 +24,7 @@ describe('the status line', () => {
     expect(status.text).to.equal('again in 0 s')
   })
 
-  it('does not change when the clock of the system is set', () => {
+  it('does not change when the system clock is set', () => {
     status.since('thinking…')
     clock.set(clock.now() - 3_600_000)
     clock.pass(2_000)

@@ -61,7 +61,7 @@ export default class ChatSend extends BaseCommand {
     const { output } = context
     const format = flags['stream-format']
     if (format && flags.stream === false) {
-      throw new Failure('usage', '--stream-format and --no-stream contradict each other')
+      throw new Failure('usage', '--stream-format and --no-stream cannot be used together')
     }
     const streams =
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))

@@ -4,8 +4,8 @@ import { withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'x' }]
 
-describe('limits of chat', () => {
-  it('cap the tokens of every kind of answer, live', () =>
+describe('chat limits', () => {
+  it('cap the tokens of every kind of reply, and take effect at once', () =>
     withUpstream(
       (response, { body }) => {
         if (JSON.parse(body).stream) {

@@ -5,7 +5,7 @@ import { caller, type TemporaryService, withService } from '../temporary-service
 const a = 'https://a.example'
 const b = 'http://b.example:81'
 
-/** Only what concerns CORS. */
+/** The headers that concern CORS. */
 const corsOf = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
 
@@ -26,7 +26,7 @@ describe('CORS', () => {
     allowOrigin: string | undefined,
   ][] = [
     ['a listed origin', { origins: [a, b], methods: ['GET'] }, { origin: b, method: 'GET' }, b],
-    ['an unlisted one', { origins: [a], methods: ['GET'] }, { origin: b, method: 'GET' }, undefined],
+    ['an unlisted origin', { origins: [a], methods: ['GET'] }, { origin: b, method: 'GET' }, undefined],
     [
       'another scheme',
       { origins: [a], methods: ['GET'] },
@@ -35,34 +35,54 @@ describe('CORS', () => {
     ],
     ['another port', { origins: [a], methods: ['GET'] }, { origin: `${a}:444`, method: 'GET' }, undefined],
     [
-      'a domain below',
+      'a subdomain',
       { origins: [a], methods: ['GET'] },
       { origin: 'https://x.a.example', method: 'GET' },
       undefined,
     ],
     [
-      'a longer name',
+      'a longer host name',
       { origins: [a], methods: ['GET'] },
       { origin: `${a}.evil.example`, method: 'GET' },
       undefined,
     ],
-    ['any origin', { origins: ['*'], methods: ['GET'] }, { origin: b, method: 'GET' }, '*'],
-    ['no origin of its own', { origins: ['*'], methods: ['GET'] }, { origin: 'null', method: 'GET' }, '*'],
+    ['any origin if * is listed', { origins: ['*'], methods: ['GET'] }, { origin: b, method: 'GET' }, '*'],
     [
-      'null where some are listed',
+      'the origin null if * is listed',
+      { origins: ['*'], methods: ['GET'] },
+      { origin: 'null', method: 'GET' },
+      '*',
+    ],
+    [
+      'the origin null if others are listed',
       { origins: [a], methods: ['GET'] },
       { origin: 'null', method: 'GET' },
       undefined,
     ],
-    ['nothing configured', { origins: [], methods: ['GET'] }, { origin: a, method: 'GET' }, undefined],
-    ['a method not listed', { origins: ['*'], methods: ['GET'] }, { origin: a, method: 'POST' }, undefined],
-    ['no methods', { origins: ['*'], methods: [] }, { origin: a, method: 'GET' }, undefined],
-    ['HEAD where GET is', { origins: [a], methods: ['GET'] }, { origin: a, method: 'HEAD' }, a],
-    ['any method', { origins: [a], methods: ['*'] }, { origin: a, method: 'PATCH' }, a],
-    ['a method in small letters', { origins: [a], methods: ['patch'] }, { origin: a, method: 'PATCH' }, a],
+    [
+      'every origin if none is listed',
+      { origins: [], methods: ['GET'] },
+      { origin: a, method: 'GET' },
+      undefined,
+    ],
+    ['an unlisted method', { origins: ['*'], methods: ['GET'] }, { origin: a, method: 'POST' }, undefined],
+    [
+      'every method if none is listed',
+      { origins: ['*'], methods: [] },
+      { origin: a, method: 'GET' },
+      undefined,
+    ],
+    ['HEAD if GET is listed', { origins: [a], methods: ['GET'] }, { origin: a, method: 'HEAD' }, a],
+    ['any method if * is listed', { origins: [a], methods: ['*'] }, { origin: a, method: 'PATCH' }, a],
+    [
+      'a method that is listed in lowercase',
+      { origins: [a], methods: ['patch'] },
+      { origin: a, method: 'PATCH' },
+      a,
+    ],
   ]
   for (const [what, { origins, methods }, { origin, method }, allowOrigin] of table) {
-    it(`${allowOrigin === undefined ? 'keeps from' : 'lets in'} ${what}`, () => {
+    it(`${allowOrigin === undefined ? 'rejects' : 'allows'} ${what}`, () => {
       for (const isPreflight of [true, false]) {
         const cors = { allowed_origins: origins, allowed_methods: methods }
         const headers = corsHeaders(cors, origin, method, isPreflight)
@@ -73,7 +93,7 @@ describe('CORS', () => {
     })
   }
 
-  it('answers a preflight without a key, for every path of the interface', () =>
+  it('responds to a preflight without a key, for every path of the interface', () =>
     withService(async ({ call, url }) => {
       await configure(call, { allowed_origins: [a], allowed_methods: ['GET', 'patch'] })
       const stranger = caller(url, undefined)
@@ -101,7 +121,7 @@ describe('CORS', () => {
       }
     }))
 
-  it('takes OPTIONS that is no preflight for a request like any other', () =>
+  it('treats OPTIONS that is not a preflight like any other request', () =>
     withService(async ({ call, url }) => {
       await configure(call, { allowed_origins: ['*'] })
       expect(
@@ -112,7 +132,7 @@ describe('CORS', () => {
       expect((await call('OPTIONS', '/elsewhere', undefined, { origin: a, ...method })).status).to.equal(404)
     }))
 
-  it('lets a page see every answer, errors and streams too', () =>
+  it('lets a page read every response, including errors and streams', () =>
     withService(async ({ call, url }) => {
       await configure(call, { allowed_origins: [a] })
       const seen = {
@@ -141,7 +161,7 @@ describe('CORS', () => {
       expect(corsOf((await call('GET', '/elsewhere', undefined, origin)).headers)).to.deep.equal({})
     }))
 
-  it('lets no other page see what the OAuth server answers, whichever client it names', () =>
+  it('hides responses of the OAuth server from unlisted pages, whatever client they name', () =>
     withService(async ({ url, call }) => {
       await configure(call, { allowed_origins: [a], allowed_methods: ['POST'] })
       for (const path of ['/oauth/token', '/oauth/revoke']) {
@@ -159,7 +179,7 @@ describe('CORS', () => {
       }
     }))
 
-  it('is as configured at this moment, and nobody is let in as shipped', () =>
+  it('follows the current configuration, and allows no origin by default', () =>
     withService(async ({ call }) => {
       const allowed = async () =>
         (await call('GET', '/v1/settings', undefined, { origin: a })).headers.get(

@@ -11,19 +11,19 @@ import { caller, type TemporaryService } from '../temporary-service.ts'
 export interface CountedService {
   url: string
   store: SqliteStore
-  /** With a key of tier free, which is counted. */
+  /** Calls with a key of the tier free, which is counted. */
   call: TemporaryService['call']
-  /** With a key of the process, which is not. */
+  /** Calls with a key of the process, which is not counted. */
   admin: TemporaryService['call']
-  /** A new key that is counted. */
+  /** Creates another key that is counted. */
   makeKey(tier: Tier, limit: number | null): Promise<{ id: string; key: string }>
   key: string
 }
 
-/** 11:59:30: an hour and a minute end in half a minute. */
+/** 11:59:30, half a minute before the end of an hour and of a minute. */
 export const beforeNoon = Date.parse('2026-03-01T11:59:30Z')
 
-/** A service on an empty folder whose limits go by the clock given. */
+/** Runs a service on an empty directory, with limits that follow the given clock. */
 export async function withCountedService<T>(
   use: (service: CountedService) => Promise<T>,
   {
@@ -39,6 +39,6 @@ export async function withCountedService<T>(
   })
 }
 
-/** The `r` of a window in the header RateLimit. */
+/** The value `r` of a window in the RateLimit header. */
 export const remaining = (headers: Headers, window: 'hour' | 'minute'): number =>
   Number(new RegExp(`"${window}";r=(\\d+)`).exec(headers.get('ratelimit') ?? '')?.[1])

@@ -6,7 +6,7 @@ import { withFolder } from '../temporary-service.ts'
 import { agreesWithModel, ask, noWarning } from './counting-model.ts'
 
 describe('counting requests in a file', () => {
-  it('agrees with a plain model, on two connections in turn', () =>
+  it('agrees with a simple model, on two connections in turn', () =>
     agreesWithModel(
       () =>
         new Promise((opened, failed) => {
@@ -28,7 +28,7 @@ describe('counting requests in a file', () => {
       150,
     ))
 
-  it('makes the file at the first ask, for its owner alone, and keeps the counts', () =>
+  it('creates the file on the first request, for its owner alone, and keeps the counts', () =>
     withFolder(async (folder) => {
       const first = new SqliteCounters(folder, noWarning)
       expect(readdirSync(folder)).to.deep.equal([])
@@ -51,11 +51,11 @@ describe('counting requests in a file', () => {
       () => Buffer.from('this is not a database, and is long enough to be looked at as one.'.repeat(100)),
     ],
     [
-      'a header with noise behind it',
+      'a header followed by noise',
       (bytes: Buffer) => Buffer.concat([bytes.subarray(0, 100), Buffer.alloc(9000, 0x5a)]),
     ],
   ] as const) {
-    it(`begins a new file where the old one is ${name}, says so, and leaves the old one`, () =>
+    it(`continues in a new file if the old one is ${name}, warns once, and keeps the old one`, () =>
       withFolder(async (folder) => {
         const before = new SqliteCounters(folder, noWarning)
         await before.take([ask(), ask({ keyId: 'other' })])
@@ -82,7 +82,7 @@ describe('counting requests in a file', () => {
       }))
   }
 
-  it('tries again where the folder could not be written', function () {
+  it('warns and counts in memory if the directory is not writable', function () {
     if (process.getuid?.() === 0) this.skip()
     return withFolder(async (folder) => {
       chmodSync(folder, 0o500)

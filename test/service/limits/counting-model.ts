@@ -16,7 +16,7 @@ export const ask = (given: Partial<CountRequest> = {}): CountRequest => ({
   ...given,
 })
 
-/** The plainest thing that does the same. */
+/** The simplest implementation of the same behavior. */
 class Model {
   readonly #windows = new Map<string, { at: number; count: number }>()
 
@@ -58,7 +58,7 @@ const anyAsk = fc.record({
   hourlyLimit: limit,
   minuteLimit: limit,
 })
-/** Turns, each with at most one ask of a key. */
+/** Turns, each with at most one request of a key. */
 const turns = fc.array(
   fc
     .uniqueArray(fc.constantFrom('a', 'b', "it's c"), { minLength: 1 })

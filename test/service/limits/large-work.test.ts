@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { LargeWork } from '../../../src/service/http/request/request-memory.ts'
 
 describe('large pieces of work', () => {
-  it('begin one in each turn of the event loop, in the order in which they came', async () => {
+  it('start one per turn of the event loop, in the order in which they arrived', async () => {
     const work = new LargeWork()
     let turn = 0
     const begun: { piece: number; turn: number }[] = []
@@ -20,7 +20,7 @@ describe('large pieces of work', () => {
     expect(new Set(begun.map((one) => one.turn)).size).to.equal(10)
   })
 
-  it('do not hold up small ones', () => {
+  it('do not delay small pieces', () => {
     const work = new LargeWork()
     void work.turn(4_000_000)
     expect(work.turn(100)).to.equal(undefined)

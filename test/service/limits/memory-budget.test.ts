@@ -15,7 +15,7 @@ import { withCountedService } from './counted-service.ts'
 const MiB = 1024 * 1024
 
 describe('the memory budget', () => {
-  it('holds no more than its bounds, unless one request alone exceeds them, and gives everything back', () => {
+  it('stays within its bounds, except for a single larger request, and is released completely', () => {
     const bounds = { ofUser: 10, ofAll: 25 }
     const step = fc.record({
       user: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -71,8 +71,9 @@ async function announce(url: string, key: string, length: number | undefined) {
 }
 
 /**
- * A conversation whose answer has so many characters. Each takes six bytes of a response: four megabytes
- * could disappear in the buffers of the system, and the response would have left although nobody reads it.
+ * Stores a conversation whose reply has this many characters. Each takes six bytes of a response: four
+ * megabytes could disappear in the buffers of the system, and the response would be complete although nothing
+ * reads it.
  */
 async function store(db: Database, userId: string, characters: number): Promise<string> {
   const createdAt = new Date().toISOString()
@@ -91,8 +92,8 @@ async function store(db: Database, userId: string, characters: number): Promise<
   return contextId
 }
 
-describe('requests that hold a lot of text', () => {
-  it('are refused with 429 and Retry-After beyond 16 MiB of one user, and taken again when those have left', () =>
+describe('requests that hold much text', () => {
+  it('get 429 and Retry-After above 16 MiB of one user, until others have finished', () =>
     withCountedService(async ({ url, key, call, admin }) => {
       const bodies = await Promise.all([
         ...Array.from({ length: 2 }, () => announce(url, key, 4 * MiB)),
@@ -111,7 +112,7 @@ describe('requests that hold a lot of text', () => {
       expect((await admin('GET', '/api/user/profile')).status).to.equal(200)
     }))
 
-  it('are refused with 503 and Retry-After beyond 64 MiB of all users', () =>
+  it('get 503 and Retry-After above 64 MiB of all users', () =>
     withCountedService(async ({ url, store: { db }, makeKey }) => {
       const keys = []
       for (let index = 0; index < 5; index++) {
@@ -136,7 +137,7 @@ describe('requests that hold a lot of text', () => {
       await until(async () => (await call('POST', '/api/chat/send', { message: 'x' })).status === 200)
     }))
 
-  it('are not small ones without a Content-Length, once their body has arrived', async () => {
+  it('do not include small ones without a Content-Length, after their body has arrived', async () => {
     const waiting: ServerResponse[] = []
     await withUpstream(
       (response) => waiting.push(response),
@@ -164,14 +165,14 @@ describe('requests that hold a lot of text', () => {
     )
   })
 
-  it('are pages of the history and conversations too, until their response has left', () =>
+  it('include pages of the history and conversations, until the response is sent', () =>
     withCountedService(async ({ url, key, call, store: { db } }) => {
       const { id: userId } = (await call('GET', '/api/user/profile')).body
       const contextId = await store(db, userId, 4 * MiB - 1000)
       const readers = Array.from({ length: 4 }, () =>
         request(`${url}/api/chat/history?limit=1`, { headers: { authorization: `Bearer ${key}` } }).end(),
       )
-      // They take the head of the response and nothing of its body.
+      // They read the head of the response and nothing of its body.
       const responses = await Promise.all(readers.map((reader) => once(reader, 'response')))
       for (const path of ['/api/chat/history?limit=1', `/api/chat/history?context_id=${contextId}`]) {
         const { status, body } = await call('GET', path)

@@ -14,8 +14,8 @@ const expectLimited = (answer: Answer, window: string, limit: number, wait: numb
   expect(answer.headers.get('retry-after')).to.equal(String(wait))
 }
 
-describe('limits of requests', () => {
-  it('admit what the tier allows in a clock hour, and then begin anew', () => {
+describe('rate limits', () => {
+  it('admit what the tier allows in a clock hour, and then start again', () => {
     const clock = new SteppedClock(undefined, beforeNoon)
     return withCountedService(
       async ({ call, makeKey, url }) => {
@@ -42,7 +42,7 @@ describe('limits of requests', () => {
     )
   })
 
-  it('admit by the minute what the stricter of settings and API configuration allows', () => {
+  it('admit per minute what the stricter of settings and API configuration allows', () => {
     const clock = new SteppedClock(undefined, beforeNoon)
     return withCountedService(
       async ({ call, admin }) => {
@@ -73,7 +73,7 @@ describe('limits of requests', () => {
     )
   })
 
-  it('name the hour where both windows are spent, for it is the longer wait', () =>
+  it('name the hour if both windows are used up, because it is the longer wait', () =>
     withCountedService(
       async ({ url, admin, makeKey }) => {
         await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 2 } })
@@ -85,7 +85,7 @@ describe('limits of requests', () => {
       { clock: new SteppedClock(undefined, Date.parse('2026-03-01T11:30:00Z')) },
     ))
 
-  it('hold an enterprise key to its own number, or to the minute alone', () =>
+  it('hold an enterprise key to its own hourly limit, or only to the limit per minute', () =>
     withCountedService(async ({ url, makeKey }) => {
       const own = caller(url, (await makeKey('enterprise', 1)).key)
       expect((await own('GET', '/v1/settings')).headers.get('ratelimit')).to.include('"hour";r=0')
@@ -96,7 +96,7 @@ describe('limits of requests', () => {
       expect(headers.get('ratelimit-policy')).to.equal('"minute";q=60000;w=60')
     }))
 
-  it('follow a key that changes its tier, at once', () =>
+  it('follow a change of the limit of a key at once', () =>
     withCountedService(async ({ url, store, makeKey }) => {
       const { id, key } = await makeKey('enterprise', 2)
       const call = caller(url, key)
@@ -113,7 +113,7 @@ describe('limits of requests', () => {
       expect(remaining(answer.headers, 'hour')).to.equal(0)
     }))
 
-  it('cost one for every request with a key, whatever comes of it, and nothing for any other', () =>
+  it('count every request with a stored key, whatever its outcome, and no other request', () =>
     withCountedService(
       async ({ call, url, admin }) => {
         let left = 100
@@ -162,7 +162,7 @@ describe('limits of requests', () => {
       { upstream: { ...createOffline(), listModels: () => Promise.reject(new Error('broken')) } },
     ))
 
-  it('admit exactly the limit of requests that come all at once', () =>
+  it('admit exactly the limit of requests that arrive at once', () =>
     withCountedService(async ({ call }) => {
       const answers = await Promise.all(Array.from({ length: 250 }, () => call('GET', '/v1/settings')))
       const admitted = answers.filter(({ status }) => status === 200)
@@ -174,7 +174,7 @@ describe('limits of requests', () => {
       }
     }))
 
-  it('count nothing for a key of the process, and open no file for it', () =>
+  it('do not apply to a key of the process, and open no file for it', () =>
     withCountedService(async ({ admin, call, store }) => {
       await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 1 } })
       for (let round = 0; round < 5; round++)
@@ -188,7 +188,7 @@ describe('limits of requests', () => {
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
     }))
 
-  it('are told in words that our own client understands', () =>
+  it('are reported in headers that the client of chatctl understands', () =>
     withCountedService(async ({ call, admin }) => {
       await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 2 } })
       const read = ({ headers }: Answer) => Object.fromEntries(headers)
@@ -201,7 +201,7 @@ describe('limits of requests', () => {
       expect(readRetryAfter(last, beforeNoon)).to.equal(30_000)
     }))
 
-  it('count in the later window where a clock falls behind, and begin anew where it was wrong by hours', () => {
+  it('count in the later window if the clock falls behind, and restart if it was wrong by hours', () => {
     const clock = new SteppedClock(undefined, beforeNoon + 60_000)
     return withCountedService(
       async ({ call }) => {

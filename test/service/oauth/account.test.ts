@@ -31,7 +31,7 @@ const idsOn = (page: Shown): string[] =>
   [...page.text.matchAll(/name="id" value="(ses_\w+)"/g)].map(([, id = '']) => id)
 
 onEachEngine('the account page', (withService, _engine) => {
-  it('lists where the person is signed in: browsers and programs, with what is known of them', () =>
+  it('lists the browsers and programs in which the user is signed in, with their details', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser({ 'user-agent': 'Firefox/1 <b>' })
@@ -43,7 +43,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect(idsOn(page)).to.have.length(2)
     }))
 
-  it('ends one session, and all others', () =>
+  it('ends one session, or all other sessions', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const [here, there] = [new Browser(), new Browser()]
@@ -66,7 +66,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect((await here.open(`${url}/account`)).text).to.include('Your account')
     }))
 
-  it('ends nothing of somebody else', () =>
+  it('does not end a session of another user', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       await createPerson({ call }, 'eve@example.com')
@@ -96,7 +96,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect((await openAccount(url, new Browser(), 'another password')).text).to.include('Your account')
     }))
 
-  it('gives this browser a new cookie with a new password: who has taken the old one is out', () =>
+  it('issues a new cookie with a new password, so that a stolen cookie is worthless', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const [browser, thief] = [new Browser(), new Browser()]
@@ -109,7 +109,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect(still.text).to.include('All other sessions were ended.')
     }))
 
-  it('leaves an entry in the audit log for a new password and a second factor, without any of them', () =>
+  it('adds audit entries for a new password and a second factor, without the secrets', () =>
     withService(async (service) => {
       const { url } = service
       const id = await createPerson(service)
@@ -144,7 +144,7 @@ onEachEngine('the account page', (withService, _engine) => {
       }
     }))
 
-  it('signs a browser out, and leaves the programs', () =>
+  it('signs the browser out, and leaves the programs signed in', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
@@ -157,7 +157,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect(await status(url, token)).to.equal(200)
     }))
 
-  it('gives a browser a new cookie with each sign-in, and ends the session of who was there before', () =>
+  it('issues a new cookie with each sign-in, and ends the session of the previous user', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       await createPerson({ call }, 'eve@example.com')
@@ -186,7 +186,7 @@ onEachEngine('the second factor', (withService, engine) => {
   })
   const onClock: WithService = (use) => withService(use, { clock })
 
-  /** Turns it on. @returns what makes the codes */
+  /** Turns the second factor on. @returns the generator of its codes */
   async function turnOn(url: string, browser: Browser): Promise<TOTP> {
     const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin', password })
     const secret = /Secret: <code>([A-Z2-7 ]+)</.exec(begun.text)?.[1] ?? ''
@@ -199,7 +199,7 @@ onEachEngine('the second factor', (withService, engine) => {
     return totp
   }
 
-  it('is asked for once it is on; a code counts once, at all services, and a password alone is nothing', () =>
+  it('is requested once it is on; a code works once at all services, and a password is not enough', () =>
     withPlace(engine, async (place) => {
       const one = equip(await startService({ ...place, clock }))
       const other = equip(await startService({ ...place, clock }))
@@ -221,7 +221,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await other.close()
     }))
 
-  it('cannot be guessed: wrong codes make the next one wait, and the right password in between forgives none', () =>
+  it('cannot be guessed: wrong codes delay the next one, and a correct password resets nothing', () =>
     onClock(async ({ url, call }) => {
       await createPerson({ call })
       await turnOn(url, new Browser())
@@ -235,7 +235,7 @@ onEachEngine('the second factor', (withService, engine) => {
       expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
     }))
 
-  it('has no secret in the database that makes codes, and one of an earlier version is sealed by the next code', () =>
+  it('is sealed in the database, and a secret of an earlier version is sealed by the next code', () =>
     onClock(async ({ url, call, place }) => {
       await createPerson({ call })
       const totp = await turnOn(url, new Browser())
@@ -255,14 +255,14 @@ onEachEngine('the second factor', (withService, engine) => {
       await close()
     }))
 
-  it('is also asked for on the way to tokens', () =>
+  it('is also requested before tokens are issued', () =>
     onClock(async ({ url, call }) => {
       await createPerson({ call })
       const totp = await turnOn(url, new Browser())
       const browser = new Browser()
       const asked = await signIn(browser, await browser.open(askForCode(url).url))
       expect(asked.text).to.include('Enter your code')
-      // Nobody gets on without it by going on to where it would lead.
+      // Opening the next page directly does not skip the second factor.
       const resume = new URL(asked.url).pathname.replace('/sign-in/', '/oauth/authorize/')
       expect((await browser.open(url + resume)).text).not.to.include('use your account?')
       const again = await signIn(browser, await browser.open(askForCode(url).url))
@@ -273,7 +273,7 @@ onEachEngine('the second factor', (withService, engine) => {
       expect(consent.text).to.include('use your account?')
     }))
 
-  it('is not turned on by who has the browser and not the password, and clears no guesses at it', () =>
+  it('cannot be turned on without the password, and does not reset the count of wrong passwords', () =>
     onClock(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
@@ -292,7 +292,7 @@ onEachEngine('the second factor', (withService, engine) => {
       expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
     }))
 
-  it('is turned off with the password alone', () =>
+  it('can be turned off with the password alone', () =>
     onClock(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
@@ -309,7 +309,7 @@ onEachEngine('the second factor', (withService, engine) => {
     }))
 })
 
-onEachEngine('sessions, from the machine of the service', (withService, _engine) => {
+onEachEngine('sign-in sessions in the administration of the service', (withService, _engine) => {
   const withAdministration = async (
     service: TemporaryService,
     use: (sessions: Awaited<ReturnType<typeof openAdministration>>) => Promise<void>,
@@ -319,7 +319,7 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
     await administration.close()
   }
 
-  it('are listed, and end at once with all that was signed in through them', () =>
+  it('are listed, and end at once with everything that was signed in through them', () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const browser = new Browser({ 'user-agent': 'Firefox/1' })
@@ -345,7 +345,7 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
     }))
 
-  it('of programs end alone', () =>
+  it('of a program end without that of the browser', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -361,7 +361,7 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
     }))
 
-  it('that were ended in the middle of a sign-in do not come back', () =>
+  it('that were ended during a sign-in do not come back', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -376,7 +376,7 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       expect(end.status).to.equal(400)
     }))
 
-  it('carry nothing for a person whose role is none, as keys do', () =>
+  it('grant nothing to a user with an unknown role, as keys do', () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const { access_token: token } = await getTokens(service.url)
@@ -386,7 +386,7 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       expect(await status(service.url, token)).to.equal(403)
     }))
 
-  it('end with the person', () =>
+  it('end when the user is deleted', () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const { access_token: token } = await getTokens(service.url)

@@ -4,8 +4,8 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { withFolder } from '../temporary-service.ts'
 
-describe('what the OAuth server remembers', () => {
-  it('is used up once: of two who found a code at once, in two processes, one gets on, and the grant ends', () =>
+describe('the records of the OAuth server', () => {
+  it('let one of two processes use a code, and lose the grant when the other one tries', () =>
     withFolder(async (folder) => {
       const stores = [openSqlite(folder), openSqlite(folder)] as const
       const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
@@ -24,7 +24,7 @@ describe('what the OAuth server remembers', () => {
       for (const store of stores) await store.close()
     }))
 
-  it('names others by digests, which find them and cannot be presented as ids', () =>
+  it('refer to others by digests, which find them and are not accepted as ids', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
       const adapters = createAdapters(store.db, systemClock)

@@ -10,7 +10,7 @@ import { equip, onEachEngine, type TemporaryService, withPlace, withService } fr
 import { Browser } from './browser.ts'
 import { askForCode, createPerson, exchange, redirectUri, signIn } from './flow.ts'
 
-/** How many records the OAuth server has stored. */
+/** Number of records that the OAuth server has stored. */
 async function countRecords({ place }: Pick<TemporaryService, 'place'>): Promise<number> {
   const store = await openStore(place)
   const records = await store.db.selectFrom('oauth_records').select('model').execute()
@@ -19,7 +19,7 @@ async function countRecords({ place }: Pick<TemporaryService, 'place'>): Promise
 }
 
 onEachEngine('a request without a credential', (withService, engine) => {
-  it('stores nothing until somebody has shown the right password', () =>
+  it('stores nothing before the correct password is entered', () =>
     withService(async (service) => {
       await createPerson(service)
       for (let index = 0; index < 20; index++) {
@@ -33,7 +33,7 @@ onEachEngine('a request without a credential', (withService, engine) => {
       expect(await countRecords(service)).to.equal(0)
     }))
 
-  it('begins a sign-in that another process goes on with, also after the first has stopped', () =>
+  it('begins a sign-in that another process can continue, even after the first has stopped', () =>
     withPlace(engine, async (place) => {
       let serving = ''
       const proxy = createServer((incoming, answer) => {
@@ -70,8 +70,8 @@ onEachEngine('a request without a credential', (withService, engine) => {
     }))
 })
 
-describe('the request that a sign-in begins with', () => {
-  it('comes back to the program with its state when the person says no', () =>
+describe('the request that begins a sign-in', () => {
+  it('returns to the program with its state if the user denies it', () =>
     withService(async ({ url }) => {
       const state = '~'.repeat(500)
       const browser = new Browser()
@@ -88,7 +88,7 @@ describe('the request that a sign-in begins with', () => {
       expect(Object.fromEntries(new URL(end.url).searchParams)).to.deep.equal(answer)
     }))
 
-  it('is over when it was answered, and cannot be altered or moved to another sign-in', () =>
+  it('can be completed once, and cannot be altered or moved to another sign-in', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -124,7 +124,7 @@ describe('the request that a sign-in begins with', () => {
       expect(again.text).to.include('This sign-in has ended')
     }))
 
-  it('has parameters of at most 512 characters of printable ASCII, and 1,024 in all', () =>
+  it('has parameters of at most 512 characters of printable ASCII each, and 1,024 in all', () =>
     withService(async ({ url }) => {
       const open = (changes: Record<string, string>) =>
         new Browser().send(askForCode(url, changes).url, { redirect: 'manual' })
@@ -140,7 +140,7 @@ describe('the request that a sign-in begins with', () => {
       expect((await open({ state: 'a\0b' })).status).to.equal(400)
     }))
 
-  it('fits the cookies of a browser and the buffer of a proxy, whatever it holds', () =>
+  it('fits in the cookies of a browser and the buffer of a proxy, whatever its parameters', () =>
     withService(
       async ({ url }) => {
         for (const state of ['~'.repeat(512), '\\'.repeat(512), '"'.repeat(512)]) {
@@ -152,7 +152,7 @@ describe('the request that a sign-in begins with', () => {
           expect(shown.status).to.equal(303)
           const cookies = shown.headers.getSetCookie()
           for (const line of cookies) expect(line.length).to.be.below(4096)
-          // nginx takes a head of 4 KiB, unless it is told otherwise.
+          // By default, nginx accepts a head of 4 KiB.
           const head = [...shown.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
           expect(head.length).to.be.below(4000)
         }
@@ -160,7 +160,7 @@ describe('the request that a sign-in begins with', () => {
       { behindProxy: true, publicUrl: 'https://chat.example.com' },
     ))
 
-  it('is refused with Retry-After beyond 200 at once and 20 a second from one network', () => {
+  it('is rejected with Retry-After above 200 at once and 20 a second from one network', () => {
     const clock = new SteppedClock(undefined, Date.UTC(2026, 0, 1))
     return withCountedService(
       async ({ url }) => {
@@ -177,7 +177,7 @@ describe('the request that a sign-in begins with', () => {
         expect(await begin(230)).to.equal(200)
         clock.pass(1000)
         expect(await begin(30)).to.equal(20)
-        // What is not a beginning is not limited.
+        // Requests that begin no sign-in are not limited.
         expect((await new Browser().send(`${url}/account`, {})).status).to.equal(303)
       },
       { clock },

@@ -22,11 +22,11 @@ import {
   signIn,
 } from './flow.ts'
 
-/** What the profile answers to a token. */
+/** Status of a request for the profile with a token. */
 const profileStatus = async (url: string, token: string): Promise<number> =>
   (await caller(url, token)('GET', '/api/user/profile')).status
 
-/** Two services on one folder, as two processes are. */
+/** Two services on one directory, like two processes. */
 const withTwo = (
   engine: Engine,
   use: (one: TemporaryService, other: TemporaryService) => Promise<void>,
@@ -42,15 +42,15 @@ const withTwo = (
     }
   })
 
-/** Moves the end of all records of one kind into the past. */
+/** Makes all records of one kind expire. */
 async function expire(place: DataPlace, model: string): Promise<void> {
   const store = await openStore(place)
   await store.db.updateTable('oauth_records').set({ expires_at: 1 }).where('model', '=', model).execute()
   await store.close()
 }
 
-onEachEngine('a code of the embedded service', (withService, engine) => {
-  it('is good once, and its second use ends what the first gave', () =>
+onEachEngine('an authorization code of the embedded service', (withService, engine) => {
+  it('works once, and a second use revokes the tokens of the first', () =>
     withService(async (service) => {
       await createPerson(service)
       const request = askForCode(service.url)
@@ -64,7 +64,7 @@ onEachEngine('a code of the embedded service', (withService, engine) => {
       expect((await refresh(service.url, body.refresh_token)).status).to.equal(400)
     }))
 
-  it('used eight times at once at two services gives tokens to one, which do not last', () =>
+  it('gives tokens once if two services receive it eight times, and those tokens are revoked', () =>
     withTwo(engine, async (one, other) => {
       await createPerson(one)
       const request = askForCode(one.url)
@@ -79,7 +79,7 @@ onEachEngine('a code of the embedded service', (withService, engine) => {
       for (const { body } of given) expect(await profileStatus(one.url, body.access_token)).to.equal(401)
     }))
 
-  it('ends after a minute', () =>
+  it('is rejected after it has expired', () =>
     withService(async (service) => {
       await createPerson(service)
       const request = askForCode(service.url)
@@ -90,7 +90,7 @@ onEachEngine('a code of the embedded service', (withService, engine) => {
       expect(body.error).to.equal('invalid_grant')
     }))
 
-  it('is worth nothing with another verifier, redirect URI or client', () =>
+  it('is worthless with another verifier, redirect URI, or client', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -115,7 +115,7 @@ onEachEngine('a code of the embedded service', (withService, engine) => {
     }))
 })
 
-onEachEngine('a request for a code of the embedded service', (withService, _engine) => {
+onEachEngine('a request for an authorization code of the embedded service', (withService, _engine) => {
   for (const address of [
     'https://evil.example/callback',
     'http://127.0.0.1:53123/other',
@@ -129,7 +129,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
     '//evil.example/callback',
     undefined,
   ]) {
-    it(`leads nowhere with the redirect URI ${address}`, () =>
+    it(`is rejected without a redirect for the redirect URI ${address}`, () =>
       withService(async (service) => {
         const { url } = askForCode(service.url, { redirect_uri: address })
         const shown = await new Browser().send(url, {})
@@ -139,7 +139,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       }))
   }
 
-  it('leads nowhere for a client that is not known', () =>
+  it('is rejected for an unknown client', () =>
     withService(async (service) => {
       const shown = await new Browser().send(askForCode(service.url, { client_id: '<b>x</b>' }).url, {})
       expect(shown.status).to.equal(400)
@@ -154,25 +154,25 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       'invalid_request',
     ],
     ['a challenge without its method', { code_challenge_method: undefined }, 'invalid_request'],
-    ['a scope that is not known', { scope: 'chat:write everything' }, 'invalid_scope'],
-    ['a scope of objects', { scope: 'constructor' }, 'invalid_scope'],
+    ['an unknown scope', { scope: 'chat:write everything' }, 'invalid_scope'],
+    ['a scope that is the name of an object property', { scope: 'constructor' }, 'invalid_scope'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no question to be asked', { prompt: 'none' }, 'login_required'],
+    ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
   ]
   for (const [what, changes, error] of refused) {
-    it(`comes back to the program with ${error} for ${what}`, () =>
+    it(`redirects to the program with ${error} for ${what}`, () =>
       withService(async (service) => {
         const { url, state } = askForCode(service.url, changes)
         const shown = await new Browser().open(url)
         expect(shown.url.startsWith(redirectUri), shown.text).to.equal(true)
-        // The answer to a `token` would be a fragment (RFC 6749 section 4.2.2.1).
+        // The response to `token` would be in a fragment (RFC 6749 section 4.2.2.1).
         const { search, hash } = new URL(shown.url)
         const answer = Object.fromEntries(new URLSearchParams(search || hash.slice(1)))
         expect(answer).to.include({ error, state, iss: service.url })
       }))
   }
 
-  it('takes IPv6, and any port', () =>
+  it('may have an IPv6 address and any port in its redirect URI', () =>
     withService(async (service) => {
       await createPerson(service)
       for (const address of ['http://[::1]:8080/callback', 'http://127.0.0.1/callback']) {
@@ -183,7 +183,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       }
     }))
 
-  it('comes back with access_denied when the person says no', () =>
+  it('redirects to the program with access_denied if the user denies it', () =>
     withService(async (service) => {
       const { url, state } = askForCode(service.url)
       const browser = new Browser()
@@ -191,7 +191,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       expect(Object.fromEntries(new URL(end.url).searchParams)).to.include({ error: 'access_denied', state })
     }))
 
-  it('cannot be told another host by its headers', () =>
+  it('is not affected by headers that name another host', () =>
     withService(async (service) => {
       const headers = {
         'x-forwarded-host': 'evil.example',
@@ -208,7 +208,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
       expect(consent.headers.get('set-cookie') ?? '').not.to.include('Secure')
     }))
 
-  it('answers in no other way than by a query', () =>
+  it('is rejected if it asks for another response mode than a query', () =>
     withService(async (service) => {
       for (const mode of ['form_post', 'fragment']) {
         const shown = await new Browser().send(askForCode(service.url, { response_mode: mode }).url, {})
@@ -218,7 +218,7 @@ onEachEngine('a request for a code of the embedded service', (withService, _engi
 })
 
 onEachEngine('tokens of the embedded service', (withService, engine) => {
-  it('end with the hour', () =>
+  it('are rejected after they have expired', () =>
     withService(async (service) => {
       await createPerson(service)
       const { access_token: token } = await getTokens(service.url)
@@ -226,7 +226,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect(await profileStatus(service.url, token)).to.equal(401)
     }))
 
-  it('end with the grant, however often they were renewed', () =>
+  it('end with their grant, however often they were renewed', () =>
     withService(async (service) => {
       await createPerson(service)
       const tokens = await getTokens(service.url)
@@ -235,7 +235,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
     }))
 
-  it('all end when a refresh token is used twice', () =>
+  it('all end if a refresh token is used twice', () =>
     withService(async (service) => {
       await createPerson(service)
       const tokens = await getTokens(service.url)
@@ -246,7 +246,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect((await refresh(service.url, body.refresh_token)).status).to.equal(400)
     }))
 
-  it('are renewed for one of eight at two services', () =>
+  it('are renewed once if two services receive a refresh token eight times', () =>
     withTwo(engine, async (one, other) => {
       await createPerson(one)
       const tokens = await getTokens(one.url)
@@ -258,7 +258,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect(answers.filter(({ status }) => status === 200)).to.have.length(1)
     }))
 
-  it('are not renewed with more than was agreed to', () =>
+  it('cannot be renewed with more scope than the user allowed', () =>
     withService(async (service) => {
       await createPerson(service, undefined, 'admin')
       const tokens = await getTokens(service.url, { scope: 'settings:read' })
@@ -268,7 +268,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect(more.body.error).to.equal('invalid_scope')
     }))
 
-  it('end when either of them is revoked', () =>
+  it('end if either of them is revoked', () =>
     withService(async (service) => {
       await createPerson(service)
       for (const name of ['access_token', 'refresh_token'] as const) {
@@ -280,7 +280,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       }
     }))
 
-  it('of one sign-in are revoked alone: those of another one in the same browser stay', () =>
+  it('of one sign-in are revoked alone, without those of another one in the same browser', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -298,7 +298,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect((await refresh(service.url, second.refresh_token)).status).to.equal(200)
     }))
 
-  it('carry what was agreed to, and never more than the person may', () =>
+  it("have the scope that the user allowed, and never more than the user's own permissions", () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const { access_token: token } = await getTokens(service.url, {
@@ -318,7 +318,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       expect((await narrow('GET', '/v1/settings')).status).to.equal(403)
     }))
 
-  it('are read from the database by nobody: what lies there opens nothing', () =>
+  it('cannot be replaced by anything that is stored in the database', () =>
     withService(async (service) => {
       await createPerson(service)
       const { access_token: token } = await getTokens(service.url)

@@ -29,13 +29,13 @@ const ada: Guess = { email: 'ada@example.com', address: '192.0.2.1', browser: un
 
 type Subjects = Parameters<typeof beginAttempt>[1]
 
-/** Fails, unless there is a wait. @returns the wait in seconds */
+/** Makes a failed attempt, unless there is a wait. @returns the wait in seconds */
 async function fail(db: Database, subjects: Subjects, now: number): Promise<number> {
   const attempt = await beginAttempt(db, subjects, now)
   return 'wait' in attempt ? attempt.wait : 0
 }
 
-/** Succeeds, unless there is a wait. @returns the wait in seconds */
+/** Makes a successful attempt, unless there is a wait. @returns the wait in seconds */
 async function succeed(db: Database, subjects: Subjects, now: number): Promise<number> {
   const attempt = await beginAttempt(db, subjects, now)
   if ('wait' in attempt) return attempt.wait
@@ -51,7 +51,7 @@ const withDatabase = (engine: Engine, use: (db: Database) => Promise<void>): Pro
   })
 
 onEachEngine('the throttle of failed attempts', (_, engine) => {
-  it('begins to wait after the fifth failure, and doubles the wait up to 5 minutes', () =>
+  it('delays attempts after the fifth failure, and doubles the delay up to 5 minutes', () =>
     withDatabase(engine, async (db) => {
       const subjects = passwordSubjects(ada)
       let now = start
@@ -64,7 +64,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       }
     }))
 
-  it('never refuses the right password because of one wrong guess an hour', () =>
+  it('never rejects the correct password because of one wrong guess per hour', () =>
     withDatabase(engine, async (db) => {
       for (let guess = 0; guess < 48; guess++) {
         expect(await fail(db, passwordSubjects(ada), start + guess * hour)).to.equal(0)
@@ -72,7 +72,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await succeed(db, passwordSubjects(ada), start + 47 * hour + 1)).to.equal(0)
     }))
 
-  it('forgives the failures of an account when its person signs in', () =>
+  it('resets the failures of an account when its user signs in', () =>
     withDatabase(engine, async (db) => {
       const subjects = passwordSubjects(ada)
       for (let round = 0; round < 10; round++) {
@@ -81,7 +81,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       }
     }))
 
-  it('lets everybody else on the network sign in after 100 failures of one, with a wait of 5 seconds at most', () =>
+  it('lets others on a network sign in after 100 failures, with a delay of at most 5 seconds', () =>
     withDatabase(engine, async (db) => {
       for (let failure = 0; failure < 130; failure++) {
         await fail(db, passwordSubjects({ ...ada, email: `user${failure}@example.com` }), start)
@@ -89,7 +89,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       const people = Array.from({ length: 20 }, (_, index) => `person${index}@example.com`)
       const signInOf = (email: string, now: number) => succeed(db, passwordSubjects({ ...ada, email }), now)
       expect(await signInOf(people[0] ?? '', start)).to.equal(5)
-      // No success makes the next person wait.
+      // No success delays the next user.
       for (const email of people) expect(await signInOf(email, start + 5 * second)).to.equal(0)
       const rows = await db
         .selectFrom('sign_in_failures')
@@ -99,7 +99,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(rows).to.deep.equal([{ failures: 100 }])
     }))
 
-  it('makes one network that tries many accounts wait 30 seconds between two guesses at most', () =>
+  it('delays a network that tries many accounts by at most 30 seconds between two guesses', () =>
     withDatabase(engine, async (db) => {
       let now = start
       let judged = 0
@@ -113,7 +113,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(judged).to.be.within(110, 140)
     }))
 
-  it('makes an IPv6 network wait as a whole', () =>
+  it('counts an IPv6 network as a whole', () =>
     withDatabase(engine, async (db) => {
       for (let failure = 0; failure < 100; failure++) {
         const address = `2001:db8::${failure.toString(16)}`
@@ -124,7 +124,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await fail(db, passwordSubjects({ ...next, address: '2001:db8:0:1::1' }), start)).to.equal(0)
     }))
 
-  it('takes the right password from another network, and waits 30 seconds at most while many networks guess', () =>
+  it('delays a user on another network by at most 30 seconds while many networks guess', () =>
     withDatabase(engine, async (db) => {
       const from = (address: string) => passwordSubjects({ ...ada, address })
       for (let failure = 0; failure < 60; failure++) await fail(db, from('198.51.100.7'), start)
@@ -137,7 +137,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await succeed(db, from('192.0.2.1'), start + (300 + wait) * second)).to.equal(0)
     }))
 
-  it('counts a browser that the person has used before by itself', () =>
+  it('counts a browser that the user has used before separately', () =>
     withDatabase(engine, async (db) => {
       for (let failure = 0; failure < 200; failure++) await fail(db, passwordSubjects(ada), start + failure)
       expect(await succeed(db, passwordSubjects(ada), start + 200)).to.be.above(0)
@@ -147,7 +147,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await succeed(db, passwordSubjects(known), start + 200)).to.equal(5)
     }))
 
-  it('counts codes apart from passwords, and the right password forgives no wrong code', () =>
+  it('counts codes apart from passwords, and a correct password resets no wrong codes', () =>
     withDatabase(engine, async (db) => {
       let now = start
       for (let failure = 0; failure < 5; failure++) {
@@ -164,7 +164,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await succeed(db, codeSubjects({ ...ada, browser: 'of ada' }), now)).to.equal(0)
     }))
 
-  it('counts guesses on the account page for their session, which keeps nobody from signing in', () =>
+  it('counts guesses on the account page per session, which does not keep the user from signing in', () =>
     withDatabase(engine, async (db) => {
       const session = sessionSubjects(ada.email, 'a session', 'password')
       for (let failure = 0; failure < 5; failure++) expect(await fail(db, session, start)).to.equal(0)
@@ -173,12 +173,12 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await succeed(db, passwordSubjects(ada), start)).to.equal(0)
     }))
 
-  it('does not count an attempt that could not be judged', () =>
+  it('does not count an attempt that could not be verified', () =>
     withDatabase(engine, async (db) => {
       const read = () => db.selectFrom('sign_in_failures').selectAll().orderBy('subject').execute()
       for (let failure = 0; failure < 4; failure++) await fail(db, passwordSubjects(ada), start + failure)
       const before = await read()
-      for (let unjudged = 0; unjudged < 10; unjudged++) {
+      for (let round = 0; round < 10; round++) {
         const attempt = await beginAttempt(db, passwordSubjects(ada), start + hour / 2)
         if ('wait' in attempt) throw new Error(`it has to wait ${attempt.wait} s`)
         const error = await attempt.judge(Promise.reject(new Error('too busy'))).catch((reason) => reason)
@@ -187,23 +187,23 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       expect(await read()).to.deep.equal(before)
     }))
 
-  it('stores nothing of the accounts that a network tries while it has to wait', () =>
+  it('stores nothing about accounts that a network tries while it is delayed', () =>
     withDatabase(engine, async (db) => {
       for (let number = 0; number < 130; number++) {
         await fail(db, passwordSubjects({ ...ada, email: `user${number}@example.com` }), start)
       }
       const rows = await db.selectFrom('sign_in_failures').select('subject').execute()
-      // Of each account one row, and one with the network; and the network's own.
+      // Two rows for each account, one of them with the network, and one for the network itself.
       expect(rows).to.have.length(201)
     }))
 
-  it('never asks for a longer wait than the rule has, whatever a clock says', () =>
+  it('never delays longer than its rule allows, whatever the clock says', () =>
     withDatabase(engine, async (db) => {
       for (let number = 0; number < 5; number++) await fail(db, passwordSubjects(ada), start + number)
       expect(await fail(db, passwordSubjects(ada), start - hour)).to.equal(5)
     }))
 
-  it('counts the attempts of two processes together, also while one of them forgives the account', () =>
+  it('counts the attempts of two processes together, even while one of them resets the account', () =>
     withPlace(engine, async (place) => {
       const stores = [await openStore(place), await openStore(place)] as const
       for (let failure = 0; failure < 5; failure++) {
@@ -211,7 +211,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
       }
       for (const { db } of stores) expect(await fail(db, passwordSubjects(ada), start)).to.equal(5)
       for (let round = 1; round <= 40; round++) {
-        // Hours apart, so that none has to wait.
+        // Hours apart, so that no attempt is delayed.
         const now = start + round * 2 * hour
         await Promise.all(
           stores.flatMap(({ db }) => [
@@ -225,8 +225,8 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
     }))
 })
 
-describe('failed attempts at the page of the sign-in', () => {
-  it('go by the clock of the service, and are forgiven by a success', () => {
+describe('failed attempts on the sign-in page', () => {
+  it('are delayed by the clock of the service, and reset by a success', () => {
     const clock = new SteppedClock(undefined, start)
     return withCountedService(
       async ({ url, admin }) => {
@@ -250,7 +250,7 @@ describe('failed attempts at the page of the sign-in', () => {
     )
   })
 
-  it('do not keep a browser out in which the person has signed in before', () =>
+  it('do not keep out a browser in which the user has signed in before', () =>
     withService(async (service) => {
       await createPerson(service)
       await createPerson(service, 'eve@example.com')
@@ -265,7 +265,7 @@ describe('failed attempts at the page of the sign-in', () => {
       expect(held.status).to.equal(429)
       const taken = await signIn(mine, await mine.open(`${service.url}/sign-in`))
       expect(taken.text).to.include('Your account')
-      // The cookie is worth nothing to another account, and nothing when it was altered.
+      // The cookie is worthless for another account, and after it was altered.
       const cookies = [...mine.cookies.values()].filter(({ name }) => name.includes('-known'))
       expect(cookies).to.have.length(2)
       for (const cookie of cookies) other.cookies.set(cookie.name, { ...cookie, value: `${cookie.value}x` })
@@ -273,7 +273,7 @@ describe('failed attempts at the page of the sign-in', () => {
       expect(altered.status).to.equal(429)
     }))
 
-  it('are cleared by chatctl service users reset', () =>
+  it('are reset by chatctl service users reset', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -289,7 +289,7 @@ describe('failed attempts at the page of the sign-in', () => {
       expect(end.text).to.include('Your account')
     }))
 
-  it('does not count what was too much to be looked at', () =>
+  it('are not counted if the service was too busy to verify them', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()
@@ -307,7 +307,7 @@ describe('failed attempts at the page of the sign-in', () => {
       expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
     }))
 
-  it('knows the first 64 bits of an address in any notation', () => {
+  it('are counted by the first 64 bits of an IPv6 address, in any notation', () => {
     expect(networkOf('192.0.2.1')).to.equal('192.0.2.1')
     expect(networkOf('::ffff:192.0.2.1')).to.equal('::ffff:192.0.2.1')
     expect(networkOf('::1')).to.equal('0:0:0:0')
@@ -319,7 +319,7 @@ describe('failed attempts at the page of the sign-in', () => {
     )
   })
 
-  it('lets no more than five passwords be tried at once, at two services', () =>
+  it('are limited to five passwords at once over two services', () =>
     withFolder(async (folder) => {
       const services = [
         equip(await startService({ dataDir: folder })),
@@ -341,7 +341,7 @@ describe('failed attempts at the page of the sign-in', () => {
       for (const service of services) await service.close()
     }))
 
-  it('says the same of an address that no user has', () =>
+  it('get the same responses for an email without a user', () =>
     withService(async (service) => {
       await createPerson(service)
       const say = async (email: string) => {
@@ -361,7 +361,7 @@ describe('failed attempts at the page of the sign-in', () => {
       expect(known.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400, 429])
     }))
 
-  it('keeps out who has no password', () =>
+  it('include every password for a user who has none', () =>
     withService(async ({ url }) => {
       const browser = new Browser()
       const page = await browser.open(askForCode(url).url)

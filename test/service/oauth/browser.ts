@@ -1,4 +1,4 @@
-/** An answer with its page read. */
+/** A response with its page. */
 export interface Shown {
   url: string
   status: number
@@ -7,8 +7,8 @@ export interface Shown {
 }
 
 /**
- * As much of a browser as a sign-in needs: cookies by name and path, forms with their hidden
- * fields, redirects as long as they stay on one origin.
+ * The parts of a browser that a sign-in needs: cookies by name and path, forms with their hidden fields, and
+ * redirects within one origin.
  */
 export class Browser {
   readonly cookies = new Map<string, { path: string; name: string; value: string }>()
@@ -18,7 +18,7 @@ export class Browser {
     this.#headers = headers
   }
 
-  /** Opens an address, and follows where it leads up to another origin. */
+  /** Opens an address, and follows redirects until they lead to another origin. */
   async open(address: string, init: RequestInit = {}): Promise<Shown> {
     let shown = await this.send(address, init)
     for (let step = 0; step < 10; step++) {
@@ -31,7 +31,7 @@ export class Browser {
     throw new Error(`${address} leads nowhere`)
   }
 
-  /** One request, and no further. */
+  /** Sends one request, without following redirects. */
   async send(address: string, init: RequestInit): Promise<Shown> {
     const url = new URL(address)
     const cookie = [...this.cookies.values()]
@@ -53,7 +53,7 @@ export class Browser {
     }
   }
 
-  /** Sends the form of a page, with its hidden fields and these. */
+  /** Submits a page’s form, with its hidden fields and the given ones. */
   submit(page: Shown, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Shown> {
     const { action, body } = readForm(page, fields)
     const { origin } = new URL(action)
@@ -77,14 +77,14 @@ function defaultPath({ pathname }: URL): string {
   return pathname.slice(0, pathname.lastIndexOf('/')) || '/'
 }
 
-/** The form of a page that does what the field `do` says, or its first one. */
+/** The first form that has the value of the field `do`, or else the first form of all. */
 export function readForm(
   page: Shown,
   fields: Record<string, string>,
 ): { action: string; body: URLSearchParams } {
   const forms = [...page.text.matchAll(/<form method="post" action="([^"]+)">(.*?)<\/form>/gs)]
   const { do: wish } = fields
-  // What a page does not offer is sent with the token of what it does.
+  // An action that the page does not offer is sent with the token of one that it offers.
   const wanted =
     forms.find(([, , inside = '']) => wish === undefined || inside.includes(`value="${wish}"`)) ?? forms[0]
   if (!wanted) throw new Error(`no such form at ${page.url}: ${page.status} ${page.text.slice(-1500)}`)

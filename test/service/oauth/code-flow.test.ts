@@ -4,7 +4,7 @@ import { Browser } from './browser.ts'
 import { askForCode, createPerson, exchange, getCode, getTokens, refresh } from './flow.ts'
 
 onEachEngine('the code flow of the embedded service', (withService, _engine) => {
-  it('gives tokens that act for the person', () =>
+  it('issues tokens that act for the user', () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const request = askForCode(service.url)
@@ -22,7 +22,7 @@ onEachEngine('the code flow of the embedded service', (withService, _engine) => 
       expect(again.status).to.equal(200)
     }))
 
-  it('keeps a browser signed in, and asks it to agree each time', () =>
+  it('keeps a browser signed in, and asks for consent each time', () =>
     withService(async (service) => {
       await createPerson(service)
       const browser = new Browser()

@@ -9,7 +9,7 @@ import { withFolder } from '../temporary-service.ts'
 const secret = fc.stringMatching(/^[A-Z2-7]{16,64}$/)
 
 describe('the seal of second factors', () => {
-  it('gives back what it sealed, for the same user, also in another process', () =>
+  it('opens what it sealed for the same user, even in another process', () =>
     withFolder((folder) => {
       fc.assert(
         fc.property(secret, fc.string({ minLength: 1 }), (text, user) => {
@@ -23,7 +23,7 @@ describe('the seal of second factors', () => {
         expect(statSync(join(folder, 'second-factor.key')).mode & 0o777).to.equal(0o600)
     }))
 
-  it('opens nothing for another user, with another key, or that was changed', () =>
+  it('opens nothing for another user, with another key, or after a change', () =>
     withFolder((folder) => {
       const seal = new FactorSeal(folder)
       const sealed = seal.seal('JBSWY3DPEHPK3PXP', 'usr_a')
@@ -32,7 +32,7 @@ describe('the seal of second factors', () => {
         fc.property(fc.nat(sealed.length - 1), (at) => {
           const other = sealed[at] === 'A' ? 'B' : 'A'
           const changed = sealed.slice(0, at) + other + sealed.slice(at + 1)
-          // The last character of base64url has bits that mean nothing.
+          // The last character of base64url has bits without meaning.
           if (at < sealed.length - 1) expect(() => seal.open(changed, 'usr_a')).to.throw(Refusal)
         }),
       )
@@ -42,7 +42,7 @@ describe('the seal of second factors', () => {
       expect(() => other.open(sealed, 'usr_a')).to.throw(Refusal, /Ask an administrator to reset it/)
     }))
 
-  it('makes no other key while its key is missing, and opens again when the key is back', () =>
+  it('creates no new key while its key is missing, and opens again when the key is back', () =>
     withFolder((folder) => {
       const sealed = new FactorSeal(folder).seal('JBSWY3DPEHPK3PXP', 'usr_a')
       const file = join(folder, 'second-factor.key')
@@ -54,7 +54,7 @@ describe('the seal of second factors', () => {
       expect(seal.open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
     }))
 
-  it('takes a key that openssl rand -base64 32 has made', () =>
+  it('accepts a key that openssl rand -base64 32 has created', () =>
     withFolder((folder) => {
       const key = `${Buffer.alloc(32, 0xff).toString('base64')}\n`
       writeFileSync(join(folder, 'second-factor.key'), key)

@@ -6,7 +6,7 @@ import { Browser, type Shown } from './browser.ts'
 export const password = 'correct horse battery'
 export const redirectUri = 'http://127.0.0.1:53123/callback'
 
-/** A user with a password, who may then be given a role. */
+/** Creates a user with a password, and with a role if one is given. */
 export async function createPerson(
   { call }: Pick<TemporaryService, 'call'>,
   email = 'ada@example.com',
@@ -17,14 +17,14 @@ export async function createPerson(
   return body.id
 }
 
-/** A request for a code, and what proves later that it was ours. */
+/** A request for a code, with the values that later prove where it came from. */
 export interface Request {
   url: string
   verifier: string
   state: string
 }
 
-/** @param changes parameters that are other than a good client's; undefined leaves one away */
+/** @param changes parameters that differ from those of a correct client; undefined omits one */
 export function askForCode(service: string, changes: Record<string, string | undefined> = {}): Request {
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(8).toString('hex')
@@ -44,11 +44,11 @@ export function askForCode(service: string, changes: Record<string, string | und
   return { url: url.href, verifier, state }
 }
 
-/** Signs in on the page of a sign-in. */
+/** Signs in on a sign-in page. */
 export const signIn = (browser: Browser, page: Shown, email = 'ada@example.com', secret = password) =>
   browser.submit(page, { email, password: secret, decision: 'allow' })
 
-/** Signs in and agrees. @returns the parameters that the program gets */
+/** Signs in and allows the request. @returns the parameters that the program receives */
 export async function getCode(browser: Browser, { url }: Request, email?: string): Promise<URLSearchParams> {
   let page = await browser.open(url)
   if (page.text.includes('name="password"')) page = await signIn(browser, page, email)
@@ -58,7 +58,7 @@ export async function getCode(browser: Browser, { url }: Request, email?: string
   return new URL(end.url).searchParams
 }
 
-/** An answer of the token endpoint. */
+/** A response of the token endpoint. */
 export interface TokenAnswer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
@@ -81,7 +81,7 @@ export const exchange = (service: string, code: string, verifier: string): Promi
 export const refresh = (service: string, token: string): Promise<TokenAnswer> =>
   askForToken(service, { grant_type: 'refresh_token', refresh_token: token })
 
-/** The whole way to tokens. */
+/** Runs the whole flow up to the tokens. */
 export async function getTokens(
   service: string,
   { browser = new Browser(), email, scope }: { browser?: Browser; email?: string; scope?: string } = {},

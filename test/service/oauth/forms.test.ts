@@ -9,7 +9,7 @@ import { withFolder, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
 import { askForCode, createPerson, password, signIn } from './flow.ts'
 
-/** A page with a form, the fields that would be right, and the browser that it was shown to. */
+/** A page with a form, the correct fields, and the browser that opened it. */
 interface Place {
   browser: Browser
   page: Shown
@@ -20,20 +20,20 @@ const login = { email: 'ada@example.com', password, decision: 'allow' }
 
 /** Every form of the sign-in. */
 const places: Record<string, (url: string) => Promise<Place>> = {
-  'the form of the password': async (url) => {
+  'the password form': async (url) => {
     const browser = new Browser()
     return { browser, page: await browser.open(askForCode(url).url), fields: login }
   },
-  'the form that says no': async (url) => {
+  'the form that denies a request': async (url) => {
     const browser = new Browser()
     return { browser, page: await browser.open(askForCode(url).url), fields: { decision: 'deny' } }
   },
-  'the form of the consent': async (url) => {
+  'the consent form': async (url) => {
     const browser = new Browser()
     const page = await signIn(browser, await browser.open(askForCode(url).url))
     return { browser, page, fields: { decision: 'allow' } }
   },
-  'the form of a sign-in without a program': async (url) => {
+  'the sign-in form without a program': async (url) => {
     const browser = new Browser()
     return { browser, page: await browser.open(`${url}/sign-in`), fields: login }
   },
@@ -43,7 +43,7 @@ const places: Record<string, (url: string) => Promise<Place>> = {
       { do: 'password', password, new: 'another password' },
       { do: 'factor-begin', password },
     ].map((fields) => [
-      `the form of the account to ${fields.do}`,
+      `the account form for ${fields.do}`,
       async (url: string) => {
         const browser = new Browser()
         const page = await signIn(browser, await browser.open(`${url}/account`))
@@ -55,7 +55,7 @@ const places: Record<string, (url: string) => Promise<Place>> = {
 
 describe('the forms of the sign-in', () => {
   for (const [name, reach] of Object.entries(places)) {
-    it(`${name} is taken from its own page alone`, () =>
+    it(`include ${name}, which is accepted only from its own page`, () =>
       withService(async ({ url, call }) => {
         await createPerson({ call })
         const { browser, page, fields } = await reach(url)
@@ -91,7 +91,7 @@ describe('the forms of the sign-in', () => {
       }))
   }
 
-  it('are refused when they are too long', () =>
+  it('are rejected if they are too long', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
@@ -100,7 +100,7 @@ describe('the forms of the sign-in', () => {
       expect(answer.status).to.equal(413)
     }))
 
-  it('that stop in the middle are no trouble of the service', () =>
+  it('cause no error of the service if they are interrupted', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
       const troubles: unknown[] = []
@@ -137,7 +137,7 @@ describe('the forms of the sign-in', () => {
       await store.close()
     }))
 
-  it('show what was typed as text', () =>
+  it('show input as text', () =>
     withService(async ({ url }) => {
       const browser = new Browser()
       const page = await browser.open(askForCode(url).url)
@@ -146,7 +146,7 @@ describe('the forms of the sign-in', () => {
       expect(answer.text).to.include('&lt;script&gt;')
     }))
 
-  it('are on pages that nothing can be added to, that no frame holds and nobody keeps', () =>
+  it('are on pages that cannot be extended, framed, or cached', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
@@ -167,7 +167,7 @@ describe('the forms of the sign-in', () => {
       }
     }))
 
-  it('come with cookies that no script reads and no other site sends', () =>
+  it('set cookies that no script can read and no other site can send', () =>
     withService(
       async ({ url, call }) => {
         await createPerson({ call })
@@ -191,7 +191,7 @@ describe('the forms of the sign-in', () => {
       { publicUrl: 'https://chat.example' },
     ))
 
-  it('lie where the cookies are: a person who wrote localhost is led there', () =>
+  it('are on the host of the cookies, so that localhost is redirected there', () =>
     withService(async ({ url }) => {
       const { port } = new URL(url)
       const answer = await new Browser().send(`http://localhost:${port}/account`, {})

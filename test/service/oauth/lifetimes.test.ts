@@ -8,12 +8,12 @@ import { askForCode, createPerson, exchange, getCode, getTokens, password, refre
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-/** What a token may do, as a status. */
+/** Status of a request with a token. */
 const status = async (url: string, token: string): Promise<number> =>
   (await caller(url, token)('GET', '/v1/chat/models')).status
 
 onEachEngine('the lifetime of a sign-in', (withService) => {
-  /** A service with one person, on a clock of which each step is a test's. */
+  /** Runs a service with one user and a stepped clock. */
   const onClock = (use: (service: TemporaryService, clock: SteppedClock) => Promise<void>) => {
     const clock = new SteppedClock()
     return withService(
@@ -25,7 +25,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
     )
   }
 
-  it('is one hour for an access token, and 30 days for a refresh token that is not used', () =>
+  it('is one hour for an access token, and 30 days for an unused refresh token', () =>
     onClock(async ({ url }, clock) => {
       const first = await getTokens(url)
       expect(first.expires_in).to.be.within(3_599, 3_600)
@@ -64,7 +64,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
       expect(await codeAfter(minute)).to.equal(400)
     }))
 
-  it('is one hour for the pages of a sign-in, and five minutes between the password and the code', () =>
+  it('is one hour for the sign-in pages, and five minutes between the password and the code', () =>
     onClock(async ({ url, place }, clock) => {
       const late = new Browser()
       const page = await late.open(askForCode(url).url)
@@ -88,7 +88,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
       expect((await browser.open(asked.url)).text).to.include('name="password"')
     }))
 
-  it('is 12 hours for a browser that is idle, and seven days for one that is busy', () =>
+  it('is 12 hours for an idle browser, and seven days for an active one', () =>
     onClock(async ({ url }, clock) => {
       const browser = new Browser()
       const shown = async () => (await browser.open(`${url}/account`)).text
@@ -109,7 +109,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
       expect(await shown()).to.include('name="email"')
     }))
 
-  it('is dated by the clock of the service, and what has ended is removed from the database', () =>
+  it('follows the clock of the service, and expired records are removed from the database', () =>
     onClock(async ({ url, place }, clock) => {
       await getTokens(url)
       const administration = await openAdministration(place, clock)
@@ -117,7 +117,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
       expect(sessions).to.have.length(2)
       for (const { created_at, last_used_at } of sessions) {
         expect(last_used_at).to.equal('2026-03-01T12:00:00.000Z')
-        // oidc-provider's own moments are converted to within a second.
+        // The times of oidc-provider are accurate to within a second.
         expect(Date.parse(created_at)).to.be.closeTo(clock.now(), 2 * second)
       }
       clock.pass(181 * day)

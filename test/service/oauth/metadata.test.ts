@@ -34,7 +34,7 @@ describe('the OAuth server of the embedded service', () => {
       })
     }))
 
-  it('is who it is told to be, behind a proxy', () =>
+  it('uses the public URL as its issuer', () =>
     withService(
       async ({ url }) => {
         const { issuer } = (await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json()) as {
@@ -45,7 +45,7 @@ describe('the OAuth server of the embedded service', () => {
       { publicUrl: 'https://chat.example/' },
     ))
 
-  it('has nothing beyond that', () =>
+  it('has no other endpoints', () =>
     withService(async ({ url }) => {
       for (const path of [
         '/jwks',
@@ -59,7 +59,7 @@ describe('the OAuth server of the embedded service', () => {
       expect((await fetch(`${url}/oauth/token`)).status).to.equal(404)
     }))
 
-  it('is understood by a client that others have written', () =>
+  it('works with an independent client library', () =>
     withService(async (service) => {
       const id = await createPerson(service)
       const insecure = { [oauth.allowInsecureRequests]: true }
@@ -114,12 +114,12 @@ describe('the OAuth server of the embedded service', () => {
       expect(status).to.equal(401)
     }))
 
-  it('begins a sign-in in one process and ends it in another', () =>
+  it('begins a sign-in in one process and completes it in another', () =>
     withFolder(async (folder) => {
       const one = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
       const other = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
       await createPerson(one)
-      // Each step goes to the other one, as behind a balancer.
+      // Each step goes to the other process, as behind a load balancer.
       const services = [one, other]
       const browser = new Browser()
       const real = browser.send.bind(browser)
@@ -140,7 +140,7 @@ describe('the OAuth server of the embedded service', () => {
       await other.close()
     }))
 
-  it('keeps no token, code, cookie or id where somebody who reads the data could use it', () =>
+  it('stores no token, code, cookie, or id that a reader of the data could use', () =>
     withFolder(async (folder) => {
       const service = equip(await startService({ dataDir: folder }))
       await createPerson(service)
@@ -161,7 +161,7 @@ describe('the OAuth server of the embedded service', () => {
       const code = (await getCode(browser, request)).get('code') ?? ''
       const { body } = await exchange(service.url, code, request.verifier)
       const open = await getTokens(service.url, { browser })
-      // A sign-in that is under way, too.
+      // A sign-in that has not ended yet.
       await browser.open(askForCode(service.url, { prompt: 'login' }).url)
       seen.push(
         code,
@@ -182,7 +182,7 @@ describe('the OAuth server of the embedded service', () => {
       await service.close()
     }))
 
-  it('is not loaded before somebody signs in, nor for a token', async () => {
+  it('is not loaded before a sign-in begins, nor to check a token', async () => {
     const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
     const code = `
       import { registerHooks } from 'node:module'

@@ -14,7 +14,7 @@ async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string
   return { text, reason }
 }
 
-/** Cuts bytes at some places. */
+/** Splits bytes at some places. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const at = [...new Set([0, ...places.map((place) => place % bytes.length), bytes.length])].sort(
     (a, b) => a - b,
@@ -23,7 +23,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 }
 
 describe('a stream of a model server', () => {
-  it('gives the same text however its bytes are cut, and whatever ends its lines', () =>
+  it('gives the same text however its bytes are split, with any line endings', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
@@ -37,7 +37,7 @@ describe('a stream of a model server', () => {
       ),
     ))
 
-  it('is never taken for whole when it was cut short before its end was said', () =>
+  it('is never accepted as complete if it was truncated before its end', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), fc.nat(), async (word, place) => {
         const bytes = Buffer.from(events(delta(word), delta(word)))
@@ -47,7 +47,7 @@ describe('a stream of a model server', () => {
       }),
     ))
 
-  it('of any bytes at all ends in an answer or in upstream_error', () =>
+  it('of arbitrary bytes results in a reply or in upstream_error', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (parts) => {
         const outcome = await read(parts).catch((error) => error)

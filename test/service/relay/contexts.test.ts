@@ -4,7 +4,7 @@ import { openStore } from '../../../src/service/store/open-store.ts'
 import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { onEachEngine, type TemporaryService } from '../temporary-service.ts'
 
-/** Says how many messages it was sent, after a while that differs. */
+/** Replies with the number of messages received, after a varying delay. */
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
   const { messages } = JSON.parse(body)
   const answer = { choices: [{ message: { content: `to ${messages.at(-1).content}: ${messages.length}` } }] }
@@ -34,7 +34,7 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
 }
 
 onEachEngine('a conversation', (withService) => {
-  it('of 10,000 messages is sent whole, and goes on', () =>
+  it('of 10,000 messages is sent completely, and continues', () =>
     withUpstream(counts, ({ url, requests }) =>
       withService(
         async (service) => {
@@ -52,7 +52,7 @@ onEachEngine('a conversation', (withService) => {
       ),
     ))
 
-  it('that would fill the memory is refused in words, whole or streamed, and can still be read', () =>
+  it('that would fill the memory is refused, whole or streamed, and can still be read', () =>
     withUpstream(counts, ({ url, requests }) =>
       withService(
         async (service) => {
@@ -73,7 +73,7 @@ onEachEngine('a conversation', (withService) => {
       ),
     ))
 
-  it('of more than 10,000 messages, of 4 MiB with the next one, or of 8 MiB as JSON, is refused', () =>
+  it('of more than 10,000 messages, 4 MiB with the next one, or 8 MiB as JSON is refused', () =>
     withUpstream(counts, ({ url }) =>
       withService(
         async (service) => {
@@ -98,7 +98,7 @@ onEachEngine('a conversation', (withService) => {
       ),
     ))
 
-  it('keeps each message beside its answer, however many are sent at once', () =>
+  it('keeps each message next to its reply, however many are sent at once', () =>
     withUpstream(counts, ({ url }) =>
       withService(
         async ({ call }) => {
@@ -120,7 +120,7 @@ onEachEngine('a conversation', (withService) => {
       ),
     ))
 
-  it('of another user is one that does not exist: to read, to go on in, to stream in', () =>
+  it('of another user does not exist for reading, continuing, or streaming', () =>
     withUpstream(counts, ({ url, requests }) =>
       withService(
         async (service) => {

@@ -23,7 +23,7 @@ const piece = (text: string): ChatEvent => ({
 })
 
 describe('a stream to a client', () => {
-  it('holds a comment whenever the model is silent for long: before its first piece, and after', async () => {
+  it('contains comments while the model is silent, before its first piece and later', async () => {
     async function* slow() {
       await waited(2)
       yield piece('a')
@@ -39,7 +39,7 @@ describe('a stream to a client', () => {
     )
   })
 
-  it('ends with an error event, and tells whoever keeps the log', async () => {
+  it('ends with an error event if its source fails, and the error is logged', async () => {
     async function* failing() {
       yield piece('a')
       throw new Error('secret')
@@ -56,7 +56,7 @@ describe('a stream to a client', () => {
     expect(told).to.have.length(1)
   })
 
-  it('that is taken away ends what makes it', async () => {
+  it('that is closed ends its source', async () => {
     let ended = false
     async function* endless() {
       try {
@@ -75,7 +75,7 @@ describe('a stream to a client', () => {
     expect(ended).to.equal(true)
   })
 
-  it('whose client leaves before the model has said anything is no failure of the service', async () => {
+  it('whose client leaves before the first piece is not logged as a failure of the service', async () => {
     const lines: string[] = []
     const refusals: string[] = []
     const metrics = { countRefusal: (code: string) => void refusals.push(code) } as Metrics
@@ -89,7 +89,7 @@ describe('a stream to a client', () => {
       })
     }
     server.post('/', async (_, reply) => {
-      // Returns when the model has been silent for so long; the first comment follows after the same time.
+      // Returns after the model has been silent for this time. The first comment follows after the same time.
       const stream = await openEventStream(new EventStream(silent()), () => {}, 200)
       setTimeout(() => client.destroy(), 20)
       return reply.send(stream)
@@ -107,7 +107,7 @@ describe('a stream to a client', () => {
     expect(refusals).to.deep.equal(['request_timeout'])
   })
 
-  it('whose client stays and reads nothing is given up, and the model server with it', () =>
+  it('whose client stays and reads nothing is closed, and so is the request to the model server', () =>
     withFolder((dataDir) =>
       withRawUpstream(
         (socket) => {

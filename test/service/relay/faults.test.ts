@@ -19,7 +19,7 @@ const order = { model: 'm1', messages: [{ role: 'user' as const, content: 'hello
 const timeouts = { connect: 300, firstByte: 300, whole: 300, idle: 300 }
 const never = new AbortController().signal
 
-/** What came of it: the text, how it ended, and how many pieces; or the refusal, after how much text. */
+/** The result: the text, how it ended, and the usage; or the refusal after some text. */
 interface Outcome {
   text: string
   reason?: string
@@ -58,7 +58,7 @@ async function completed(url: string): Promise<Outcome> {
   }
 }
 
-/** A script for each of the two kinds of answer, and what must come of it. */
+/** What the model server sends, and the result that is expected. */
 interface Fault {
   answer(socket: Socket): unknown
   expected: Outcome
@@ -112,7 +112,7 @@ const ofStreams: Record<string, Fault> = {
     expected: broken,
   },
   'sends events that are not JSON': { answer: says(sse, chunk(events('{"cho'))), expected: broken },
-  'sends JSON that is no object': { answer: says(sse, chunk(events('17'))), expected: broken },
+  'sends JSON that is not an object': { answer: says(sse, chunk(events('17'))), expected: broken },
   'sends a megabyte of comments first': {
     answer: says(
       sse,
@@ -149,7 +149,7 @@ const ofStreams: Record<string, Fault> = {
       message: 'The model server interrupted the response: out of luck',
     },
   },
-  'reports an error by the name of an event, in bare words': {
+  'reports an error by the name of an event, as plain text': {
     answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
     expected: {
       text: 'half',
@@ -157,7 +157,7 @@ const ofStreams: Record<string, Fault> = {
       message: 'The model server interrupted the response: out of luck',
     },
   },
-  'reports an error by a field of its own': {
+  'reports an error in a field named error': {
     answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
     expected: {
       text: 'half',
@@ -181,28 +181,28 @@ const ofStreams: Record<string, Fault> = {
       message: 'The model server interrupted the response: out of luck',
     },
   },
-  'never finishes, but ends in good order': {
+  'ends regularly without a finish_reason': {
     answer: says(sse, chunk(events(delta('half'))), lastChunk),
     expected: { text: 'half', code: 'upstream_error' },
   },
-  'leaves out the finish_reason': {
+  'omits the finish_reason': {
     answer: says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk),
     expected: fine,
   },
-  'leaves out [DONE]': {
+  'omits [DONE]': {
     answer: says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk),
     expected: fine,
   },
-  'resets when all is said': {
+  'resets after the last piece': {
     answer: thenResets(says(sse, chunk(events(delta('Hello there', 'stop'))))),
     expected: fine,
   },
-  'says all and never ends': {
+  'sends everything and never ends': {
     answer: says(sse, chunk(events(delta('Hello there', 'stop')))),
     expected: fine,
   },
-  'ends all but the connection after [DONE]': { answer: says(sse, chunk(good)), expected: fine },
-  'sends choices that nobody asked for': {
+  'keeps the connection open after [DONE]': { answer: says(sse, chunk(good)), expected: fine },
+  'sends choices that were not requested': {
     answer: says(
       sse,
       chunk(
@@ -235,7 +235,7 @@ const ofStreams: Record<string, Fault> = {
     ),
     expected: { ...fine, usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } },
   },
-  'sends null for what it has not': {
+  'sends null for missing values': {
     answer: says(
       sse,
       chunk(
@@ -294,7 +294,7 @@ const ofWholes: Record<string, Fault> = {
     },
     expected: { text: '\ufffdü漢👍', reason: 'stop' },
   },
-  'compresses without being asked': {
+  'compresses its response without a request for it': {
     answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
     expected: {
       text: '',
@@ -306,7 +306,7 @@ const ofWholes: Record<string, Fault> = {
     answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
     expected: { text: '', code: 'upstream_error', message: 'The model server returned 307' },
   },
-  'says 103 before its answer': {
+  'sends 103 before its response': {
     answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
     expected: fine,
   },
@@ -330,10 +330,10 @@ async function gone({ open }: RawUpstream): Promise<void> {
 describe('a faulty model server', () => {
   for (const [kind, faults, run] of [
     ['a stream', ofStreams, streamed],
-    ['a whole answer', ofWholes, completed],
+    ['a whole reply', ofWholes, completed],
   ] as const) {
     for (const [what, { answer, expected }] of Object.entries(faults)) {
-      it(`that ${what} in ${kind} makes ${expected.code ?? 'a good answer'}`, () =>
+      it(`that ${what} in ${kind} results in ${expected.code ?? 'a complete reply'}`, () =>
         withRawUpstream(answer, async (upstream) => {
           expect(await run(upstream.url)).to.deep.include(expected)
           await gone(upstream)
@@ -342,7 +342,7 @@ describe('a faulty model server', () => {
   }
 
   for (const [kind, run] of Object.entries({ streamed, completed })) {
-    it(`that refuses the connection makes upstream_unreachable (${kind})`, async () => {
+    it(`that refuses the connection results in upstream_unreachable (${kind})`, async () => {
       const server = createServer().listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
@@ -350,7 +350,7 @@ describe('a faulty model server', () => {
       expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('upstream_unreachable')
     })
 
-    it(`that sends without end is left before the memory is full (${kind})`, () =>
+    it(`that sends without end is disconnected before the memory is full (${kind})`, () =>
       withRawUpstream(
         (socket) => {
           socket.write(head(kind === 'streamed' ? 'text/event-stream' : 'application/json'))
@@ -374,7 +374,7 @@ describe('a faulty model server', () => {
   }
 
   for (const way of ['end', 'resetAndDestroy'] as const) {
-    /** Answers the first request on the first connection, and closes what comes after it. */
+    /** Responds to the first request on the first connection, and closes the connection of later ones. */
     const closing = (isGone: boolean) => {
       const seen = new Set<Socket>()
       return (socket: Socket) => {
@@ -385,7 +385,7 @@ describe('a faulty model server', () => {
       }
     }
 
-    it(`that closes a kept connection just then (${way}) is asked again on a new one`, () =>
+    it(`that closes a kept connection (${way}) receives the request again on a new one`, () =>
       withRawUpstream(closing(false), async ({ url, requests }) => {
         const upstream = await createOpenAiCompatible({ url }, timeouts)
         for (let round = 0; round < 2; round++) {
@@ -397,7 +397,7 @@ describe('a faulty model server', () => {
         await upstream.close()
       }))
 
-    it(`that is gone by then (${way}) is asked once more, and no more on a new connection`, () =>
+    it(`that closes every later connection (${way}) receives one retry, and none on a new connection`, () =>
       withRawUpstream(closing(true), async ({ url, requests }) => {
         const upstream = await createOpenAiCompatible({ url }, timeouts)
         await upstream.complete(order, never)
@@ -411,7 +411,7 @@ describe('a faulty model server', () => {
       }))
   }
 
-  it('whose connection is kept after [DONE] is asked again over the same one', () => {
+  it('that keeps its connection after [DONE] receives the next request on the same one', () => {
     const seen = new Set<Socket>()
     return withRawUpstream(
       (socket) => {

@@ -9,8 +9,8 @@ import { withService } from '../temporary-service.ts'
 const messages = [{ role: 'user', content: 'hello' }]
 const never = new AbortController().signal
 
-describe('what a model server is sent', () => {
-  it('holds nothing of the caller but the fields that were agreed on, whole or streamed', () =>
+describe('a request to a model server', () => {
+  it('contains nothing of the caller but the documented fields, whole or streamed', () =>
     withUpstream(
       (response, { body }) => {
         if (!JSON.parse(body).stream) return sendJson(response, { choices: [{ message: { content: 'hi' } }] })
@@ -61,7 +61,7 @@ describe('what a model server is sent', () => {
     [400, { error: { message: 'Unrecognized request argument supplied: stream_options' } }],
     [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'] }] }],
   ] as const) {
-    it(`is not asked for its usage again when it refuses that with ${status}`, () =>
+    it(`omits the usage option after the model server has rejected it with ${status}`, () =>
       withUpstream(
         (response, request) => {
           if (JSON.parse(request.body).stream_options) return sendJson(response, body, status)
@@ -91,7 +91,7 @@ describe('what a model server is sent', () => {
   const showing: Record<string, (response: ServerResponse) => void> = {
     'with a status': (response) => sendJson(response, { error: { message: quoted } }, 402),
     'with status 200': (response) => sendJson(response, { error: { message: quoted } }),
-    'where its words are cut': (response) =>
+    'in a message that is truncated': (response) =>
       sendJson(response, { error: { message: `${quoted}${' '.repeat(964)}sk-up-7f3a` } }, 500),
     'within a stream': (response) => {
       startEvents(response)
@@ -99,7 +99,7 @@ describe('what a model server is sent', () => {
     },
   }
   for (const [how, answer] of Object.entries(showing)) {
-    it(`never shows in an answer the key that the service has for it: ${how}`, () =>
+    it(`has a key that no response to the client shows: ${how}`, () =>
       withUpstream(answer, ({ url }) =>
         withService(
           async ({ call }) => {
@@ -115,10 +115,10 @@ describe('what a model server is sent', () => {
   }
 })
 
-describe('the first model of a list', () => {
+describe('the default model of a model server', () => {
   const model = (id: string) => [{ id, created: 0, object: 'model', owned_by: '' }]
 
-  it('is asked for once by those who ask at the same time, and again after ten seconds', async () => {
+  it('is requested once for concurrent callers, and again after ten seconds', async () => {
     let asked = 0
     const clock = new SteppedClock()
     const first = rememberFirstModel(async () => model(`m${++asked}`), clock)
@@ -129,7 +129,7 @@ describe('the first model of a list', () => {
     expect(await first(never)).to.equal('m2')
   })
 
-  it('is still found for the others when one of them goes away', async () => {
+  it('is still found for the others if one caller leaves', async () => {
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof model>>()
     const first = rememberFirstModel(() => promise, systemClock)
     const client = new AbortController()
@@ -141,7 +141,7 @@ describe('the first model of a list', () => {
     expect(await there).to.equal('m1')
   })
 
-  it('is asked for anew after a failure, and missing from an empty list', async () => {
+  it('is requested again after a failure, and missing if the list is empty', async () => {
     const answers = [Promise.reject(new Error('no')), Promise.resolve([]), Promise.resolve(model('m1'))]
     for (const answer of answers) answer.catch(() => {})
     const first = rememberFirstModel(() => answers.shift() ?? Promise.resolve([]), systemClock)

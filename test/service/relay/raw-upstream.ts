@@ -2,17 +2,17 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 
 export interface RawUpstream {
-  /** With `/v1`. */
+  /** Includes `/v1`. */
   url: string
-  /** Each request in full, as bytes, oldest first. */
+  /** The bytes of each complete request, oldest first. */
   requests: string[]
-  /** Connections that are open now. */
+  /** Number of open connections. */
   open(): number
-  /** `performance.now()` when the last connection was closed by the other end or broke. */
+  /** `performance.now()` when the last connection was closed by the other end or interrupted. */
   closedAt(): number | undefined
 }
 
-/** A server on loopback that says exactly the bytes of the script, once a request is there in full. */
+/** Runs a server on loopback that sends exactly the bytes of the script after each complete request. */
 export async function withRawUpstream<T>(
   answer: (socket: Socket, request: string) => unknown,
   use: (upstream: RawUpstream) => Promise<T>,
@@ -52,7 +52,7 @@ export async function withRawUpstream<T>(
   }
 }
 
-/** The head of an answer. */
+/** The head of a response. */
 export const head = (type: string, headers: Record<string, string | number> = {}, status = 200): string =>
   `HTTP/1.1 ${status} X\r\ncontent-type: ${type}\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -74,6 +74,6 @@ export const delta = (content: string, finish_reason: string | null = null): obj
   choices: [{ index: 0, delta: { content }, finish_reason }],
 })
 
-/** A whole answer, as JSON. */
+/** A whole completion, as JSON. */
 export const whole = (content: string): string =>
   JSON.stringify({ choices: [{ message: { content }, finish_reason: 'stop' }] })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { withService } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 
-/** One answer to a request whose target is as given. */
+/** The response to a request with this target. */
 async function ask(url: string, target: string, headers: Record<string, string> = {}) {
   const { host } = new URL(url)
   const lines = Object.entries({ Host: host, Connection: 'close', ...headers })
@@ -14,8 +14,8 @@ async function ask(url: string, target: string, headers: Record<string, string> 
   return answer
 }
 
-describe('a request with a whole address as its target (RFC 9112 section 3.2.2)', () => {
-  it('is never led to another host', () =>
+describe('a request with an absolute URL as its target (RFC 9112 section 3.2.2)', () => {
+  it('is never redirected to another host', () =>
     withService(async ({ url }) => {
       const { port } = new URL(url)
       for (const target of [
@@ -32,7 +32,7 @@ describe('a request with a whole address as its target (RFC 9112 section 3.2.2)'
       }
     }))
 
-  it('is held to the same rules as one with a path', () =>
+  it('follows the same rules as a request with a path', () =>
     withService(async ({ url, key, call }) => {
       const cors = { allowed_origins: ['https://a.example'], allowed_methods: ['GET'] }
       await call('POST', '/v1/settings/api', { cors })

@@ -17,14 +17,14 @@ import {
 import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
-/** The value of one line of the metrics; undefined where there is none. */
+/** The value of one line of the metrics, or undefined if the line is missing. */
 async function measure({ adminUrl }: Pick<TemporaryService, 'adminUrl'>, line: string) {
   const { text } = await caller(adminUrl ?? '', undefined)('GET', '/metrics')
   const found = text.split('\n').find((each) => each.startsWith(`${line} `))
   return found === undefined ? undefined : Number(found.slice(line.length + 1))
 }
 
-/** Waits for a line to have a value: a request is counted when its connection is done with it. */
+/** Waits until a line has a value: a request is counted after its connection is done with it. */
 async function expectMeasure(service: TemporaryService, line: string, value: number): Promise<void> {
   for (let tries = 0; tries < 50 && (await measure(service, line)) !== value; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -36,7 +36,7 @@ const withAdmin = (use: (service: TemporaryService) => Promise<void>, options: o
   withService(use, { admin: { port: 0 }, version: '1.2.3', ...options })
 
 describe('the admin port', () => {
-  it('is on loopback, and not there unless asked for', async () => {
+  it('is on loopback, and is open only if it is requested', async () => {
     await withAdmin(async ({ adminUrl }) => {
       expect(adminUrl).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
     })
@@ -45,7 +45,7 @@ describe('the admin port', () => {
     })
   })
 
-  it('answers for health, readiness and metrics, and for nothing else', () =>
+  it('serves health, readiness, and metrics, and nothing else', () =>
     withAdmin(async ({ adminUrl = '' }) => {
       const call = caller(adminUrl, undefined)
       expect(await call('GET', '/healthz')).to.deep.include({ status: 200, body: { status: 'ok' } })
@@ -63,7 +63,7 @@ describe('the admin port', () => {
       }
     }))
 
-  it('is no place for a web page whose name was made to lead to this machine', () =>
+  it('rejects other host names than localhost, which prevents DNS rebinding', () =>
     withAdmin(async ({ adminUrl = '' }) => {
       const { port } = new URL(adminUrl)
       const ask = async (host: string) => {
@@ -81,7 +81,7 @@ describe('the admin port', () => {
       }
     }))
 
-  it('takes the port above that of the service, another where that is taken, and no other when one is asked for', () =>
+  it('is 1,000 above the service port, another if that is taken, and never replaces a chosen one', () =>
     withFolder(async (folder) => {
       const taken = createServer()
       await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
@@ -101,7 +101,7 @@ describe('the admin port', () => {
       taken.close()
     }))
 
-  it('says that the service is stopping while running answers end, and then is gone', () => {
+  it('reports that the service is stopping until running replies end, and then closes', () => {
     const { serve, finish } = halfAnAnswer()
     return withUpstream(serve, ({ url }) =>
       withAdmin(
@@ -126,7 +126,7 @@ describe('the admin port', () => {
 })
 
 describe('metrics', () => {
-  it('count what the limiter decides', () =>
+  it('count the decisions of the rate limiter', () =>
     withAdmin(async (service) => {
       const store = openSqlite(service.dataDir)
       const { key } = await plantKey(store.db, { hourly_limit: 2 })
@@ -137,7 +137,7 @@ describe('metrics', () => {
       await expectMeasure(service, 'chatctl_limiter_decisions_total{outcome="hour"}', 3)
     }))
 
-  it('count requests by endpoint, method and class of status, never by path', () =>
+  it('count requests by endpoint, method, and status class, never by path', () =>
     withAdmin(async (service) => {
       const { call, url } = service
       await call('GET', '/v1/settings')
@@ -159,7 +159,7 @@ describe('metrics', () => {
       expect(text).not.to.include('secret')
     }))
 
-  it('count what the model server does, and its tokens', () =>
+  it('count the requests to the model server, and its tokens', () =>
     withUpstream(
       (response, { body }) => {
         const { stream, messages } = JSON.parse(body)
@@ -192,7 +192,7 @@ describe('metrics', () => {
         ),
     ))
 
-  it('take no tokens from a model server that counts below zero, and the answer still comes', () => {
+  it('ignore negative token counts of a model server, and the reply still arrives', () => {
     const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
     return withUpstream(
       (response, { body }) => {
@@ -219,7 +219,7 @@ describe('metrics', () => {
     )
   })
 
-  it('know a client that went away, upstream too, and what still runs', () =>
+  it('include clients that left, their requests to the model server, and requests in flight', () =>
     withUpstream(
       (response) => {
         startEvents(response)
@@ -244,7 +244,7 @@ describe('metrics', () => {
         ),
     ))
 
-  it('are those of one service: two in one process do not count together', () =>
+  it('are separate for two services in one process', () =>
     withAdmin((one) =>
       withFolder(async (folder) => {
         const other = equip(await startService({ dataDir: folder, admin: { port: 0 } }))

@@ -14,7 +14,7 @@ import { startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { equip, withFolder } from '../temporary-service.ts'
 
-/** A certificate for 127.0.0.1 as files. */
+/** Writes a certificate for 127.0.0.1 and its key to files. */
 function writeCertificate(folder: string, name = 'own') {
   const { cert, key } = makeCertificate('127.0.0.1')
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
@@ -33,7 +33,7 @@ const failureOf = (options: ServiceOptions): Promise<Failure> =>
   )
 
 describe('a service that other machines can reach', () => {
-  it('is refused without TLS or a proxy in front, with both named', () =>
+  it('is refused without TLS or a proxy, and the hint names both', () =>
     withFolder(async (dataDir) => {
       for (const host of ['0.0.0.0', '::', '192.0.2.1', 'chat.example']) {
         const failure = await failureOf({ dataDir, host })
@@ -42,15 +42,15 @@ describe('a service that other machines can reach', () => {
       }
     }))
 
-  it('is not refused behind a proxy, or with a certificate', () =>
+  it('is accepted behind a proxy, or with a certificate', () =>
     withFolder(async (dataDir) => {
       const tls = writeCertificate(dataDir)
-      // Judged and not started: a test listens on loopback alone.
+      // Checked without a start, because tests listen on loopback only.
       expect(readExposure('0.0.0.0', { behindProxy: true })).to.include({ behindProxy: true })
       expect(readExposure('0.0.0.0', { tls }).tls?.cert.toString()).to.include('BEGIN CERTIFICATE')
     }))
 
-  it('lets people sign in only where it was told what browsers call it', () =>
+  it('offers the sign-in only if it knows the URL that browsers use', () =>
     withFolder(async (dataDir) => {
       const status = async (options: Partial<ServiceOptions>) => {
         const service = await startService({ dataDir, ...options })
@@ -73,7 +73,7 @@ describe('a service that other machines can reach', () => {
       )
     }))
 
-  it('takes an origin as its public URL and nothing else', () =>
+  it('accepts only an HTTPS origin as its public URL', () =>
     withFolder(async (dataDir) => {
       for (const publicUrl of [
         'chat.example',
@@ -88,7 +88,7 @@ describe('a service that other machines can reach', () => {
 })
 
 describe('TLS', () => {
-  it('is spoken with the certificate given, streams and status included', () =>
+  it('uses the given certificate for pages, streams, and the status', () =>
     withFolder(async (dataDir) => {
       const { certFile, keyFile, cert } = writeCertificate(dataDir)
       const tls = { certFile, keyFile }
@@ -112,12 +112,12 @@ describe('TLS', () => {
       const { running } = await administration.status()
       expect(running).to.include({ url: service.url, health: 'ready' })
       await administration.close()
-      // A connection that is kept alive does not hold the close back.
+      // A connection that is kept alive does not delay the close.
       await service.close()
       await dispatcher.close()
     }))
 
-  it('says what is wrong with its files before anything listens', () =>
+  it('reports invalid certificate and key files before the service listens', () =>
     withFolder(async (dataDir) => {
       const { certFile, keyFile, key } = writeCertificate(dataDir)
       const other = writeCertificate(dataDir, 'other')
@@ -147,8 +147,8 @@ describe('TLS', () => {
     }))
 })
 
-describe('the log', () => {
-  it('names the address of a client only where there may be another machine, and only the one that the proxy says', async function () {
+describe('the log of the service', () => {
+  it('contains the address of a client only behind a proxy, and only as the proxy reports it', async function () {
     this.timeout(30_000)
     const log = async (...flags: string[]) => {
       const sandbox = createSandbox()

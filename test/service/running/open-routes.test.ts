@@ -7,8 +7,8 @@ import { systemClock } from '../../../src/system/clock.ts'
 import { caller, withFolder, withService } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 
-describe('what needs no key', () => {
-  it('is whether the service is alive and ready', () =>
+describe('a request without a key', () => {
+  it('can read whether the service is alive and ready', () =>
     withService(async ({ url }) => {
       const stranger = caller(url, undefined)
       expect(await stranger('GET', '/healthz')).to.deep.include({ status: 200, body: { status: 'ok' } })
@@ -16,14 +16,14 @@ describe('what needs no key', () => {
       expect(ready).to.deep.include({ status: 200, body: { status: 'ready' } })
       expect(ready.headers.get('cache-control')).to.equal('no-store')
       expect(ready.headers.get('x-request-id')).to.match(/^req_/)
-      // A wrong key is nobody's concern here.
+      // An invalid key makes no difference here.
       expect((await caller(url, 'ck_wrong')('GET', '/readyz')).status).to.equal(200)
       const refused = await stranger('POST', '/readyz', {})
       expect(refused.status).to.equal(405)
       expect(refused.headers.get('allow')).to.equal('GET, HEAD')
     }))
 
-  it('is nothing else: metrics are not on the port of the service', () =>
+  it('can read nothing else, and the service port has no metrics', () =>
     withService(
       async ({ url, call }) => {
         expect((await caller(url, undefined)('GET', '/metrics')).status).to.equal(404)
@@ -41,7 +41,7 @@ describe('what needs no key', () => {
       { admin: { port: 0 } },
     ))
 
-  it('says why the service is not ready', () =>
+  it('can read why the service is not ready', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
       const readiness = new Readiness(store.db, systemClock)
@@ -71,7 +71,7 @@ describe('what needs no key', () => {
 })
 
 describe('the status page', () => {
-  it('says how to connect, to whom the browser asked, with nothing to run or to load', () =>
+  it('shows how to connect to the requested host, without scripts or external resources', () =>
     withService(
       async ({ url, key }) => {
         const { status, headers, text } = await caller(url, undefined)('GET', '/')
@@ -93,7 +93,7 @@ describe('the status page', () => {
       { version: '1.2.3' },
     ))
 
-  it('repeats a Host that is one, and no other', () =>
+  it('repeats a valid Host header, and no other', () =>
     withService(async ({ url }) => {
       const { port } = new URL(url)
       const shown = async (host: string) => {
@@ -122,7 +122,7 @@ describe('the status page', () => {
       }
     }))
 
-  it('goes by what the proxy says where there is one, and by the public URL before all', async () => {
+  it('prefers the public URL to what a proxy reports, and that to its own address', async () => {
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'chat.example' }
     const shown = (options: object) =>
       withService(async ({ url }) => {

@@ -7,7 +7,7 @@ import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-describe('a command on this machine beside a service that uses another database', () => {
+describe('when a service on this machine uses another database', () => {
   const sandbox = perTest(createSandbox)
 
   const defaultDatabase = () => join(sandbox.home, '.local/share/chatctl/chatctl.db')
@@ -91,7 +91,7 @@ describe('a command on this machine beside a service that uses another database'
     await service.stop()
   })
 
-  it('service run exits 129 after SIGHUP, and 0 after SIGTERM', async () => {
+  it('service run exits with code 129 after SIGHUP, and with code 0 after SIGTERM', async () => {
     for (const [signal, exitCode] of [
       ['SIGHUP', 129],
       ['SIGTERM', 0],

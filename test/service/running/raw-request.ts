@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends bytes as they are and reads until the service closes, or for so many ms of silence. */
+/** Sends bytes as they are, and reads until the service closes or is silent for this many milliseconds. */
 export function sendBytes(
   url: string,
   bytes: string | Uint8Array,
@@ -26,14 +26,14 @@ export function sendBytes(
   })
 }
 
-/** One answer of HTTP/1.1, as far as tests look into it. */
+/** One HTTP/1.1 response, as far as tests examine it. */
 export interface RawAnswer {
   status: number
   head: string
   body: string
 }
 
-/** The answers in a text, in their order, by Content-Length. Throws where it is anything else. */
+/** The responses in a text, in their order, by Content-Length. Throws if the text is anything else. */
 export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = text

@@ -18,7 +18,7 @@ import { caller, equip, type TemporaryService, withFolder, withService } from '.
 
 const fixtures = join(import.meta.dirname, 'fixtures')
 
-/** Everything that a key of the admin's reads. */
+/** What a key of the admin can read. */
 const paths = ['/v1/settings', '/v1/settings/preferences', '/api/user/profile', '/api/chat/history']
 
 async function readAll(call: TemporaryService['call'], more: readonly string[] = []) {
@@ -28,7 +28,7 @@ async function readAll(call: TemporaryService['call'], more: readonly string[] =
 }
 
 describe('a backup of the embedded service', () => {
-  it('gives the same answers when it is restored, and what was there is kept', () =>
+  it('restores the same data, and keeps the data that it replaces', () =>
     withFolder(async (folder) => {
       const sandbox = createSandbox()
       const data = join(folder, 'data')
@@ -73,7 +73,7 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('is of one moment while others write, and holds none of them up', () =>
+  it('is consistent while others write, and does not make them fail', () =>
     withService(async ({ call, dataDir }) => {
       let isDone = false
       let sent = 0
@@ -99,7 +99,7 @@ describe('a backup of the embedded service', () => {
       }
     }))
 
-  it('replaces no file, and leaves nothing half made', () =>
+  it('replaces no file, and leaves no partial file', () =>
     withService(async ({ dataDir }) => {
       const sandbox = createSandbox()
       const file = join(dataDir, 'precious')
@@ -115,7 +115,7 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('is restored under no running service, and from no other file', () =>
+  it('is not restored while a service runs, nor from an invalid file', () =>
     withFolder(async (folder) => {
       const sandbox = createSandbox()
       const data = join(folder, 'data')
@@ -149,7 +149,7 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
-  it('replaces data that is damaged, or of a newer chatctl, and keeps that as it was', () =>
+  it('replaces data that is damaged or of a newer chatctl, and keeps that data', () =>
     withFolder(async (folder) => {
       const file = join(fixtures, 'schema-1.db')
       const { DatabaseSync } = loadSqlite()
@@ -175,7 +175,7 @@ describe('a backup of the embedded service', () => {
       }
     }))
 
-  it('of an older chatctl is brought up to date', () =>
+  it('of an older chatctl is migrated', () =>
     withFolder(async (folder) => {
       const administration = await openAdministration({ dataDir: folder })
       const restored = await administration.restore(join(fixtures, 'schema-1.db'))
@@ -184,7 +184,7 @@ describe('a backup of the embedded service', () => {
       await administration.close()
     }))
 
-  it('of PostgreSQL is made with its own programs', async () => {
+  it('of PostgreSQL is refused with the name of pg_dump', async () => {
     const sandbox = createSandbox()
     const file = join(sandbox.home, 'backup.db')
     const run = await runChatctl(sandbox, [
@@ -203,7 +203,7 @@ describe('a backup of the embedded service', () => {
 })
 
 describe('data of an older chatctl', () => {
-  it('gives the answers that it gave, to the key that it knew', () =>
+  it('gives the same responses to the same key', () =>
     withFolder(async (folder) => {
       copyFileSync(join(fixtures, 'schema-1.db'), join(folder, 'chatctl.db'))
       const { key, answers } = JSON.parse(readFileSync(join(fixtures, 'schema-1.json'), 'utf8'))

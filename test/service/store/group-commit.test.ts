@@ -26,7 +26,7 @@ const add = (db: Database, name: string) =>
 const names = async (db: Database) =>
   (await db.selectFrom('service_secrets').select('name').orderBy('name').execute()).map(({ name }) => name)
 
-/** Rolls an operation back. */
+/** Rolls back an operation. */
 class Unwanted extends Error {}
 
 describe('writes to SQLite', () => {
@@ -37,11 +37,11 @@ describe('writes to SQLite', () => {
       const before = statSync(log).size
       await Promise.all(Array.from({ length: 50 }, (_, index) => add(store.db, `${index}`)))
       expect(await names(store.db)).to.have.length(51)
-      // Each commit appends every page that it changed, of 4 KiB and a header.
+      // Each commit appends every changed page, with 4 KiB and a header.
       expect(statSync(log).size - before).to.be.below(10 * 4120)
     }))
 
-  it('are on the disk before anybody hears of them, and read by nobody until then', () =>
+  it('are on disk before they are reported, and not visible to others until then', () =>
     withStore(async (store) => {
       const outside = new DatabaseSync(store.place, { readOnly: true })
       const count = outside.prepare('select count(*) as n from service_secrets')
@@ -56,7 +56,7 @@ describe('writes to SQLite', () => {
       outside.close()
     }))
 
-  it('that fail take nothing else of their turn along', () =>
+  it('that fail do not affect the others of their turn', () =>
     withStore(async (store) => {
       const outcomes = await Promise.allSettled([
         add(store.db, 'one'),
@@ -76,7 +76,7 @@ describe('writes to SQLite', () => {
       expect(await names(store.db)).to.deep.equal(['one', 'three'])
     }))
 
-  it('end as a plain model says, whatever fails and whenever it is begun', () =>
+  it('have the results of a simple model, whatever fails and whenever they begin', () =>
     assert(
       asyncProperty(
         array(record({ name: integer({ min: 0, max: 9 }), fails: boolean(), later: boolean() }), {
@@ -108,7 +108,7 @@ describe('writes to SQLite', () => {
       { numRuns: 60 },
     ))
 
-  it('all fail when the disk is full in the middle of their commit, and go on when there is room', () =>
+  it('all fail if the disk fills up during their commit, and succeed when there is space', () =>
     withStore(async (store) => {
       const { page_count: pages } = store.connection.prepare('pragma page_count').get() as {
         page_count: number
@@ -130,7 +130,7 @@ describe('writes to SQLite', () => {
       expect(await names(store.db)).to.include('four')
     }))
 
-  it('that wait while a full disk takes away those before them are stored whole, each by itself', () =>
+  it('that wait are stored completely if a full disk rolls back those before them', () =>
     withStore(async ({ db, connection }) => {
       const { page_count: pages } = connection.prepare('pragma page_count').get() as { page_count: number }
       connection.exec(`pragma max_page_count = ${pages + 5}`)
@@ -151,7 +151,7 @@ describe('writes to SQLite', () => {
         const outcomes = (await Promise.allSettled(all)).map((each) =>
           each.status === 'rejected' ? String(each.reason) : 'stored',
         )
-        // Those before it were in its transaction, and SQLite rolled all of that back.
+        // Those before it were in its transaction, and SQLite rolled back all of it.
         const full = 'Error: database or disk is full'
         const expected = [...asked, 'large'].map(() => full).concat(waiting.map(() => 'stored'))
         expect(outcomes).to.deep.equal(expected)
@@ -160,7 +160,7 @@ describe('writes to SQLite', () => {
       }
     }))
 
-  it('wait for another process without holding up the thread, or those who read', function () {
+  it('wait for another process without blocking the thread or the readers', function () {
     this.timeout(20_000)
     return withStore(async (store) => {
       await add(store.db, 'before')
@@ -181,7 +181,7 @@ describe('writes to SQLite', () => {
       const ended = once(holder, 'close')
       await once(holder.stdout, 'data')
       const written = add(store.db, 'after').then(() => 'written')
-      // A thread that waits for the lock would answer no reader, and the lock would never be given back.
+      // A blocked thread would serve no reader, and the lock would never be released.
       for (let readings = 0; readings < 20; readings++) {
         expect(await names(store.db)).to.deep.equal(['before'])
       }
@@ -192,7 +192,7 @@ describe('writes to SQLite', () => {
     })
   })
 
-  it('that were begun are finished before the data is closed', () =>
+  it('that have begun are completed before the data is closed', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()

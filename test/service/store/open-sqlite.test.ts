@@ -22,7 +22,7 @@ const next = {
 const { DatabaseSync } = loadSqlite()
 
 describe('the store of the embedded service', () => {
-  it('is made private, with the folders above it', () =>
+  it('is private, and so are the directories above it', () =>
     withFolder(async (folder) => {
       const data = join(folder, 'a', 'b')
       const store = openSqlite(data)
@@ -38,7 +38,7 @@ describe('the store of the embedded service', () => {
       await again.close()
     }))
 
-  it('is migrated forwards, keeping what is in it', () =>
+  it('is migrated forward, and keeps its data', () =>
     withFolder(async (folder) => {
       const old = openSqlite(folder)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
@@ -52,7 +52,7 @@ describe('the store of the embedded service', () => {
       await store.close()
     }))
 
-  it('leaves nothing of a migration that fails', () =>
+  it('keeps nothing of a failed migration', () =>
     withFolder(async (folder) => {
       const broken = { ...next, statements: `${next.statements} create table nonsense (` }
       expect(() => openSqlite(folder, [...migrations, broken])).to.throw()
@@ -60,7 +60,7 @@ describe('the store of the embedded service', () => {
       await store.close()
     }))
 
-  it('refuses data of a newer program and changes nothing in it', () =>
+  it('rejects data of a newer program and leaves it unchanged', () =>
     withFolder(async (folder) => {
       const newer = openSqlite(folder, [...migrations, next])
       await newer.close()
@@ -71,7 +71,7 @@ describe('the store of the embedded service', () => {
       expect(readFileSync(newer.place).equals(before)).to.equal(true)
     }))
 
-  it('refuses data whose migrations are not the ones it knows', () =>
+  it('rejects data whose migrations are unknown', () =>
     withFolder(async (folder) => {
       const other = openSqlite(folder, [...migrations, next])
       await other.close()
@@ -83,7 +83,7 @@ describe('the store of the embedded service', () => {
         .and.include(`migration ${migrations.length + 1} (next)`)
     }))
 
-  it('refuses a damaged file and keeps it', () =>
+  it('rejects a damaged file and keeps it', () =>
     withFolder((folder) => {
       const file = join(folder, 'chatctl.db')
       const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
@@ -95,7 +95,7 @@ describe('the store of the embedded service', () => {
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
-  it("refuses another program's database and keeps it", () =>
+  it("rejects another program's database and keeps it", () =>
     withFolder((folder) => {
       const file = join(folder, 'chatctl.db')
       const foreign = new DatabaseSync(file)
@@ -108,7 +108,7 @@ describe('the store of the embedded service', () => {
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
-  it('says which folder cannot be used', () =>
+  it('names the directory that cannot be used', () =>
     withFolder((folder) => {
       const file = join(folder, 'file')
       writeFileSync(file, '')
@@ -122,7 +122,7 @@ describe('the store of the embedded service', () => {
       expect(thrownFailure(() => openSqlite(join(folder, 'taken'))).kind).to.equal('storage')
     }))
 
-  it('says that a folder cannot be written', function () {
+  it('reports that a directory is not writable', function () {
     if (process.getuid?.() === 0) this.skip()
     return withFolder((folder) => {
       const data = join(folder, 'locked')
@@ -133,7 +133,7 @@ describe('the store of the embedded service', () => {
     })
   })
 
-  it('is made once by eight processes that start on an empty folder at the same time, and takes all their writes', function () {
+  it('is created once by eight processes that start together, and stores all their writes', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
       const results = await writeAtOnce({ dataDir: folder }, 8, 20)
@@ -149,7 +149,7 @@ describe('the store of the embedded service', () => {
     })
   })
 
-  it('of an older chatctl is migrated once by processes that start at the same time, and keeps all that was in it', function () {
+  it('of an older chatctl is migrated once by processes that start together, and keeps its data', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
       copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(folder, 'chatctl.db'))
@@ -158,7 +158,7 @@ describe('the store of the embedded service', () => {
       const store = openSqlite(folder)
       const count = (table: string) =>
         (store.connection.prepare(`select count(*) as n from ${table}`).get() as { n: number }).n
-      // The admin and one more user, two exchanges, one key: as the fixture was made.
+      // The fixture has the admin and one more user, two exchanges, and one key.
       expect(count('users')).to.equal(2 + 3 * 5)
       expect(count('messages')).to.equal(4)
       expect(count('api_keys')).to.equal(1)

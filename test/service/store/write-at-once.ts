@@ -4,8 +4,9 @@ import { expect } from 'chai'
 import type { DataPlace } from '../../../src/service/store/open-store.ts'
 
 /**
- * Has so many processes open a place at the same moment and write so many users each.
- * @returns of each whether it made the data
+ * Has several processes open a place at the same moment and write several users each.
+ *
+ * @returns whether each process created the data
  */
 export async function writeAtOnce(place: DataPlace, processes: number, users: number): Promise<boolean[]> {
   const script = new URL('write-users.ts', import.meta.url)

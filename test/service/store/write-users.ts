@@ -6,8 +6,8 @@ import { systemClock } from '../../../src/system/clock.ts'
 import { plantUser } from '../plant-key.ts'
 
 /**
- * A process of its own: opens the data when told to, writes so many users in a read-then-write
- * transaction each, and tells whether it made the data. It is told where, as JSON.
+ * Separate process that opens the data when told to, writes users in one read-then-write transaction each,
+ * and reports whether it created the data. Its first argument is the place as JSON.
  */
 const [place = '', index = '', count = ''] = process.argv.slice(2)
 

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { checkInput } from '../../../src/bulk/input/check-input.ts'
 import { openInput } from '../../../src/bulk/input/input.ts'
 
-/** A process that checks the file of its argument and says how much memory that took. */
+/** Process that checks the file named by its argument and reports its peak memory. */
 
 const input = await openInput(process.argv[2] ?? '', {
   signal: new AbortController().signal,

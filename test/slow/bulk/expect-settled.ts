@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import { concurrency, type ImportTrial, type ResultRow } from './import-trial.ts'
 
-/** What a service does to a create of which nobody can say afterwards whether it was done. */
-const doubtful = new Set<unknown>(['lost', 'refused', 'failed after', 'failed before'])
+/** What the server does to a create that leaves its outcome unknown. */
+const unknownOutcomes = new Set<unknown>(['lost', 'refused', 'failed after', 'failed before'])
 
 /**
- * What holds when an import has come to its end, however often it was killed on the way.
- * @param kills times that it was cut off with requests in flight
+ * Checks the final state of an import, however often it was killed.
+ *
+ * @param kills how often it was killed with requests in flight
  */
 export function expectSettled(trial: ImportTrial, kills: number): void {
   const results = trial.readResults()
@@ -22,15 +23,15 @@ export function expectSettled(trial: ImportTrial, kills: number): void {
     expect(['created', 'updated', 'failed', 'unknown'], `line ${row.line}`).to.include(result.status)
     if (result.status === 'created' || result.status === 'updated') expectDone(trial, row.line, result)
     else expect(result.error, `line ${row.line} is ${result.status}`).not.to.equal('')
-    if (result.status === 'unknown' && !isDoubtful(trial, row.line)) unexplained++
+    if (result.status === 'unknown' && !hasUnknownOutcome(trial, row.line)) unexplained++
     if (result.status === 'failed') expectNotMade(trial, row.line, result)
   }
-  // Only what was in flight at a kill can be unknown without the service's doing.
+  // Apart from what the server did, only requests in flight at a kill can have an unknown outcome.
   expect(unexplained, 'rows that are unknown for no reason').to.be.at.most(kills * concurrency)
   expectNoSecrets(trial)
 }
 
-/** No email reached the service again once it was taken, or may have been: only after a plain no. */
+/** Checks that an email was sent again only after a response with a 4xx status. */
 export function expectExactlyOnce(trial: ImportTrial): void {
   const { creates } = trial.server.report()
   const isNo = (met: unknown) => typeof met === 'number' && met >= 400 && met < 500
@@ -38,7 +39,7 @@ export function expectExactlyOnce(trial: ImportTrial): void {
   expect(twice, 'creates that were sent again').to.deep.equal([])
 }
 
-/** The row's user is there, with all that the row asked for. */
+/** Checks that the user of a row exists, with everything that the row asks for. */
 function expectDone(trial: ImportTrial, line: number, result: ResultRow): void {
   const { creates, users, assignments } = trial.server.report()
   const row = trial.rowAt(line)
@@ -56,7 +57,7 @@ function expectDone(trial: ImportTrial, line: number, result: ResultRow): void {
   for (const assignment of arrived) expect(assignment, about).to.deep.equal(wanted)
 }
 
-/** A row that failed was turned away, or has the id of what was made of it. */
+/** Checks that a failed row was rejected, or that its result names the user that was created for it. */
 function expectNotMade(trial: ImportTrial, line: number, result: ResultRow): void {
   const row = trial.rowAt(line)
   if (row.id !== undefined) return
@@ -64,20 +65,22 @@ function expectNotMade(trial: ImportTrial, line: number, result: ResultRow): voi
   expect(result.id, `line ${line} failed: ${result.error}`).to.equal(made ?? '')
 }
 
-/** Whether the service gave one of the row's requests no answer that says what it did. */
-function isDoubtful(trial: ImportTrial, line: number): boolean {
+/** Whether one of the row's requests got no response that states its outcome. */
+function hasUnknownOutcome(trial: ImportTrial, line: number): boolean {
   const row = trial.rowAt(line)
   const { creates, doubts } = trial.server.report()
   const create = creates.get(row.email)
   const id = row.id ?? create?.ids[0]
-  return create?.met.some((met) => doubtful.has(met)) === true || (id !== undefined && doubts.has(id))
+  return create?.met.some((met) => unknownOutcomes.has(met)) === true || (id !== undefined && doubts.has(id))
 }
 
-/** Neither a password nor the key is in what the import keeps, and nobody else may read that. */
+/**
+ * Checks that the files of the import contain no password and no key, and that only the owner can read them.
+ */
 function expectNoSecrets(trial: ImportTrial): void {
   for (const { path, text, mode } of trial.stateFiles()) {
     expect(text.match(/canary-[\w-]*/g) ?? [], path).to.deep.equal([])
-    // A lock is an empty file, of which the folder says enough.
+    // A lock file is empty, so its mode does not matter.
     if (text !== '') expect(mode.toString(8), path).to.equal('600')
   }
 }

@@ -6,7 +6,7 @@ import { concurrency, ImportTrial } from './import-trial.ts'
 const statuses = (trial: ImportTrial, status: string) =>
   trial.readResults().filter((result) => result.status === status)
 
-describe('an import that is interrupted', function () {
+describe('an interrupted import', function () {
   this.timeout(60_000)
   const trial = perTest(
     () => ImportTrial.begin({ rows: 120, delay: 30 }),
@@ -17,7 +17,7 @@ describe('an import that is interrupted', function () {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    it(`by ${signal} waits for what is in flight, so that it knows all of it, and goes on later`, async () => {
+    it(`waits for requests in flight after ${signal}, leaves no outcome unknown, and resumes`, async () => {
       const run = await trial.run({ at: { atRequest: 40 }, act: (kill) => kill(signal) })
       expect(run.exitCode, run.stderr).to.equal(exitCode)
       expect(statuses(trial, 'unknown')).to.deep.equal([])
@@ -31,18 +31,18 @@ describe('an import that is interrupted', function () {
     })
   }
 
-  it('by the loss of the network stops, and goes on when it is back', async () => {
+  it('stops when the network is lost, and resumes when it is back', async () => {
     const run = await trial.run({ at: { atRequest: 40 }, act: () => void trial.server.close() })
     expect(run.exitCode, run.stderr).to.equal(69)
     await trial.server.open()
     const again = await trial.run()
     expect(again.exitCode, again.stderr).to.equal(9)
-    // What was in flight at the loss is in doubt as after a kill.
+    // As after a kill, the outcome of requests in flight is unknown.
     expectSettled(trial, 1)
     expect(statuses(trial, 'unknown').length).to.be.at.most(concurrency)
   })
 
-  it('before it has a service to talk to sends nothing later on that it should not', async () => {
+  it('leaves no outcome unknown if no request has reached the service', async () => {
     await trial.server.close()
     const run = await trial.run()
     expect(run.exitCode, run.stderr).to.equal(69)
@@ -54,10 +54,10 @@ describe('an import that is interrupted', function () {
   })
 })
 
-describe('an import of users whose passwords it makes', function () {
+describe('an import with generated passwords', function () {
   this.timeout(60_000)
 
-  it('has each on the disk before the service knows it', async () => {
+  it('flushes each password to disk before it sends it to the service', async () => {
     const trial = await ImportTrial.begin({
       rows: 120,
       delay: 10,

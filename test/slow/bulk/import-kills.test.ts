@@ -7,14 +7,14 @@ import { ImportTrial, type Moment } from './import-trial.ts'
 
 const rows = 300
 
-/** What the service does to the requests, but for the plain answers. */
+/** What the server does to some of the requests. */
 const hardships: UsersServerOptions = {
   delay: 8,
   idIn: ['body', 'location'],
   fates: { lost: 0.02, refused: 0.01, 'failed after': 0.01, 'failed before': 0.01, slow: 0.03 },
 }
 
-/** Storms of 429, with and without a word of how long to wait. */
+/** Bursts of 429, with and without headers that state how long to wait. */
 const storms: UsersServerOptions['quota'][] = [
   undefined,
   { requests: 120, window: 500, headers: 'none' },
@@ -23,9 +23,9 @@ const storms: UsersServerOptions['quota'][] = [
 
 const cut = (kill: (signal: NodeJS.Signals) => void) => kill('SIGKILL')
 
-describe('an import that is killed', function () {
+describe('a killed import', function () {
   this.timeout(120_000)
-  /** Milliseconds, and requests, of an import that nobody kills. */
+  /** Duration and number of requests of an import that is not killed. */
   let whole: { ms: number; requests: number }
 
   before(async () => {
@@ -44,11 +44,11 @@ describe('an import that is killed', function () {
   const moments = Array.from({ length: 200 }, (_, index) => index)
   const { sample, words } = takeSample(moments, 6)
   for (const moment of sample) {
-    it(`does each row once, and says of which nobody knows (moment ${moment}; ${words})`, async () => {
+    it(`completes each row once and reports unknown outcomes (moment ${moment}; ${words})`, async () => {
       const random = createRandom(moment)
       const quota = storms[moment % storms.length]
       const trial = await ImportTrial.begin({ ...hardships, rows, seed: moment, ...(quota && { quota }) })
-      // The first kill goes through the whole run evenly, the others come where they come.
+      // The first kills of all the tests are spread evenly over the run. Later kills are random.
       const momentAt = (share: number): Moment => {
         const request = Math.floor(share * whole.requests)
         const kinds = [{ afterMs: share * whole.ms }, { atRequest: request }, { atCreate: request }]

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { ImportTrial } from './import-trial.ts'
 
-describe('rows of which nobody knows whether they were created', function () {
+describe('imported rows whose outcome is unknown', function () {
   this.timeout(60_000)
   const trial = perTest(
     () => ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } }),
@@ -10,11 +10,11 @@ describe('rows of which nobody knows whether they were created', function () {
   )
 
   const unknown = () => trial.readResults().filter(({ status }) => status === 'unknown')
-  /** Those that could be created twice; the rest is sent again by itself. */
+  /** Rows that could be created twice; the others are sent again automatically. */
   const unknownCreates = () => unknown().filter(({ line }) => trial.rowAt(Number(line)).id === undefined)
   const creates = () => trial.server.report().creates
 
-  it('are each named with what settles them, in every run, and not sent again', async () => {
+  it('are listed in each run with the command that resolves them, and are not sent again', async () => {
     const first = await trial.run()
     expect(first.exitCode, first.stderr).to.equal(9)
     const open = unknownCreates().filter(({ id }) => id === '')
@@ -30,7 +30,7 @@ describe('rows of which nobody knows whether they were created', function () {
     }
   })
 
-  it('are all done in the end: sent again, or with the id that somebody found', async () => {
+  it('are all resolved by --on-unknown retry, or by --on-unknown created with the id', async () => {
     const { users, assignments } = trial.server.report()
     await trial.run()
     const ids = () => [...creates().values()].map((create) => create.ids)
@@ -39,7 +39,7 @@ describe('rows of which nobody knows whether they were created', function () {
       const run = await trial.run({ flags: ['--on-unknown', 'retry'] })
       expect(run.exitCode, run.stderr).to.equal(9)
       expect(ids().every((made) => made.length <= 1)).to.equal(true)
-      // What was created all along is known by its email alone, and its other steps need the id.
+      // If the user was created after all, only its email is known, and the remaining steps need its id.
       for (const { line, email, id } of unknownCreates()) {
         const found = [...users.values()].find((user) => user.email === email)
         if (!found || id !== '') continue
@@ -48,7 +48,7 @@ describe('rows of which nobody knows whether they were created', function () {
       }
     }
     const results = trial.readResults()
-    // Nobody failed but the users that were in the way from the beginning.
+    // Only users that existed before the import fail.
     for (const { email, status } of results) {
       if (status === 'failed') expect(creates().get(email)?.ids, email).to.deep.equal([])
       else expect(status, email).to.be.oneOf(['created', 'updated'])
@@ -61,7 +61,7 @@ describe('rows of which nobody knows whether they were created', function () {
     }
   })
 
-  it('can be left as they are', async () => {
+  it('can be skipped with --on-unknown skip', async () => {
     await trial.run()
     const open = unknownCreates().filter(({ id }) => id === '')
     await trial.run({ flags: ['--on-unknown', 'skip'] })

@@ -7,7 +7,7 @@ import { type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { type StoredUser, UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
 
-/** When a run is ended from outside; `atCreate` is the first create from that request on. */
+/** When a run is ended from outside. `atCreate` means the first create from that request on. */
 export type Moment = { afterMs: number } | { atRequest: number } | { atCreate: number }
 
 /** One row of the results file. */
@@ -24,7 +24,7 @@ interface RunOptions {
   /** When `act` is called, unless the run has ended before. */
   at?: Moment | undefined
   act?: (kill: (signal: NodeJS.Signals) => void) => void
-  /** Besides those of the trial. */
+  /** Flags in addition to those of the trial. */
   flags?: readonly string[]
 }
 
@@ -32,19 +32,19 @@ interface TrialOptions extends UsersServerOptions {
   rows: number
   /** Further flags of each run. */
   flags?: readonly string[]
-  /** Whether the passwords are in the file. */
+  /** Whether the file contains the passwords. */
   passwords?: boolean
 }
 
 export const concurrency = 8
 
-/** One import of a file into one service, as many runs as it takes. */
+/** One import of a file into one service, with any number of runs. */
 export class ImportTrial {
   readonly sandbox: Sandbox
   readonly server: UsersServer
   readonly rows: readonly TestRow[]
   readonly #flags: readonly string[]
-  /** That the last run made. */
+  /** Number of requests of the last run. */
   requests = 0
 
   private constructor(sandbox: Sandbox, server: UsersServer, options: TrialOptions) {
@@ -117,21 +117,21 @@ export class ImportTrial {
     return parse(readFileSync(this.results), { columns: true })
   }
 
-  /** Text of all that lies where the results are, or are to be: a run that was killed may have left it aside. */
+  /** Contents of the results file and of temporary files beside it, which a killed run may leave behind. */
   resultsText(): string {
     return globSync(`${this.results}*`)
       .map((path) => readFileSync(path, 'utf8'))
       .join('')
   }
 
-  /** The users that the service made for the import, as they were sent. */
+  /** The users that the service created for the import, as they were sent. */
   createdUsers(): StoredUser[] {
     const { creates, users } = this.server.report()
     const ids = [...creates.values()].flatMap((create) => create.ids)
     return ids.map((id) => users.get(id)).filter((user) => user !== undefined)
   }
 
-  /** Text of all that was written below the state folder, file by file. */
+  /** Contents and mode of each file in the state directory. */
   stateFiles(): { path: string; text: string; mode: number }[] {
     const folder = this.sandbox.env['XDG_STATE_HOME'] ?? join(this.sandbox.home, '.local', 'state')
     if (!existsSync(folder)) return []

@@ -7,10 +7,10 @@ import { expect } from 'chai'
 import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { takesAll } from '../../support/take-sample.ts'
 
-/** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
+/** The flags that `keepHeapSmall` sets. Without them, V8 lets garbage grow into all the memory it has. */
 const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
 
-/** Times what few rows need. */
+/** Maximum ratio to the memory for a twentieth of the rows. */
 const bound = 1.3
 
 const checkAlone = fileURLToPath(import.meta.resolve('./check-alone.ts'))
@@ -34,11 +34,11 @@ function list<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-describe('the memory of a check', function () {
+describe('checking an import file', function () {
   this.timeout(300_000)
   let folder: string
   before(function () {
-    // It is counted in /proc.
+    // Memory is read from /proc.
     if (process.platform !== 'linux') this.skip()
     folder = mkdtempSync(join(tmpdir(), 'chatctl-memory-'))
   })
@@ -46,7 +46,7 @@ describe('the memory of a check', function () {
     if (folder) rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Bytes: the most that a process of its own ever had. */
+  /** Peak memory, in bytes, of a separate process. */
   function peakOf(format: InputFormat, count: number): number {
     const path = join(folder, `${count}.${format}`)
     writeFileSync(path, writers[format](count))
@@ -56,7 +56,7 @@ describe('the memory of a check', function () {
     return peak
   }
 
-  // YAML takes its time: a tenth of the rows.
+  // YAML takes long to parse, so it has a tenth of the rows.
   const counts: [InputFormat, number][] = [
     ['csv', 200_000],
     ['jsonl', 200_000],
@@ -64,7 +64,7 @@ describe('the memory of a check', function () {
     ['yaml', 20_000],
   ]
   for (const [format, many] of counts) {
-    it(`does not grow with the rows: ${format}`, function () {
+    it(`uses memory that does not grow with the number of rows (${format})`, function () {
       if (format !== 'csv' && !takesAll) this.skip()
       const [few, all] = [peakOf(format, many / 20), peakOf(format, many)]
       expect(all / few).to.be.below(bound)

@@ -9,8 +9,8 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { UsersServer } from '../../support/users-server.ts'
 
-describe('results of an import that go to the stdout of its process', () => {
-  it('are written there, but for passwords that were made up', async function () {
+describe('users import --results with a link to /dev/stdout', () => {
+  it('writes the results to stdout, and is refused with --generate-passwords', async function () {
     if (process.platform === 'win32') this.skip()
     const sandbox = createSandbox()
     const server = await UsersServer.start()
@@ -22,7 +22,7 @@ describe('results of an import that go to the stdout of its process', () => {
       symlinkSync('/dev/stdout', results)
       const words = ['users', 'import', path, '--yes', '--results', results]
       expectFailure(await runProgram(sandbox, [...words, '--generate-passwords'], { env }), 2, 'is no file')
-      // What a test gives as stdout is a socket, which nobody can open.
+      // The stdout of a program that a test starts is a socket, which cannot be opened by its path.
       const command = ['-c', '"$@" | cat', 'sh', process.execPath, binary, ...words]
       const { stdout } = await promisify(execFile)('sh', command, {
         env: { ...sandbox.env, ...env },

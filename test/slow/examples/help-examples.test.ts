@@ -2,4 +2,4 @@ import { readHelpExamples } from '../../docs/read-examples.ts'
 import { runExamples } from '../../docs/run-examples.ts'
 import { typeInShell } from './type-in-shell.ts'
 
-runExamples('what the help tells to type into a shell', readHelpExamples(), typeInShell)
+runExamples('examples of the help in a shell', readHelpExamples(), typeInShell)

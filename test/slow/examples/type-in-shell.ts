@@ -8,7 +8,7 @@ import { runService } from '../../support/run-service.ts'
 
 const browser = join(import.meta.dirname, 'browser-program.ts')
 
-/** Types every example into a shell, which finds the built program. */
+/** Types each example into a shell that finds the built program. */
 export const typeInShell: Typist = {
   prepare({ home }) {
     const bin = join(home, 'bin')

@@ -2,29 +2,29 @@ import { commandOf, localCalls, type ServiceCall, serviceCalls } from '../../sup
 import { commands } from '../../support/manifest.ts'
 import type { Form } from './forms.ts'
 
-/** A call that succeeds in a prepared home (prepared-home.ts), with the service that it names. */
+/** A call that succeeds in a prepared home (prepared-home.ts), with the service that the home names. */
 export interface Call {
-  /** Command id, and after a space what sets this call apart. */
+  /** Command id, followed by a space and a distinction if the command has several calls. */
   name: string
-  /** KEY, SESSION and TRANSCRIPT stand for ids that the prepared home has. */
+  /** KEY, SESSION, and TRANSCRIPT are replaced by ids of the prepared home. */
   args: readonly string[]
   stdin?: string
-  /** What it ends in where all is well. */
+  /** Exit code if nothing is wrong. */
   fine: Record<Form, number>
-  /** Runs until it is stopped, which is when it has said so much. */
+  /** Output after which a call that does not end by itself is stopped. */
   until?: RegExp
-  /** What a person types into the session. */
+  /** Text that a user types into the session. */
   typed?: string
-  /** For those that talk to a service and whose requests are written down. */
+  /** Set if the call sends requests to a service, and lists them. */
   service?: ServiceCall
 }
 
 const fine: Record<Form, number> = { terminal: 0, pipe: 0, JSON: 0 }
 
-/** What a call of another test needs to succeed here. */
+/** What a call of another test needs in order to succeed here. */
 const prepared: Record<string, Partial<Call>> = {
   'auth:login': { stdin: 'another-key\n' },
-  // Nobody sits at the other end of a pipe.
+  // In a pipe, no user types.
   chat: { args: ['chat'], typed: '\u0004', fine: { terminal: 0, pipe: 2, JSON: 2 } },
   'chat:show': { args: ['chat', 'show', 'TRANSCRIPT'] },
   'config:get': { args: ['config', 'get', 'base_url'] },
@@ -87,22 +87,22 @@ export const calls: readonly Call[] = [
   ...more,
 ]
 
-/** The first call of a command, which its flags are added to. */
+/** The first call of a command, to which its flags are added. */
 export function callOf(command: string): Call {
   const found = calls.find(({ name }) => commandOf(name) === command)
   if (!found) throw new Error(`no call of ${command}`)
   return found
 }
 
-/** Commands of the manifest that no call is of. */
+/** Commands of the manifest that have no call. */
 export const uncalled: readonly string[] = commands
   .map(({ id }) => id)
   .filter((id) => !calls.some(({ name }) => commandOf(name) === id))
 
-/** Commands whose output is what a shell or a person at a terminal reads, and never JSON. */
+/** Commands whose output is for a shell or for a user in a terminal, and is never JSON. */
 const textAlone = new Set(['chat', 'complete', 'autocomplete'])
 
-/** The words of a call in one form. */
+/** The arguments of a call in one form. */
 export function wordsFor({ name, args }: Call, form: Form): string[] {
   const command = commandOf(name)
   return form === 'JSON' && command !== 'complete' && command !== 'autocomplete'
@@ -110,7 +110,7 @@ export function wordsFor({ name, args }: Call, form: Form): string[] {
     : [...args]
 }
 
-/** Whether the answer of a call is JSON where JSON was asked for. */
+/** Whether the call writes JSON if the form is JSON. */
 export function answersInJson({ name, args }: Call): boolean {
   return !textAlone.has(commandOf(name)) && !(name.startsWith('history:export') && args.includes('--to'))
 }

@@ -1,19 +1,19 @@
 import { commandOf, type ServiceCall } from '../../support/command-lines.ts'
 import type { Ending, Fault } from './faults.ts'
 
-/** Further attempts after a failure; `--retries` says so to every cell. */
+/** Maximum number of retries, which every cell passes with `--retries`. */
 export const retries = 2
 
-/** What the service is asked, in order. */
+/** The requests that the service receives, in order. */
 export function expectedRequests(call: ServiceCall, fault: Fault, faultName: string): string[] {
   const asked = repeated(call.endpoint, fault)
-  // The service may only have refused to be told how many messages a page may have.
+  // The service may have rejected only the page size, so the request is sent again without it.
   if (call.name === 'history:export' && ['400', '422'].includes(faultName)) return [...asked, ...asked]
-  // What was refused was not done, and there is nothing to be read.
+  // A rejected change was not made, so nothing is read back.
   if (call.readsBack === undefined || isRefusal(fault)) return asked
-  // The models of a service are asked for only where it has said who asks.
+  // `doctor` requests the models only if its first request succeeds.
   if (reportsFailures(call) && !isSuccess(fault)) return asked
-  // By then the limit is over.
+  // By then the rate limit is over.
   if (faultName === '429, then success') return [...asked, call.readsBack]
   return [...asked, ...repeated(call.readsBack, fault)]
 }
@@ -32,24 +32,24 @@ function repeated(endpoint: string, { sent }: Fault): string[] {
   return Array(/^(GET|PUT) /.test(endpoint) ? 1 + retries : 1).fill(endpoint)
 }
 
-/** Calls that differ from their kind, and why. */
+/** Calls that differ from the others, with the reason. */
 const exceptions: Record<string, (ending: Ending, faultName: string, json: boolean) => Ending> = {
-  // Whatever the answer is, it is the result; only where JSON was asked for must it be JSON.
+  // Any response body is the result. Only with JSON output does it have to be JSON.
   api: (ending, faultName, json) => {
-    if (faultName !== 'what is not JSON' && faultName !== 'a web page') return ending
+    if (faultName !== 'a body that is not JSON' && faultName !== 'a web page') return ending
     return json ? { exitCode: 1, code: 'invalid_response' } : { done: 'body' }
   },
-  // Nobody will find the user again whose id was not said.
+  // A user whose id is not in the response cannot be found again.
   'users:create': (ending) =>
     'done' in ending && ending.done === 'no body' ? { done: 'no body', warned: true } : ending,
-  // The change needs no response, but it is read back, and nothing can be read here.
+  // The change needs no response, but it is read back, and here that response is unusable.
   'settings:set': (ending) =>
     ('done' in ending && ending.done === 'no body') || ('exitCode' in ending && ending.exitCode === 69)
       ? { exitCode: 69, code: 'unknown_outcome' }
       : ending,
 }
 
-/** Calls that say of a change whose response was lost that its outcome is unknown. */
+/** Calls that report an unknown outcome if the response to a change is lost. */
 export function saysUnknown({ name }: ServiceCall): boolean {
   return [
     'settings:api:set',
@@ -61,13 +61,13 @@ export function saysUnknown({ name }: ServiceCall): boolean {
   ].includes(name)
 }
 
-/** The service's own code stays, as in every other failure. */
+/** The service's own error code is kept, as in every other failure. */
 function unknownOutcome(call: ServiceCall, ending: Ending): Ending {
   const isLost = 'exitCode' in ending && ending.exitCode === 69 && !ending.code.startsWith('own_code')
   return isLost && saysUnknown(call) ? { exitCode: 69, code: 'unknown_outcome' } : ending
 }
 
-/** What a call ends in. */
+/** How a call ends. */
 export function expectedEnding(call: ServiceCall, fault: Fault, faultName: string, json: boolean): Ending {
   const { ending } = fault
   const said = 'shown' in ending ? (call.shown ? ending.shown : ending.notShown) : ending
@@ -76,12 +76,12 @@ export function expectedEnding(call: ServiceCall, fault: Fault, faultName: strin
   return exception ? exception(usual, faultName, json) : usual
 }
 
-/** `doctor` gives what it found wrong as its result, so that its stdout is never empty. */
+/** `doctor` prints the failures it finds as its result, so its stdout is never empty. */
 export function reportsFailures({ name }: ServiceCall): boolean {
   return name === 'doctor'
 }
 
-/** Calls whose JSON is made from the body rather than the body itself. */
+/** Calls that print JSON derived from the response body instead of the body itself. */
 const derived: Record<string, (body: Record<string, unknown>) => unknown> = {
   'history:export': ({ messages }) => ({ messages }),
   'settings:get of a key': () => 'dark',
@@ -90,7 +90,7 @@ const derived: Record<string, (body: Record<string, unknown>) => unknown> = {
   'settings:export': ({ x_extra, ...settings }) => ({ ...settings, $unmanaged: { x_extra } }),
 }
 
-/** What a call prints as JSON; undefined where that is for another test to say. */
+/** What a call prints as JSON; undefined if another test checks it. */
 export function expectedJson({ name, answer }: ServiceCall): unknown {
   if (name === 'auth:status' || name === 'doctor' || name === 'chat:send streamed') return undefined
   const derive = derived[name]

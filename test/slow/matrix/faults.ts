@@ -19,17 +19,20 @@ import {
   webPage,
 } from '../../support/fault-server.ts'
 
-/** What a call ends in: done, with or without a body to show, or an error. */
+/** How a call ends: done, with or without a body to show, or with an error. */
 export type Ending = { done: 'body' | 'no body'; warned?: boolean } | { exitCode: number; code: string }
 
-/** How often a request is sent: once, again for each 429, or again where the method allows it. */
+/**
+ * How often a request is sent: once, a second time after a 429, or until no retries are left if the method
+ * allows them.
+ */
 type Sent = 'once' | 'twice' | 'until repeats are used up'
 
-/** One thing that a service may do, and what docs/exit-codes.md makes of it. */
+/** One behavior of a service, with the result according to docs/exit-codes.md. */
 export interface Fault {
   script(call: ServiceCall): Script
   sent: Sent
-  /** Of an endpoint whose answer the document shows, and of one whose answer it does not. */
+  /** How a call ends may depend on whether the interface documents the response body of the endpoint. */
   ending: Ending | { shown: Ending; notShown: Ending }
 }
 
@@ -40,9 +43,9 @@ const status = (status: number, exitCode: number, sent: Sent = 'once'): Fault =>
 })
 
 const same =
-  (behaviour: Behaviour): Fault['script'] =>
+  (behavior: Behaviour): Fault['script'] =>
   () =>
-    behaviour
+    behavior
 
 const useless: Ending = { exitCode: 1, code: 'invalid_response' }
 
@@ -53,12 +56,12 @@ export const faults = {
     sent: 'once',
     ending: { done: 'body' },
   },
-  'success, but slowly': {
+  'a slow success': {
     script: (call) => delayed(300, json(200, call.answer)),
     sent: 'once',
     ending: { done: 'body' },
   },
-  'a redirect elsewhere': {
+  'a redirect to another origin': {
     script: same(redirect(307, 'http://127.0.0.1:9/v1/elsewhere')),
     sent: 'once',
     ending: { exitCode: 1, code: 'rejected' },
@@ -75,7 +78,7 @@ export const faults = {
     sent: 'twice',
     ending: { done: 'body' },
   },
-  '429 for ever': {
+  '429 forever': {
     script: same(limited({ 'retry-after': '1' })),
     sent: 'twice',
     ending: { exitCode: 75, code: 'rate_limit_exceeded' },
@@ -97,22 +100,22 @@ export const faults = {
     sent: 'until repeats are used up',
     ending: { exitCode: 69, code: 'unreachable' },
   },
-  'an answer that breaks off': {
+  'an interrupted response': {
     script: same(resetMidBody()),
     sent: 'until repeats are used up',
     ending: { exitCode: 69, code: 'truncated' },
   },
-  'an answer that is too short': {
+  'a response that is too short': {
     script: same(shortBody()),
     sent: 'until repeats are used up',
     ending: { exitCode: 69, code: 'truncated' },
   },
-  'no answer': {
+  'no response': {
     script: same(silent),
     sent: 'until repeats are used up',
     ending: { exitCode: 69, code: 'timeout' },
   },
-  'what is not JSON': {
+  'a body that is not JSON': {
     script: same(garbage),
     sent: 'once',
     ending: { shown: useless, notShown: { done: 'no body', warned: true } },

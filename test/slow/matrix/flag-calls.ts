@@ -5,10 +5,10 @@ import type { Form } from './forms.ts'
 
 type FlagEntry = CommandEntry['flags'][string]
 
-/** What is given to the flag: what it takes, what it cannot mean, or nothing. */
-type Kind = 'valid' | 'nonsense' | 'empty'
+/** Value of the flag: a valid one, an invalid one, or an empty one. */
+type Kind = 'valid' | 'invalid' | 'empty'
 
-/** A command with one flag. */
+/** A command with one additional flag. */
 export interface Flagged extends Call {
   command: string
   flag: string
@@ -19,7 +19,7 @@ export interface Flagged extends Call {
 function addFlag({ id }: CommandEntry, entry: FlagEntry, words: readonly string[], kind: Kind): Flagged {
   const usual = callOf(id)
   const { base, stdin } = findFlag(id, entry.name)
-  // Another call than the usual one may ask for nothing.
+  // The requests of the usual call need not be those of another call.
   const { service, ...call } = usual
   return {
     ...call,
@@ -36,25 +36,25 @@ function addFlag({ id }: CommandEntry, entry: FlagEntry, words: readonly string[
 
 const all = commands.flatMap((command) => Object.values(command.flags).map((entry) => ({ command, entry })))
 
-/** Each flag of each command with what it takes. */
+/** Each flag of each command with a valid value. */
 export const validFlags: readonly Flagged[] = all.map(({ command, entry }) => {
   if (entry.type === 'boolean') return addFlag(command, entry, [`--${entry.name}`], 'valid')
   const value = findFlag(command.id, entry.name).valid ?? entry.options?.[0] ?? ''
   return addFlag(command, entry, [`--${entry.name}`, value], 'valid')
 })
 
-/** Each flag of each command with what it cannot mean, with nothing, or with a value where it takes none. */
-export const nonsenseFlags: readonly Flagged[] = all.flatMap(({ command, entry }) => {
+/** Each flag of each command with an invalid value, an empty one, or a value although it takes none. */
+export const invalidFlags: readonly Flagged[] = all.flatMap(({ command, entry }) => {
   const flag = `--${entry.name}`
-  if (entry.type === 'boolean') return [addFlag(command, entry, [`${flag}=perhaps`], 'nonsense')]
+  if (entry.type === 'boolean') return [addFlag(command, entry, [`${flag}=perhaps`], 'invalid')]
   const nonsense = findFlag(command.id, entry.name).nonsense ?? (entry.options ? 'no-such-word' : undefined)
   return [
     addFlag(command, entry, [flag, ''], 'empty'),
-    ...(nonsense === undefined ? [] : [addFlag(command, entry, [flag, nonsense], 'nonsense')]),
+    ...(nonsense === undefined ? [] : [addFlag(command, entry, [flag, nonsense], 'invalid')]),
   ]
 })
 
-/** Flags that take a value and that nobody gave one here. */
+/** Flags that take a value but have none in this test. */
 export const unvalued: readonly string[] = all
   .filter(
     ({ command, entry }) =>
@@ -64,10 +64,10 @@ export const unvalued: readonly string[] = all
 
 /** The exit codes that a command with one more flag may have. */
 export function expectedCodes({ command, flag, kind, fine }: Flagged, form: Form): readonly number[] {
-  // What it has no use for is not judged: it is called whenever a shell starts.
+  // It ignores invalid flags, because it runs each time a shell starts.
   if (command === 'autocomplete' && kind !== 'valid') return [0, 2]
   if (kind === 'empty') return [2]
   const { ends, jsonEnds, nonsenseEnds, refused = [] } = findFlag(command, flag)
-  if (kind === 'nonsense') return nonsenseEnds ?? [2]
+  if (kind === 'invalid') return nonsenseEnds ?? [2]
   return [...((form === 'JSON' ? jsonEnds : undefined) ?? ends ?? [fine[form]]), ...refused]
 }

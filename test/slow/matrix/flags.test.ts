@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { wordsFor } from './calls.ts'
-import { expectedCodes, type Flagged, nonsenseFlags, unvalued, validFlags } from './flag-calls.ts'
+import { expectedCodes, type Flagged, invalidFlags, unvalued, validFlags } from './flag-calls.ts'
 import { type Form, formsHere, inWords } from './forms.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
-import { testCells } from './met-cells.ts'
 import type { PreparedHome } from './prepared-home.ts'
+import { testCells } from './test-cells.ts'
 import { removeWorld, runIn } from './world.ts'
 
-/** Every flag of every command, as the manifest has them: with what it takes, and with what it cannot mean. */
+/** Each flag of each command in the manifest, with a valid and an invalid value. */
 
 interface Cell {
   call: Flagged
@@ -15,12 +15,12 @@ interface Cell {
   title: string
 }
 
-const cells: Cell[] = [...validFlags, ...nonsenseFlags].flatMap((call, index) => {
-  // These choose the form themselves, or have more said than that.
+const cells: Cell[] = [...validFlags, ...invalidFlags].flatMap((call, index) => {
+  // These flags choose the output format themselves, or add output to it.
   const isForm = ['output', 'json', 'jq', 'debug'].includes(call.flag)
   const possible = isForm ? formsHere.filter((form) => form !== 'JSON') : formsHere
   const only = possible[index % possible.length] as Form
-  // What all commands share is the same code everywhere: one form each.
+  // Flags of all commands share their code, so each is tested in one form.
   const wanted = call.isShared ? [only] : possible
   return wanted.map((form) => ({ call, form, title: `${call.name}, ${inWords[form]}` }))
 })
@@ -29,7 +29,7 @@ describe('the matrix of flags', function () {
   this.timeout(240_000)
   testCells(cells, 30, meet)
 
-  it('has a value for each flag that takes one', () => {
+  it('has a valid value for each flag that takes one', () => {
     expect(unvalued).to.deep.equal([])
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(cells.length)
   })

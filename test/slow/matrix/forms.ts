@@ -1,22 +1,22 @@
 import { spawnSync } from 'node:child_process'
 
-/** How a command meets the person or program that called it. */
+/** How a command is run: in a terminal, in a pipe, or in a pipe with JSON output. */
 export const forms = ['terminal', 'pipe', 'JSON'] as const
 export type Form = (typeof forms)[number]
 
-/** A form in the words of a title. */
+/** The name of each form in a test title. */
 export const inWords: Record<Form, string> = {
-  terminal: 'on a terminal',
+  terminal: 'in a terminal',
   pipe: 'in a pipe',
-  JSON: 'JSON',
+  JSON: 'with JSON output',
 }
 
-/** Whether script(1) of util-linux is there, which makes terminals. */
+/** Whether script(1) of util-linux, which creates terminals, is installed. */
 export const canMakeTerminals =
   process.platform === 'linux' && spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0
 
-/** To be put behind the number of cells: what is not tried is said. */
-export const leftOut = canMakeTerminals ? '' : '; none on a terminal: script(1) of util-linux is missing'
+/** Text to append to the number of cells. It names what is not tested. */
+export const leftOut = canMakeTerminals ? '' : '; none in a terminal: script(1) of util-linux is missing'
 
-/** Those that this machine can show. */
+/** The forms that this machine can test. */
 export const formsHere: readonly Form[] = canMakeTerminals ? forms : ['pipe', 'JSON']

@@ -1,7 +1,7 @@
 import { serviceCalls } from '../../support/command-lines.ts'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 
-/** A service that does what the document says, and knows everything already. */
+/** A service that behaves as the interface documents, and has everything that a call asks for. */
 export function startGoodService(): Promise<FaultServer> {
   return startFaultServer({
     choose: ({ method, path }) => {

@@ -10,12 +10,12 @@ import type { Form } from './forms.ts'
 import { canary, canaryPassword } from './prepared-home.ts'
 import { processesOf, type World, type WorldRun } from './world.ts'
 
-/** What holds for every run, whatever was asked for and whatever went wrong. */
+/** What holds for every run, whatever it was told to do and whatever failed. */
 
-/** docs/exit-codes.md. */
+/** The exit codes of docs/exit-codes.md. */
 const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
 
-/** The run of a call in one form, and the world that it was in. */
+/** The run of a call in one form, with the world in which it ran. */
 export interface Ran {
   call: Call
   form: Form
@@ -38,19 +38,22 @@ export function expectGoodManners(ran: Ran): void {
   if (form === 'pipe' && !ran.world.env['FORCE_COLOR']) expect(said).not.to.contain('\u001b')
 }
 
-/** The least width that is looked after: a name and a value beside each other. */
+/** Minimum supported width, in columns: a name and a value side by side. */
 const narrowest = 20
 
-/** A table, which a bold line of titles begins, is no wider than the terminal: it would break into pieces. */
+/**
+ * A table, which begins with a bold header, is at most as wide as the terminal. Otherwise its lines would
+ * wrap.
+ */
 function expectTableFits({ call, run, world }: Ran): void {
-  // Its marks and words are no table.
+  // The checks of `doctor` are not a table.
   if (reportsWhatFailed(call)) return
   const columns = Math.max(world.columns || 80, narrowest)
   const lines = run.stdout.split(/\r*\n/)
   const from = lines.findIndex((line) => line.startsWith('\u001b[1m'))
   if (from === -1) return
   for (const line of lines.slice(from).map(stripVTControlCharacters)) {
-    // Words are the terminal's to break, and a secret is one word.
+    // The terminal wraps prose, and a secret is a single word.
     if (/^(Error|Hint|Warning|Request|[\w ]+, shown this once): |The service did not return/.test(line)) break
     expect(stringWidth(line), `"${line}" is wider than ${columns}`).to.be.at.most(columns)
   }
@@ -61,7 +64,7 @@ function expectSecretsKept({ call, world }: Ran, said: string): void {
   expect(said, 'the password').not.to.contain(canaryPassword)
   for (const file of filesOf(world)) {
     if (/^(home|disk)\/\.local\/share\/chatctl\/credentials\/|^here\/password\.txt$/.test(file)) continue
-    // Some worlds have a file that nobody may read.
+    // Some worlds have a file that nobody can read.
     const path = join(world.root, file)
     if ((statSync(path).mode & 0o400) === 0) continue
     const bytes = readFileSync(path)
@@ -71,19 +74,19 @@ function expectSecretsKept({ call, world }: Ran, said: string): void {
 }
 
 function expectJson({ call, run: { exitCode, stdout, stderr }, world }: Ran): void {
-  // A shell that starts an editor has words of its own.
+  // A shell that starts an editor writes messages as well.
   const ours = stderr.split('\n').filter((line) => line !== '' && !/^(\/bin\/)?sh: /.test(line))
   const lines = ours.map(readSaid)
   const errors = lines.filter((line) => 'error' in line)
   if (exitCode === 0 || exitCode === 10) {
     expect(errors, 'an error of a success').to.deep.equal([])
     const isWhole = world.reader === 'reads all' && !/>/.test(world.redirections)
-    // A text that jq gives is bare.
+    // `--jq` prints a string without quotation marks.
     if (isWhole && answersInJson(call) && !call.args.includes('--jq')) expectReadable(stdout)
     return
   }
   if (exitCode === null || exitCode > 128) return
-  // What it cannot begin with is an error like any other.
+  // If `doctor` cannot start, it fails like any other command.
   if (reportsWhatFailed(call) && stdout !== '') {
     expectReadable(stdout)
     return
@@ -98,7 +101,7 @@ function expectJson({ call, run: { exitCode, stdout, stderr }, world }: Ran): vo
   if (!keepsWhatCame(call)) expect(stdout, 'stdout of a failure').to.equal('')
 }
 
-/** Whether its words ask for JSON: those of the form, or its own. */
+/** Whether the form or the arguments ask for JSON. */
 function asksForJson({ name, args }: Call, form: Form): boolean {
   if (form === 'JSON' && !['autocomplete', 'complete'].includes(commandOf(name))) return true
   return args.some(
@@ -112,14 +115,14 @@ interface Said {
 
 function readSaid(line: string): Said {
   const said = JSON.parse(line)
-  // The log of a service that runs.
+  // A log line of a running service.
   if (typeof said.level === 'number') return {}
   expect(Object.keys(said), line).to.have.lengthOf(1)
   expect(Object.keys(said)[0]).to.be.oneOf(['error', 'warning', 'notice'])
   return said
 }
 
-/** One value, or one a line. */
+/** One JSON value, or one on each line. */
 function expectReadable(stdout: string): void {
   try {
     JSON.parse(stdout)
@@ -133,19 +136,19 @@ function expectWords({ call, form, run: { exitCode, stdout, stderr }, world }: R
   if (exitCode === null || exitCode === 0 || exitCode === 10 || exitCode > 128) return
   const said = form === 'terminal' ? stdout : stderr
   if (reportsWhatFailed(call) || /2>/.test(world.redirections)) return
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors
   const errors = said.replace(/\u001b\[\d+m/g, '').match(/^Error: .*/gm) ?? []
   expect(errors, said).to.have.lengthOf(1)
   expect(errors[0]).to.match(/^Error: \S/)
   if (form === 'pipe' && !keepsWhatCame(call)) expect(stdout, 'stdout of a failure').to.equal('')
 }
 
-/** `doctor` gives what it found wrong as its result. */
+/** `doctor` prints the failures it finds as its result. */
 function reportsWhatFailed({ name }: Call): boolean {
   return commandOf(name) === 'doctor'
 }
 
-/** What had come, or had been done, is printed although the rest failed: docs/exit-codes.md. */
+/** Data that arrived and changes that were made are printed even if the rest failed: docs/exit-codes.md. */
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
@@ -153,7 +156,10 @@ function keepsWhatCame({ name, args }: Call): boolean {
   )
 }
 
-/** A TMPDIR that is as empty as before, no half-written file, nothing outside of the home, no process. */
+/**
+ * Checks that TMPDIR is as empty as before, and that no partial file, no file outside the home
+ * directory, and no process is left.
+ */
 export async function expectNothingLeft({ world }: Ran, before: ReadonlySet<string>): Promise<void> {
   for (let wait = 0; processesOf(world).length > 0 && wait < 2_000; wait += 50) await sleep(50)
   expect(processesOf(world), 'processes').to.deep.equal([])
@@ -161,7 +167,10 @@ export async function expectNothingLeft({ world }: Ran, before: ReadonlySet<stri
   expect(left, 'files').to.deep.equal([])
 }
 
-/** What a run may leave: in the home, by the names that docs and paths.ts give; here, what it was told to write. */
+/**
+ * Files that a run may leave: in the home directory, those that docs and paths.ts name; in the working
+ * directory, those that it was told to write.
+ */
 function isOurs(file: string): boolean {
   return [
     /^home\/\.config\/chatctl\/config\.json$/,
@@ -177,7 +186,7 @@ function isOurs(file: string): boolean {
   ].some((name) => name.test(file))
 }
 
-/** Paths of all files of a world, from its root. */
+/** Paths of all files of a world, relative to its root. */
 export function filesOf({ root }: World): string[] {
   const list = (folder: string): string[] =>
     readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {

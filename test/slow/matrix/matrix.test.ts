@@ -21,7 +21,7 @@ import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
 import { removeWorld, runIn } from './world.ts'
 
-/** Every command that talks to the service, met with everything that a service may do to it. */
+/** Every command that talks to the service, with every behavior of a service. */
 
 interface Cell {
   call: ServiceCall
@@ -49,10 +49,10 @@ const cells: Cell[] = serviceCalls.flatMap((call) =>
 
 const key = 'key-for-the-matrix'
 const limits = ['--retries', String(retries), '--max-wait', '1500ms']
-/** Only what is never answered is worth little time: on a busy machine an answer may take some. */
-const timeout = (faultName: string) => ['--timeout', faultName === 'no answer' ? '2s' : '30s']
+/** Only a request that gets no response has a short timeout: on a busy machine, a response may take long. */
+const timeout = (faultName: string) => ['--timeout', faultName === 'no response' ? '2s' : '30s']
 
-describe('the matrix of what a service may do', function () {
+describe('the matrix of service faults', function () {
   this.timeout(180_000)
   let home: PreparedHome
   const outcomes = new Map<Cell, Promise<Outcome>>()
@@ -61,13 +61,13 @@ describe('the matrix of what a service may do', function () {
   before(async () => {
     const service = await startGoodService()
     home = await PreparedHome.make(service.url)
-    // Each cell has a service of its own.
+    // Each cell has its own service.
     await service.close()
-    // Most of them wait for what the service does.
+    // Most of the time, a cell waits for its service.
     const run = createJobPool(8)
     for (const cell of sample) {
       const outcome = run(() => meet(cell, home))
-      // Told by the cell's own test.
+      // The test of the cell reports it.
       outcome.catch(() => {})
       outcomes.set(cell, outcome)
     }
@@ -149,7 +149,7 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
   const { error } = said[0]
   expect(error.code).to.equal(ending.code)
   expect(error.message).to.be.a('string').that.is.not.empty
-  // What `api` cannot show is no failure of the request.
+  // For `api`, a body that cannot be shown is not a failure of the request.
   if (error.request || commandOf(call.name) !== 'api')
     expect(`${error.request.method} ${new URL(error.request.url).pathname}`).to.be.oneOf([
       call.endpoint,
@@ -181,11 +181,11 @@ function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outco
   }
   expect(said[0]).to.match(/^Error: \S/)
   for (const line of said.slice(1)) expect(line).to.match(/^(Details|Request|Hint): \S/)
-  // Nothing of a text came before any of these broke off.
+  // No text has arrived when the response is interrupted.
   if (!keepsWhatCame(call, ending) || ending.code === 'truncated') expect(stdout).to.equal('')
 }
 
-/** Both streams in one, which what is said there cannot be told from. */
+/** In a terminal, stdout and stderr are one stream. */
 function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): void {
   const shown = stripVTControlCharacters(stdout).replaceAll('\r', '')
   if (reportsFailures(call)) {
@@ -198,7 +198,7 @@ function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): 
   if (ending.done === 'body' && !call.printsNothing) expect(shown).to.match(/\S/)
 }
 
-/** The events of a stream have been printed when it turns out to be of no use. */
+/** Events of a stream are printed before the stream turns out to be unusable. */
 function keepsWhatCame(call: ServiceCall, ending: Ending): boolean {
   const broken = ['invalid_response', 'truncated']
   return call.name === 'chat:send streamed' && 'code' in ending && broken.includes(ending.code)
@@ -211,8 +211,8 @@ function readLines(text: string): unknown[] {
     .map((line) => JSON.parse(line))
 }
 
-describe('the matrix of a service', () => {
-  it('has as many cells as calls, faults and forms make', () => {
+describe('the cells of the matrix of service faults', () => {
+  it('include one for each call, fault, and form', () => {
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(
       serviceCalls.length * Object.keys(faults).length * formsHere.length,
     )

@@ -10,10 +10,10 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import type { World } from './world.ts'
 
-/** The key that the profile is signed in with; nothing but `auth token` ever shows it. */
+/** API key of the profile. Only `auth token` ever prints it. */
 export const canary = 'canary-key-of-the-matrix'
 
-/** The password in the files; nothing ever shows it. */
+/** The password in the files. Nothing ever prints it. */
 export const canaryPassword = 'canary password of the matrix'
 
 const files: Record<string, string> = {
@@ -27,8 +27,8 @@ const files: Record<string, string> = {
 }
 
 /**
- * A home in which everything is: a profile that is signed in, data of the embedded service with a key
- * and a session, a transcript; and beside it a folder of files that calls name.
+ * A home directory with a profile that is signed in, data of the embedded service with a key and a session,
+ * and a transcript. Beside it is a working directory with the files that the calls name.
  */
 export class PreparedHome {
   readonly #root: string
@@ -40,7 +40,7 @@ export class PreparedHome {
     this.#ids = ids
   }
 
-  /** @param url of the service that the profile is signed in to */
+  /** @param url address of the service that the profile is signed in to */
   static async make(url: string): Promise<PreparedHome> {
     const root = mkdtempSync(join(tmpdir(), 'chatctl-matrix-'))
     const home = join(root, 'prepared', 'home')
@@ -68,12 +68,12 @@ export class PreparedHome {
     return new PreparedHome(root, ids)
   }
 
-  /** A copy of its own for one run. */
+  /** A separate copy of the home for one run. */
   makeWorld(): World {
     this.#worlds += 1
     const root = join(this.#root, String(this.#worlds))
     cpSync(join(this.#root, 'prepared'), root, { recursive: true })
-    // A copy has the modes of files, but not those of folders.
+    // cpSync keeps the modes of files, but not those of directories.
     closeFolders(root)
     const tmp = join(root, 'tmp')
     mkdirSync(tmp)
@@ -89,7 +89,7 @@ export class PreparedHome {
         TMPDIR: tmp,
         LANG: 'C.UTF-8',
         EDITOR: 'true',
-        // Compiled code is kept once for all, or most of the time would go there.
+        // One code cache for all worlds, because compiling would take most of the time.
         XDG_CACHE_HOME: join(this.#root, 'cache'),
         DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere',
         TEST_WORLD: root,
@@ -104,7 +104,7 @@ export class PreparedHome {
     }
   }
 
-  /** The words of a call with the ids that are here. */
+  /** Replaces names in the arguments of a call by the ids of this home. */
   fill(args: readonly string[]): string[] {
     return args.map((word) => this.#ids.get(word) ?? word)
   }

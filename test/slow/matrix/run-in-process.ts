@@ -6,10 +6,12 @@ import type { Form } from './forms.ts'
 import { patience, type World, type WorldRun } from './world.ts'
 import { withClock } from './wrong-clock.ts'
 
-/** A run that does not even end when it is stopped has this long, in ms. */
+/** Milliseconds until a run is abandoned that does not end even when it is stopped. */
 const grace = 3_000
 
-/** Runs the program in src once, in this process. On a terminal stdout has all that was shown. */
+/**
+ * Runs the program from src once, in this process. In a terminal, stdout contains everything that was shown.
+ */
 export async function runInProcess(
   world: World,
   args: readonly string[],
@@ -17,7 +19,7 @@ export async function runInProcess(
   call: Call,
 ): Promise<WorldRun> {
   const isShown = form === 'terminal'
-  // As a shell has them, in whatever order.
+  // In the notation of a shell, in any order.
   const closed = new Set(world.redirections.split(' '))
   const typesStdin = isShown && call.stdin === undefined
   const running = withClock(world.clock, () =>
@@ -35,14 +37,14 @@ export async function runInProcess(
   )
   if (!typesStdin) running.stdin.end(closed.has('<&-') ? '' : (call.stdin ?? ''))
   answerWhenAsked(running, isShown, call)
-  // Nobody hears that it is ready.
+  // Nothing can show that the service is ready.
   const stop = () => running.interrupt('SIGTERM')
   const unheard = call.until && closed.has('>&-') ? setTimeout(stop, 1_000) : undefined
   let watch: NodeJS.Timeout | undefined
   let hung = false
   let seconds = 0
   const givenUp = new Promise<Run>((resolve) => {
-    // Ticks rather than time: while other work blocks this process, no run gets on.
+    // Counts ticks instead of time: while other work blocks this process, no run makes progress.
     watch = setInterval(() => {
       seconds += 1
       hung = seconds * 1_000 > patience
@@ -62,14 +64,14 @@ export async function runInProcess(
   }
 }
 
-/** What Node opens in the place of a closed stream. */
+/** What Node opens for a closed stream. */
 class NullStream extends Writable {
   override _write(_chunk: unknown, _encoding: BufferEncoding, done: () => void): void {
     done()
   }
 }
 
-/** A person leaves what asks, talks in a session, and stops a service that is ready. */
+/** Acts as the user: cancels prompts, types into a session, and stops a service that is ready. */
 function answerWhenAsked(running: Running, isShown: boolean, { typed, until }: Call): void {
   const { stdin, stdout } = running
   let seen = ''
@@ -77,7 +79,7 @@ function answerWhenAsked(running: Running, isShown: boolean, { typed, until }: C
   let isAnswered = false
   stdout.on('data', (chunk) => {
     seen += stripVTControlCharacters(String(chunk))
-    // Pastes in brackets: from then on keys are read.
+    // Bracketed paste is enabled when keys are read.
     isListening ||= String(chunk).includes('\u001b[?2004h')
     if (isAnswered) return
     if (until?.test(seen)) {
@@ -85,7 +87,7 @@ function answerWhenAsked(running: Running, isShown: boolean, { typed, until }: C
       running.interrupt(isShown ? 'SIGINT' : 'SIGTERM')
     } else if (isShown && typed !== undefined && (isListening || /^> ?/m.test(seen))) {
       isAnswered = true
-      // The question is drawn before the keyboard is listened to.
+      // The prompt is drawn before the keyboard is read.
       setTimeout(() => type(stdin, typed), 100)
     } else if (isShown && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) {
       isAnswered = true
@@ -94,7 +96,7 @@ function answerWhenAsked(running: Running, isShown: boolean, { typed, until }: C
   })
 }
 
-/** Outside of raw mode Ctrl-D is the end, as a terminal has it. */
+/** Outside raw mode, Ctrl-D ends the input, as in a terminal. */
 function type(stdin: Running['stdin'], keys: string): void {
   if (keys === '\u0004' && 'isRaw' in stdin && !stdin.isRaw) stdin.end()
   else stdin.write(keys)

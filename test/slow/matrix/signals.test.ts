@@ -6,11 +6,13 @@ import { runProgram } from '../../support/run-program.ts'
 import { sampleSeed } from '../../support/take-sample.ts'
 import { calls, wordsFor } from './calls.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
-import { testCells } from './met-cells.ts'
 import type { PreparedHome } from './prepared-home.ts'
+import { testCells } from './test-cells.ts'
 import { removeWorld, runIn, type World } from './world.ts'
 
-/** Every command, ended by each signal at moments that a seed chooses; some by two. */
+/**
+ * Every command, ended by each signal at a moment that a seed chooses; a third of the cells send it twice.
+ */
 
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 type Signal = keyof typeof signals
@@ -18,7 +20,7 @@ type Signal = keyof typeof signals
 interface Cell {
   call: (typeof calls)[number]
   signal: Signal
-  /** Of how many, so that each moment is another one. */
+  /** Number of the moment, so that each cell has a different one. */
   moment: number
   again: boolean
   title: string
@@ -39,7 +41,7 @@ const cells: Cell[] = calls.flatMap((call) =>
   ),
 )
 
-/** Milliseconds within which a run is ended: most of them take no longer. */
+/** Maximum milliseconds until the signal: most runs take no longer. */
 const longest = 450
 
 describe('the matrix of signals', function () {
@@ -55,7 +57,7 @@ describe('the matrix of signals', function () {
       const run = await runIn(world, home.fill(wordsFor(call, 'JSON')), 'JSON', call)
       const ran = { call, form: 'JSON', world, run } as const
       const ending = `after ${after} ms: ${run.exitCode ?? run.signal}; ${run.stderr}`
-      // Before it watches for signals the system ends it, which a shell tells as the same code.
+      // Until the program handles signals, the system ends it, which a shell reports as the same exit code.
       if (run.exitCode === null) expect(run.signal, ending).to.equal(signal)
       else expect([call.fine.JSON, signals[signal]], ending).to.include(run.exitCode)
       expectGoodManners(ran)
@@ -67,7 +69,7 @@ describe('the matrix of signals', function () {
   }
 })
 
-/** What is kept can be read, whenever the program was ended. */
+/** The stored files are valid, whenever the program was ended. */
 async function expectWhole(world: World): Promise<void> {
   JSON.parse(readFileSync(join(world.home, '.config', 'chatctl', 'config.json'), 'utf8'))
   const sandbox = { home: world.home, env: world.env, remove() {} }

@@ -3,15 +3,15 @@ import { type Call, calls, uncalled, wordsFor } from './calls.ts'
 import { expectedCodes, type Flagged, validFlags } from './flag-calls.ts'
 import { type Form, forms, formsHere, inWords } from './forms.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
-import { testCells } from './met-cells.ts'
 import type { PreparedHome } from './prepared-home.ts'
 import { environment } from './surroundings/environment.ts'
 import { files } from './surroundings/files.ts'
 import { streams } from './surroundings/streams.ts'
 import type { Surrounding } from './surroundings/surrounding.ts'
+import { testCells } from './test-cells.ts'
 import { removeWorld, runIn } from './world.ts'
 
-/** Every command, and every flag of it, with everything that a machine may have against it. */
+/** Every command and each of its flags, with everything that can be wrong on a machine. */
 
 const surroundings: readonly Surrounding[] = [...files, ...streams, ...environment]
 
@@ -30,7 +30,10 @@ const ofCalls = surroundings.flatMap((surrounding) =>
   calls.flatMap((call) => formsOf(surrounding).map((form) => cellOf(surrounding, call, form))),
 )
 
-/** A flag meets every fourth of them, in one form: each of them meets a fourth of all flags. */
+/**
+ * Each flag meets a quarter of the surroundings, in one form, so each surrounding meets a quarter of the
+ * flags.
+ */
 const ofFlags = ownFlags().flatMap((call, index) =>
   surroundings
     .filter((_, at) => at % 4 === index % 4)
@@ -52,7 +55,7 @@ function formsOf({ forms: wanted = forms, isPossible = () => true }: Surrounding
 
 const cells = [...ofCalls, ...ofFlags]
 
-describe('the matrix of what is wrong on this machine', function () {
+describe('the matrix of machine faults', function () {
   this.timeout(240_000)
   testCells(cells, 45, meet)
 
@@ -81,7 +84,7 @@ async function meet({ surrounding, call, form }: Cell, home: PreparedHome): Prom
 function expectEnding({ ends }: Surrounding, { call, form, run }: Ran): void {
   const expected = ends(call, form)
   const fine = 'flag' in call ? expectedCodes(call as Flagged, form) : [call.fine[form]]
-  // A flag may have a command end before it meets what is wrong, and may name what is lost with it.
+  // A flag may end a command before it meets the fault, or may name something that the fault removed.
   const codes = expected === 'fine' ? fine : 'flag' in call ? [...expected, ...fine, 2] : expected
   expect(codes, `exit code; ${run.stdout}\n${run.stderr}`).to.include(run.exitCode)
 }

@@ -9,10 +9,10 @@ import { expectGoodManners } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
 import { removeWorld, runAsProcess, type World, type WorldRun } from './world.ts'
 
-/** Commands whose tables have many columns, or long words in them. */
+/** Commands whose tables have many columns or long words. */
 const tables = ['auth:list', 'config:list', 'history:list', 'service:keys:list', 'service:audit']
 
-describe(`a narrow terminal${leftOut}`, function () {
+describe(`tables in a narrow terminal${leftOut}`, function () {
   this.timeout(120_000)
   let service: FaultServer
   let home: PreparedHome
@@ -42,7 +42,7 @@ describe(`a narrow terminal${leftOut}`, function () {
   }
 
   for (const columns of [40, 20]) {
-    it(`of ${columns} columns has every table whole`, async () => {
+    it(`fit in ${columns} columns`, async () => {
       for (const name of tables) {
         const { stdout } = await show(name, (world) => {
           world.columns = columns
@@ -53,7 +53,7 @@ describe(`a narrow terminal${leftOut}`, function () {
     })
   }
 
-  it('has rows upright that it would break, and nothing of them is lost', async () => {
+  it('show one value on each line if the columns do not fit', async () => {
     const { stdout } = await show('service:keys:list', (world) => {
       world.columns = 40
     })
@@ -61,14 +61,14 @@ describe(`a narrow terminal${leftOut}`, function () {
     for (const line of [/^id +key_\w+$/m, /^name +x$/m, /^tier +\w+$/m]) expect(shown).to.match(line)
   })
 
-  it('that is wide enough has them as a table', async () => {
+  it('show one row on each line if the terminal is wide enough', async () => {
     const { stdout } = await show('service:keys:list', (world) => {
       world.columns = 200
     })
     expect(stripVTControlCharacters(stdout)).to.match(/^ID +NAME +TIER/)
   })
 
-  it('that is dumb gets not one escape', async () => {
+  it('contain no escape sequence in a dumb terminal', async () => {
     for (const name of tables) {
       const { stdout } = await show(name, (world) => {
         world.env = { ...world.env, TERM: 'dumb' }

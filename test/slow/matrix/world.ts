@@ -10,53 +10,53 @@ import type { Form } from './forms.ts'
 import { runInProcess } from './run-in-process.ts'
 import type { WrongClock } from './wrong-clock.ts'
 
-/** All that surrounds one run. Failures are made by changing it before the run. */
+/** Everything around one run. A test causes a failure by changing it before the run. */
 export interface World {
-  /** Holds all that follows. */
+  /** Directory that contains the others. */
   root: string
   home: string
-  /** The folder in which the call is made. */
+  /** Working directory of the call. */
   here: string
   /** TMPDIR. */
   tmp: string
   env: NodeJS.ProcessEnv
-  /** Of the terminal. */
+  /** Width of the terminal. */
   columns: number
-  /** Another user to run as, by number. */
+  /** Id of another user to run as. */
   user: number | undefined
-  /** As a shell has them: `>&-`. */
+  /** In the notation of a shell: `>&-`. */
   redirections: string
-  /** What it is sent, each so many milliseconds after the start, or after the one before. */
+  /** Signals to send, each this many milliseconds after the start or after the previous one. */
   signals: readonly { signal: NodeJS.Signals; after: number }[]
-  /** Whether the folder of the call is gone when the program starts. */
+  /** Whether the working directory is deleted before the program starts. */
   isHereDeleted: boolean
   /** How the clock is wrong. */
   clock: WrongClock | undefined
-  /** What whoever reads stdout does. */
+  /** What the reader of stdout does. */
   reader: 'reads all' | 'is gone' | 'goes after the first bytes'
 }
 
 export interface WorldRun extends Run {
   /** Whether it had to be killed. */
   hung: boolean
-  /** What ended it, where it did not end itself. */
+  /** The signal that ended it, if any. */
   signal: NodeJS.Signals | null
 }
 
 /** Milliseconds after which a run counts as hanging. */
 export const patience = 25_000
 
-/** So many beside each other use all of a small machine. */
+/** This many processes at a time use all of a small machine. */
 const processes = createJobPool(3)
 
-/** Runs the program once. On a terminal stdout has all that was shown. */
+/** Runs the program once. In a terminal, stdout contains everything that was shown. */
 export function runIn(world: World, args: readonly string[], form: Form, call: Call): Promise<WorldRun> {
   return needsProcess(world)
     ? processes(() => runAsProcess(world, args, form, call))
     : runInProcess(world, args, form, call)
 }
 
-/** What only the system can make: another user, a signal, a pipe without a reader, a device that is full. */
+/** What only the system can cause: another user, a signal, a pipe without a reader, or a full device. */
 function needsProcess(world: World): boolean {
   return (
     world.user !== undefined ||
@@ -64,12 +64,15 @@ function needsProcess(world: World): boolean {
     world.isHereDeleted ||
     world.reader !== 'reads all' ||
     /[<>]\//.test(world.redirections) ||
-    // Node reads it once, and for the whole process.
+    // Node reads it once for the whole process.
     world.env['TZ'] !== undefined
   )
 }
 
-/** Runs the built program once, in a process of its own and on a terminal of script(1). */
+/**
+ * Runs the built program once in a separate process, and in a terminal of script(1) if the form is a
+ * terminal.
+ */
 export async function runAsProcess(
   world: World,
   args: readonly string[],
@@ -94,7 +97,7 @@ export async function runAsProcess(
   if (world.reader === 'is gone') child.stdout?.destroy()
   if (world.reader === 'goes after the first bytes') child.stdout?.once('data', () => child.stdout?.destroy())
   answerWhenAsked(child, form, call)
-  // Nobody hears that it is ready.
+  // Nothing can show that the service is ready.
   if (call.until && /^(.* )?>/.test(world.redirections)) {
     setTimeout(() => child.kill('SIGTERM'), 4_000).unref()
   }
@@ -129,19 +132,19 @@ function startOnTerminal(world: World, line: string): ChildProcess {
   })
 }
 
-/** A person leaves what asks, talks in a session, and stops a service that is ready. */
+/** Acts as the user: cancels prompts, types into a session, and stops a service that is ready. */
 function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call): void {
   let seen = ''
   let isListening = false
   let isAnswered = false
   child.stdout?.on('data', (chunk) => {
     seen += stripVTControlCharacters(String(chunk))
-    // Pastes in brackets: from then on keys are read.
+    // Bracketed paste is enabled when keys are read.
     isListening ||= String(chunk).includes('\u001b[?2004h')
     if (isAnswered) return
     const answer = (text: string) => {
       isAnswered = true
-      // The question is drawn before the keyboard is listened to.
+      // The prompt is drawn before the keyboard is read.
       setTimeout(() => child.stdin?.write(text), 100).unref()
     }
     if (until?.test(seen)) {
@@ -165,7 +168,7 @@ function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Processes of a run that are still there, by the variable that all of them inherit. */
+/** Processes of a run that are still alive, found by a variable that all of them inherit. */
 export function processesOf({ root }: World): number[] {
   if (!existsSync('/proc/self/environ')) return []
   return readdirSync('/proc')
@@ -191,7 +194,7 @@ export function removeWorld({ root }: World): void {
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** What was made read-only can be deleted again. */
+/** Makes read-only directories deletable. */
 function openFolders(folder: string): void {
   chmodSync(folder, 0o700)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** How the clock of the machine is wrong for one run. */
+/** How the system clock is wrong during one run. */
 export type WrongClock = 'ahead' | '1970' | 'jumps back' | 'jumps ahead'
 
 const RightDate = globalThis.Date
 const year = 365 * 86_400_000
 
-/** Milliseconds to be added at so many milliseconds after the start. */
+/** Milliseconds to add, given the milliseconds since the start. */
 const shifts: Record<WrongClock, (elapsed: number, started: number) => number> = {
   ahead: () => 10 * year,
   1970: (_, started) => 1_000 - started,
@@ -31,16 +31,17 @@ class ShiftedDate extends RightDate {
     return now()
   }
 
-  // Dates of files are not made here.
+  // The dates of files are not created by this class.
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.prototype.toString.call(value) === '[object Date]'
   }
 }
 
 /**
- * Lets runs have wrong clocks. Only the wall clock; timers and performance.now() go on as they do when
- * somebody sets it.
- * @returns ends that
+ * Lets runs have wrong clocks. Only the wall clock changes; timers and performance.now() continue as they do
+ * when a user sets the clock.
+ *
+ * @returns restores the clock
  */
 export function pretendClocks(): () => void {
   globalThis.Date = ShiftedDate as DateConstructor
@@ -49,7 +50,7 @@ export function pretendClocks(): () => void {
   }
 }
 
-/** Runs something, and all that comes of it, with a clock that is wrong. */
+/** Runs a function, and everything that it starts, with a wrong clock. */
 export function withClock<T>(how: WrongClock | undefined, run: () => T): T {
   return how === undefined ? run() : wrong.run({ how, started: RightDate.now() }, run)
 }

@@ -15,7 +15,7 @@ import {
 import { onEachEngine, withService } from '../../service/temporary-service.ts'
 import { until } from '../../support/until.ts'
 
-/** How long, in ms, a model server may go on for nobody. */
+/** Maximum milliseconds that a model server may work after the client has left. */
 const bound = 50
 
 const sse = head('text/event-stream', { 'transfer-encoding': 'chunked' })
@@ -27,7 +27,7 @@ const asked = {
   stream: ['/api/chat/send', { model: 'm1', message: 'x', stream: true }],
 } as const
 
-/** How far the model server gets before the client is gone. */
+/** How far the model server gets before the client leaves. */
 const progress: Record<string, Partial<Record<keyof typeof asked, (socket: Socket) => unknown>>> = {
   'before the first byte': { completion: () => {}, send: () => {}, stream: () => {} },
   'after the head': {
@@ -42,11 +42,11 @@ const progress: Record<string, Partial<Record<keyof typeof asked, (socket: Socke
   },
 }
 
-/** How a client goes. */
+/** How a client leaves. */
 const ways: Record<string, (socket: Socket) => unknown> = {
-  'closes its connection': (socket) => socket.destroy(),
-  'resets it': (socket) => socket.resetAndDestroy(),
-  'says that it will send no more': (socket) => socket.end(),
+  'closes the connection': (socket) => socket.destroy(),
+  'resets the connection': (socket) => socket.resetAndDestroy(),
+  'half-closes the connection': (socket) => socket.end(),
 }
 
 function ask({ url, key }: RunningService & { key: string }, kind: keyof typeof asked): Socket {
@@ -68,7 +68,7 @@ async function leave(upstream: RawUpstream, act: () => unknown): Promise<number>
   return (upstream.closedAt() ?? Number.NaN) - leftAt
 }
 
-describe('a client that goes away', () => {
+describe('a client that leaves', () => {
   for (const [when, kinds] of Object.entries(progress)) {
     for (const [kind, answer] of Object.entries(kinds)) {
       for (const [how, go] of Object.entries(ways)) {
@@ -85,7 +85,7 @@ describe('a client that goes away', () => {
                   took.push(await leave(upstream, () => go(socket)))
                   socket.destroy()
                 }
-                // The best of three: of the machine's moods this test says nothing.
+                // The best of three, so that a busy machine does not matter.
                 expect(Math.min(...took)).to.be.below(bound)
                 expect(upstream.requests.length).to.equal(3)
               },
@@ -96,8 +96,8 @@ describe('a client that goes away', () => {
     }
   }
 
-  it('is not connected for: the request never leaves', async () => {
-    // TCP answers, TLS does not: a connection that never gets there.
+  it('aborts a connection to the model server that is not established yet', async () => {
+    // TCP responds and TLS does not, so the connection is never established.
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     let received = 0
@@ -119,7 +119,7 @@ describe('a client that goes away', () => {
     expect(received).to.equal(1)
   })
 
-  it('that reads nothing does not fill the memory, and is let go', () => {
+  it("does not fill the memory if it reads nothing, and ends the model's work", () => {
     let sent = 0
     return withRawUpstream(
       (socket) => {
@@ -147,7 +147,7 @@ describe('a client that goes away', () => {
               await new Promise((resolve) => setTimeout(resolve, 200))
               return sent === before
             })
-            // Buffers of the kernel on four ends of two connections, and some of ours.
+            // Kernel buffers at the four ends of two connections, and some buffers of the service.
             expect(sent).to.be.below(60_000_000)
             socket.destroy()
             await until(() => upstream.open() === 0)
@@ -158,8 +158,8 @@ describe('a client that goes away', () => {
   })
 })
 
-onEachEngine('a client that goes away early', (withService) => {
-  it('keeps what it was sent of a stream, marked incomplete, and nothing of a whole answer', () =>
+onEachEngine('a client that leaves early', (withService) => {
+  it('leaves an incomplete message of a stream, and nothing of a whole reply', () =>
     withRawUpstream(
       (socket, request) =>
         request.includes('"stream":true')

@@ -6,8 +6,8 @@ import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { ask, noWarning } from '../../service/limits/counting-model.ts'
 import { withFolder } from '../../service/temporary-service.ts'
 
-describe('counting requests in a file that others use', () => {
-  it('waits for another writer without holding up the thread', () =>
+describe('counting requests in a file that other processes use', () => {
+  it('waits for another writer without blocking the thread', () =>
     withFolder(async (folder) => {
       const counters = new SqliteCounters(folder, noWarning)
       await counters.take([ask()])
@@ -30,7 +30,7 @@ describe('counting requests in a file that others use', () => {
       await counters.close()
     }))
 
-  it('goes on to a file that another process has begun', function () {
+  it('switches to a file that another process has created', function () {
     this.timeout(10_000)
     return withFolder(async (folder) => {
       const counters = new SqliteCounters(folder, noWarning)
@@ -42,7 +42,7 @@ describe('counting requests in a file that others use', () => {
     })
   })
 
-  it('counts by itself while the file cannot be used, and then together again', function () {
+  it('continues in memory while the file cannot be used, and then in the file again', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
       const warnings: string[] = []

@@ -9,16 +9,17 @@ import { caller } from '../../service/temporary-service.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-/** What the service said that it had stored, by the id of the answer. */
+/** What the service acknowledged, by the id of the reply. */
 type Acknowledged = Map<string, { message: string; context: string }>
 
-/** Connections that post one after the other. */
+/** Connections that send one message after another. */
 const connections = 8
 
 /**
- * Kills a service under load, without warning and at any moment, again and again. What it answered
- * must be there after each kill: both messages and their context; and nothing may be there by half.
- * @returns how many exchanges were acknowledged in all
+ * Kills a service under load, without warning and at random moments. After each kill, everything that it
+ * acknowledged must be stored: both messages and their context. No exchange may be stored in part.
+ *
+ * @returns how many exchanges were acknowledged in total
  */
 export async function killTrial(place: DataPlace, kills: number): Promise<number> {
   const key = await createKey(place)
@@ -52,7 +53,7 @@ async function postUntilKilled(place: DataPlace, key: string, acknowledged: Ackn
   const worker = async (name: number) => {
     for (let number = 0; !isKilled; number++) {
       const message = `round ${round}, connection ${name}, message ${number}`
-      // A request that the kill cuts off was not acknowledged, and may be there or not.
+      // A request that the kill interrupts was not acknowledged, and may or may not be stored.
       const answer = await call('POST', '/api/chat/send', { message }).catch(() => undefined)
       if (answer === undefined) continue
       expect(answer.status, answer.text).to.equal(200)
@@ -62,7 +63,7 @@ async function postUntilKilled(place: DataPlace, key: string, acknowledged: Ackn
   const workers = Array.from({ length: connections }, (_, index) => worker(index))
   const before = acknowledged.size
   await sleep(100 + Math.random() * 400)
-  // A slow machine may have stored nothing yet: that would be no trial.
+  // A slow machine may have stored nothing yet, and then the trial would test nothing.
   while (acknowledged.size === before && service.exitCode === null) await sleep(10)
   service.kill('SIGKILL')
   await ended
@@ -81,7 +82,7 @@ async function expectAllStored(place: DataPlace, acknowledged: Acknowledged): Pr
     const messages = await store.db.selectFrom('messages').selectAll().orderBy('seq').execute()
     const contexts = await store.db.selectFrom('contexts').select('id').execute()
     const ofContext = Map.groupBy(messages, (message) => message.context_id)
-    // Each exchange opens a context of its own, so that one by half shows.
+    // Each exchange opens a separate context, so an incomplete one is visible.
     expect([...ofContext.keys()].sort()).to.deep.equal(contexts.map(({ id }) => id).sort())
     for (const [context, exchange] of ofContext) {
       expect(

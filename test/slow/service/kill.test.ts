@@ -6,7 +6,7 @@ import { killTrial } from './kill-trial.ts'
 const kills = takesAll ? 50 : 3
 
 describe('a service that is killed under load', () => {
-  it('has everything on sqlite that it said it had stored, and nothing by half', async function () {
+  it('has stored everything that it acknowledged in SQLite, and nothing in part', async function () {
     this.timeout(kills * 10_000)
     expect(await withPlace('sqlite', (place) => killTrial(place, kills))).to.be.at.least(kills)
   })

@@ -1,6 +1,9 @@
 import { Pool } from 'undici'
 
-/** How many of `count` requests were admitted and how many refused with 429, over so many connections at once. */
+/**
+ * Sends `count` requests over several connections at once. Counts how many are admitted and how many are
+ * rejected with 429.
+ */
 export async function load(url: string, key: string, count: number, connections: number) {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const statuses = await Promise.all(
@@ -19,7 +22,7 @@ export async function load(url: string, key: string, count: number, connections:
   return { admitted: of(200), refused: of(429), other: statuses.length - of(200) - of(429) }
 }
 
-/** Does it again where the clock hour ended in between: then twice the limit is right. */
+/** Repeats the work if the clock hour changed meanwhile, because then twice the limit is correct. */
 export async function withinOneHour(work: () => Promise<void>): Promise<void> {
   const hour = () => Math.floor(Date.now() / 3_600_000)
   for (;;) {

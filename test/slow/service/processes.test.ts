@@ -26,7 +26,7 @@ const start = async (count: number) => {
   return started
 }
 
-onEachEngine('limits of several processes on the same data', (_, engine) => {
+onEachEngine('rate limits of several processes with the same data', (_, engine) => {
   let database: string | undefined
   beforeEach(async () => {
     open()
@@ -38,7 +38,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
     await close()
     if (database !== undefined) await (await sharedPostgres()).dropDatabase(database)
   })
-  it('admit exactly the limit, however many connections ask, and after a restart no more', () =>
+  it('admit exactly the limit over any number of connections, also after a restart', () =>
     withinOneHour(async () => {
       const limit = 1_003
       const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', String(limit)])
@@ -52,7 +52,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
       expect(await load(again?.url ?? '', key, 20, 4)).to.deep.equal({ admitted: 0, refused: 20, other: 0 })
     }))
 
-  it('are kept by a process that is killed', () =>
+  it('include the requests to a process that was killed', () =>
     withinOneHour(async () => {
       const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '100'])
       const [first, second] = await start(2)
@@ -61,7 +61,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
       expect(await load(second?.url ?? '', key, 60, 8)).to.include({ admitted: 40, refused: 20 })
     }))
 
-  it('change everywhere within a second of a change in one of them', async () => {
+  it('follow a change in another process within a second', async () => {
     const key = await makeKey(sandbox, [...where, '--tier', 'pro'])
     const [first, second] = await start(2)
     const [here, there] = [caller(first?.url ?? '', key), caller(second?.url ?? '', key)]
@@ -74,7 +74,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
       rate_limiting: { enabled: true, requests_per_minute: 400 },
       cors: { allowed_origins: ['https://a.example'] },
     })
-    // In its own process at once, in the other within a second.
+    // In the same process at once, and in the other within a second.
     expect((await here('GET', '/v1/settings')).headers.get('ratelimit-policy')).to.include('"minute";q=400')
     await sleep(1_000)
     const after = await there('GET', '/v1/settings', undefined, origin)
@@ -89,11 +89,11 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
   })
 })
 
-describe('limits of a running service', () => {
+describe('rate limits of a running service', () => {
   beforeEach(open)
   afterEach(close)
 
-  it('do not lock out the machine itself: the profile local is not counted', async () => {
+  it('do not apply to the profile local, so that they cannot lock out the machine itself', async () => {
     const key = await makeKey(sandbox)
     where = []
     const [service] = await start(1)
@@ -107,12 +107,12 @@ describe('limits of a running service', () => {
     expect((await call('GET', '/v1/settings')).status).to.equal(200)
   })
 
-  it('are waited for by our own program, and for no longer than it is told', async () => {
+  it('make users import wait for at most --max-wait', async () => {
     const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '100000'])
     const [service] = await start(1)
     const url = service?.url ?? ''
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
-    // Not at the end of a minute, when a short wait is enough.
+    // Not near the end of a minute, when a short wait is enough.
     const left = 60_000 - (Date.now() % 60_000)
     if (left < 20_000) await sleep(left + 50)
     await caller(url, key)('PATCH', '/v1/settings', { limits: { max_requests_per_min: 4 } })

@@ -12,18 +12,18 @@ import { type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-/** A service that runs until its test is over. */
+/** A service that runs until the end of its test. */
 interface Served {
   url: string
   pid: number
   child: ChildProcess
-  /** Everything on stdout so far. */
+  /** Everything that was written to stdout so far. */
   stdout(): string
-  /** Ends it with a signal. @returns the exit code */
+  /** Sends it a signal. @returns the exit code */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-describe('service run and its keys', () => {
+describe('service run', () => {
   const sandbox = perTest(createSandbox)
   let data: string
   let running: Served[]
@@ -68,7 +68,7 @@ describe('service run and its keys', () => {
 
   const as = (url: string, key: string) => ({ CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key })
 
-  it('prints one line when it is ready, answers, and ends with 0 on SIGTERM and SIGINT', async () => {
+  it('prints one line when it is ready, responds, and exits with code 0 on SIGTERM and SIGINT', async () => {
     const { key } = await createKey()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const served = await serve()
@@ -81,7 +81,7 @@ describe('service run and its keys', () => {
     }
   })
 
-  it('prints a bare URL off JSON, and says nothing else at log level silent', async () => {
+  it('prints only its URL with --log-level silent and without --json', async () => {
     const args = ['service', 'run', '--port', '0', '--data', data, '--log-level', 'silent']
     const child = startBuilt(sandbox, args)
     let output = ''
@@ -96,7 +96,7 @@ describe('service run and its keys', () => {
     expect(output).to.match(/^http:\/\/127\.0\.0\.1:\d+\n$/)
   })
 
-  it('finishes a streaming answer before it ends', async () => {
+  it('finishes a streamed reply before it exits', async () => {
     const pieces = ['One', ' two', ' three', ' four']
     const frames = pieces.map((content) => ({ choices: [{ index: 0, delta: { content } }] }))
     const stop = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
@@ -127,7 +127,7 @@ describe('service run and its keys', () => {
 
   const fails = (...args: string[]): Promise<Run> => chatctl('service', 'run', '--port', '0', ...args)
 
-  it('says that a port is in use, with nothing on stdout', async () => {
+  it('exits with code 7 if the port is in use, with nothing on stdout', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
     const { port } = taken.address() as { port: number }
@@ -148,13 +148,13 @@ describe('service run and its keys', () => {
     }
   })
 
-  it('says that an address is not of this machine', async () => {
+  it('exits with code 2 if the machine does not have the address', async () => {
     const quiet = ['--data', data, '--log-level', 'silent', '--behind-proxy']
     expectFailure(await fails('--host', '192.0.2.1', ...quiet), 2, 'no address 192.0.2.1')
     expectFailure(await fails('--host', 'nowhere.invalid', ...quiet), 2, 'no address nowhere.invalid')
   })
 
-  it('says that the data folder is none', async () => {
+  it('exits with code 1 if the data directory is a file', async () => {
     const file = join(sandbox.home, 'file')
     writeFileSync(file, 'x')
     for (const folder of [file, join(file, 'inside')]) {
@@ -165,13 +165,13 @@ describe('service run and its keys', () => {
     expect(readFileSync(file, 'utf8')).to.equal('x')
   })
 
-  it('says what is wrong with an upstream', async () => {
+  it('exits with code 2 if the upstream URL is invalid or its key file does not exist', async () => {
     expectFailure(await fails('--upstream', 'nonsense', '--data', data), 2, 'upstream must be an http')
     const none = ['--upstream', 'http://127.0.0.1:9/v1', '--upstream-key-file', 'nowhere', '--data', data]
     expectFailure(await fails(...none), 2, 'nowhere')
   })
 
-  it('takes a key at once after it was made, and refuses it at once after it was revoked', async () => {
+  it('accepts a key as soon as it is created, and rejects it as soon as it is revoked', async () => {
     const served = await serve()
     const { id, key } = await createKey()
     const models = () => runProgram(sandbox, ['chat', 'models'], { env: as(served.url, key) })
@@ -184,12 +184,12 @@ describe('service run and its keys', () => {
     expectFailure(await chatctl('service', 'keys', 'revoke', 'key_none', '-y', '--data', data), 6, 'key_none')
   })
 
-  it('keeps no key at rest, only its digest', async () => {
+  it('stores only the digest of a key', async () => {
     const served = await serve()
     const { key } = await createKey()
     expect(key).to.match(/^ck_/)
     await runProgram(sandbox, ['chat', 'send', 'hi'], { env: as(served.url, key) })
-    // While it runs there is a write-ahead log beside the database.
+    // While the service runs, a write-ahead log is beside the database.
     const contents = readdirSync(data).map((name) => readFileSync(join(data, name), 'latin1'))
     expect(contents.length).to.be.greaterThan(1)
     expect(contents.some((content) => content.includes(key))).to.equal(false)
@@ -199,7 +199,7 @@ describe('service run and its keys', () => {
     expect(contents.some((content) => content.includes(digest))).to.equal(true)
   })
 
-  it('shares its data with commands of this machine that run at the same time', async () => {
+  it('shares its data with other commands that run at the same time', async () => {
     data = join(sandbox.home, '.local', 'share', 'chatctl')
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const { key } = await createKey()

@@ -6,12 +6,12 @@ import { openStore } from '../../../src/service/store/open-store.ts'
 import { plantKey, plantUser } from '../../service/plant-key.ts'
 import { onEachEngine } from '../../service/temporary-service.ts'
 
-onEachEngine('a request whose body takes its time', (withService) => {
+onEachEngine('a request with a slow body', (withService) => {
   for (const change of [
-    { to: 'a key that was revoked', status: 401, fields: { revoked_at: '2026-01-01T00:00:00.000Z' } },
-    { to: 'a key that lost the right', status: 403, fields: { permissions: '["read:chat"]' } },
+    { to: 'is revoked', status: 401, fields: { revoked_at: '2026-01-01T00:00:00.000Z' } },
+    { to: 'loses the permission', status: 403, fields: { permissions: '["read:chat"]' } },
   ]) {
-    it(`is refused when it is whole, of ${change.to} meanwhile`, () =>
+    it(`is rejected if its key ${change.to} before the body is complete`, () =>
       withService(async ({ url, place, call }) => {
         const store = await openStore(place)
         const { id, key } = await plantKey(store.db)

@@ -6,7 +6,9 @@ import type { Upstream } from '../../../src/service/upstream/upstream.ts'
 import { withServer } from '../../service/start-server.ts'
 import type { Answer } from '../../service/temporary-service.ts'
 
-/** A model that never stops, and counts what was taken of it and whether it was told to stop. */
+/**
+ * A model that never stops. It counts the pieces that were taken from it, and records whether it was ended.
+ */
 function createEndless(): Upstream & { taken: number; ended: boolean } {
   const endless = {
     ...createOffline(),
@@ -36,7 +38,7 @@ const send = (key: string, body: object) => {
 }
 
 describe('a client that stops reading', () => {
-  it('holds up what answers rather than fill the memory, is cut off, and what arrived is kept', () => {
+  it('pauses the model, is disconnected later, and leaves an incomplete reply', () => {
     const upstream = createEndless()
     return withServer({ upstream, stallTimeout: 3_000 }, async ({ url, key, call }) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -44,7 +46,7 @@ describe('a client that stops reading', () => {
       socket.write(send(key, { message: 'x', model: 'm', stream: true }))
       await new Promise((resolve) => socket.once('data', resolve))
       socket.pause()
-      // What the system holds for both ends, and a piece or two.
+      // The system buffers some data at both ends, and the service a piece or two.
       let taken = -1
       while (upstream.taken !== taken) {
         taken = upstream.taken
@@ -58,7 +60,7 @@ describe('a client that stops reading', () => {
         history = await call('GET', '/api/chat/history')
         await pause(20)
       }
-      // With a reply as long as a page may be, the question is on the page before.
+      // If a reply is as long as a page may be, its message is on the page before.
       const answer = history?.body.messages.at(-1)
       expect(answer.incomplete).to.equal(true)
       expect(answer.content.length).to.be.within(8_192, upstream.taken * 8_192)
@@ -66,7 +68,7 @@ describe('a client that stops reading', () => {
     })
   })
 
-  it('is not one that reads slowly', () => {
+  it('is not confused with a client that reads slowly', () => {
     const upstream = createEndless()
     return withServer({ upstream, stallTimeout: 400 }, async ({ url, key }) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -79,7 +81,7 @@ describe('a client that stops reading', () => {
       await new Promise((resolve) => socket.once('readable', resolve))
       for (let round = 0; round < 15; round++) {
         await pause(100)
-        // Much less than what could come, and enough for the system to pass something on.
+        // Much less than is available, but enough for the system to pass on some more.
         for (let size = 0; size < 4_000_000; ) {
           const chunk = socket.read()
           if (chunk === null) break
@@ -93,7 +95,7 @@ describe('a client that stops reading', () => {
     })
   })
 
-  it('is not one that waits: a model may be silent for as long as it likes', () => {
+  it('is not confused with a client that waits for a silent model', () => {
     let answer = (_: string) => {}
     const upstream: Upstream = {
       ...createOffline(),

@@ -10,8 +10,8 @@ import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-/** The program as a process, stopped while it works. */
-describe('stopping a service that runs', function () {
+/** Stops the program, as a process, while it works. */
+describe('a service that is stopped', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   let child: ChildProcess
@@ -41,7 +41,7 @@ describe('stopping a service that runs', function () {
       ])
     ).stdout.trim()
 
-  it('behind a proxy says on /readyz and by Connection: close that it stops, and still answers', async () => {
+  it('announces it behind a proxy on /readyz and with Connection: close, and still responds', async () => {
     const key = await createKey()
     const url = await start('--behind-proxy', '--public-url', 'https://chat.example', '--admin-port', 'off')
     const dispatcher = new Agent({ connections: 1 })
@@ -60,7 +60,7 @@ describe('stopping a service that runs', function () {
     await dispatcher.close()
   })
 
-  it('finishes what runs under load, takes nothing new, and ends with 0', () =>
+  it('finishes its requests under load, accepts no new connection, and exits with code 0', () =>
     withUpstream(
       async (response) => {
         await pause(600)
@@ -103,7 +103,7 @@ describe('stopping a service that runs', function () {
       },
     ))
 
-  it('ends at once on a second signal', () =>
+  it('exits with code 143 at once on a second signal', () =>
     withUpstream(
       (response) => startEvents(response),
       async (upstream) => {

@@ -14,16 +14,16 @@ import { ChatServer } from '../../support/chat-server.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { ScreenTerminal } from './screen-terminal.ts'
 
-/** A session that runs in this process, on a terminal that xterm.js renders. */
+/** A session that runs in this process, in a terminal that xterm.js renders. */
 export interface SessionRun {
   terminal: ScreenTerminal
-  /** Types a line, and waits until something is shown. */
+  /** Types a line, and waits until the expected text is shown. */
   say(line: string, shown: string | RegExp): Promise<string>
-  /** Leaves the session, and gives back all that was shown. */
+  /** Ends the session, and returns all lines that were shown. */
   leave(): Promise<string>
 }
 
-/** A scripted service, and a folder for transcripts. */
+/** A scripted service, and a directory for transcripts. */
 export class SessionWorld {
   readonly server: ChatServer
   readonly #sandbox: Sandbox
@@ -107,17 +107,17 @@ export class SessionWorld {
     return run
   }
 
-  /** Resumes the session that was used last. */
+  /** Resumes the most recent session. */
   async resume(given: Partial<SessionOptions> = {}): Promise<SessionRun> {
     return this.run({ kind: 'transcript', path: this.#lastPath() }, given)
   }
 
-  /** The transcript that was used last. */
+  /** The transcript of the most recent session. */
   transcript(): Transcript {
     return readTranscript(this.#lastPath())
   }
 
-  /** Leaves a transcript, as an earlier session would have. */
+  /** Writes a transcript, as an earlier session would have done. */
   plant(lines: readonly TranscriptLine[]): string {
     const { profile = null, baseUrl } = this.owner
     const writer = TranscriptWriter.create(this.folder, { profile, baseUrl }, systemClock)

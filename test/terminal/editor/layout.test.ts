@@ -19,18 +19,18 @@ describe('the layout of the editor', () => {
     expect(show('hello', 80)).to.deep.equal({ lines: ['> hello'], cursor: { row: 0, column: 7 }, top: 0 })
   })
 
-  it('indents what goes on to the width of the prompt', () => {
+  it('indents continued lines by the width of the prompt', () => {
     const { lines, cursor } = show('abcdefghi\nx', 10)
     expect(lines).to.deep.equal(['> abcdefg', '  hi', '  x'])
     expect(cursor).to.deep.equal({ row: 2, column: 3 })
   })
 
-  it('keeps the last column for the cursor', () => {
+  it('reserves the last column for the cursor', () => {
     expect(show('abcdefg', 10).cursor).to.deep.equal({ row: 0, column: 9 })
     expect(show('abcdefgh', 10, 20, 0, 7)).to.deep.include({ cursor: { row: 1, column: 2 } })
   })
 
-  it('never cuts a wide character', () => {
+  it('never splits a wide character', () => {
     expect(show('abcdef世界', 10).lines).to.deep.equal(['> abcdef', '  世界'])
     expect(show('世世世👩‍👩‍👧x', 10).lines).to.deep.equal(['> 世世世', '  👩‍👩‍👧x'])
   })
@@ -39,15 +39,15 @@ describe('the layout of the editor', () => {
     expect(show('a\tb', 20)).to.deep.include({ lines: ['> a    b'], cursor: { row: 0, column: 8 } })
   })
 
-  it('lets no control through, nor what turns the order around', () => {
+  it('removes control characters and bidirectional marks', () => {
     expect(show('a\u202eb\u2066c\u2028d', 40).lines).to.deep.equal(['> abc d'])
   })
 
-  it('shows a mark for what is wider than all the room', () => {
+  it('shows a mark for a character that is wider than the terminal', () => {
     expect(show('世\t', 2).lines).to.deep.equal(['?', ' '])
   })
 
-  it('scrolls a long text, and says so', () => {
+  it('scrolls a long text, and marks the hidden rows', () => {
     const text = 'one\ntwo\nthree\nfour\nfive'
     expect(show(text, 20, 3)).to.deep.equal({
       lines: ['… three', '  four', '  five'],
@@ -67,7 +67,7 @@ describe('the layout of the editor', () => {
     expect(show(text, 20, 1, 0, 9).lines).to.deep.equal(['… three'])
   })
 
-  it('wraps the label of a paste, which is one place for the cursor', () => {
+  it('wraps the label of a paste, which is one position for the cursor', () => {
     const buffer = new TextBuffer()
     buffer.insert('ab')
     buffer.insertPaste('x\n'.repeat(42))
@@ -109,7 +109,7 @@ describe('the layout of the editor', () => {
   )
   const texts = fc.array(grapheme, { maxLength: 40 })
 
-  it('is never wider than the terminal, nor higher than its room, and shows the row of the cursor', () => {
+  it('stays within the columns and rows, and shows the row of the cursor', () => {
     fc.assert(
       fc.property(
         texts,
@@ -138,7 +138,7 @@ describe('the layout of the editor', () => {
     )
   })
 
-  it('shows everything once when there is room, and finds each place again', () => {
+  it('shows every character once if there is room, and finds each position again', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),

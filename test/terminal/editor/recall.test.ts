@@ -10,7 +10,7 @@ const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => line(`entry ${index}`)).join('')
 
-describe('recall', () => {
+describe('the input history of a session', () => {
   const folder = perTest(makeEmptyDirectory)
   let path: string
 
@@ -25,7 +25,7 @@ describe('recall', () => {
 
   const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
 
-  it('keeps entries across sessions, whatever is in them', () => {
+  it('keeps entries with any text for later sessions', () => {
     const entries = ['one', 'two\nlines\twith "quotes"', '世界 👩‍👩‍👧', ' spaces ']
     const recall = Recall.open(path, systemClock)
     for (const entry of entries) recall.add(entry)
@@ -33,13 +33,13 @@ describe('recall', () => {
     expect(Recall.open(path, systemClock).entries).to.deep.equal(entries)
   })
 
-  it('writes what only its owner may read', () => {
+  it('writes a file that only its owner can read', () => {
     Recall.open(path, systemClock).add('private')
     expect(statSync(path).mode & 0o777).to.equal(0o600)
     expect(statSync(join(folder.path, 'state')).mode & 0o777).to.equal(0o700)
   })
 
-  it('keeps an entry once that comes twice in a row', () => {
+  it('keeps one of two equal consecutive entries', () => {
     const recall = Recall.open(path, systemClock)
     for (const entry of ['a', 'a', 'b', 'a']) recall.add(entry)
     Recall.open(path, systemClock).add('a')
@@ -47,7 +47,7 @@ describe('recall', () => {
     expect(lines()).to.have.length(3)
   })
 
-  it('leaves out lines that are torn, or none of its own', () => {
+  it('skips invalid and truncated lines', () => {
     write(
       `${line('one')}{"at":"2026-03\n\n[1]\nnull\n{"text":5}\n{"text":"  "}\nnot json\n${line('two')}{"at":"2026-03-01","te`,
     )
@@ -57,17 +57,17 @@ describe('recall', () => {
     expect(Recall.open(path, systemClock).entries).to.deep.equal(['one', 'two', 'three'])
   })
 
-  it('reads a line once that another session wrote again to be sure', () => {
+  it('reads an entry once if another session wrote it a second time', () => {
     write(`${line('one')}${line('two')}${line('one')}`)
     expect(Recall.open(path, systemClock).entries).to.deep.equal(['one', 'two'])
   })
 
-  it('lets no control of a foreign file through', () => {
+  it('removes control characters from entries in the file', () => {
     write(line('a\u001b[2Jb\r\nc'))
     expect(Recall.open(path, systemClock).entries).to.deep.equal(['a[2Jb\nc'])
   })
 
-  it('has 1000 entries at most', () => {
+  it('keeps at most 1000 entries in memory', () => {
     write(numbered(1_500))
     const recall = Recall.open(path, systemClock)
     expect(recall.entries).to.have.length(1_000)
@@ -87,7 +87,7 @@ describe('recall', () => {
     expect(Recall.open(path, systemClock).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
   })
 
-  it('reads the last 4 MB, and shortens a file of more than 8 MB to them', () => {
+  it('reads the last 4 MB of the file, and shortens a file of more than 8 MB', () => {
     const long = 'x'.repeat(2 ** 20)
     write(Array.from({ length: 10 }, (_, index) => line(`${index} ${long}`)).join(''))
     const recall = Recall.open(path, systemClock)
@@ -96,14 +96,14 @@ describe('recall', () => {
     expect(Recall.open(path, systemClock).entries).to.deep.equal(recall.entries)
   })
 
-  it('keeps entries in memory where it cannot write', () => {
+  it('keeps entries in memory if the file cannot be written', () => {
     writeFileSync(join(folder.path, 'file'), '')
     const recall = Recall.open(join(folder.path, 'file', 'recall.jsonl'), systemClock)
     recall.add('one')
     expect(recall.entries).to.deep.equal(['one'])
   })
 
-  it('is empty where it cannot read', () => {
+  it('is empty if the file cannot be read', () => {
     mkdirSync(path, { recursive: true })
     expect(Recall.open(path, systemClock).entries).to.deep.equal([])
     chmodSync(folder.path, 0o700)

@@ -5,8 +5,8 @@ import { ChangeFeed } from '../../../../src/service/store/postgres/change-feed.t
 import { PostgresClient } from '../../../../src/service/store/postgres/postgres-client.ts'
 
 describe('the feed of changes in PostgreSQL', () => {
-  it('can be closed while it still connects', async () => {
-    // Takes connections and never says a word.
+  it('can be closed while it is connecting', async () => {
+    // Accepts connections and never responds.
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

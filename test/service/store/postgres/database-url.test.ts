@@ -5,11 +5,11 @@ import { freePort } from '../../../support/free-port.ts'
 import { runChatctl } from '../../../support/run-chatctl.ts'
 import { createSandbox } from '../../../support/sandbox.ts'
 
-/** What pg makes of a URL and an environment. */
+/** The client that pg creates from a URL and an environment. */
 const clientOf = (url: string, env: NodeJS.ProcessEnv) => new Client(readDatabaseUrl(url, 1_000, env).config)
 
 describe('the URL of a PostgreSQL database', () => {
-  it('is completed from the environment that is given', () => {
+  it('is completed from the given environment', () => {
     const env = { PGHOST: 'db.example', PGPORT: '6432', PGUSER: 'ada', PGPASSWORD: 'p', PGDATABASE: 'chat' }
     const about = { host: 'db.example', port: 6432, user: 'ada', password: 'p', database: 'chat' }
     expect(clientOf('postgres:///', env)).to.include({ ...about, ssl: false })
@@ -17,7 +17,7 @@ describe('the URL of a PostgreSQL database', () => {
     expect(readDatabaseUrl('postgres:///', 0, env).place).to.equal('postgres://db.example:6432/chat')
   })
 
-  it('comes before the environment', () => {
+  it('takes precedence over the environment', () => {
     const env = {
       PGHOST: 'x',
       PGPORT: '1',
@@ -31,13 +31,13 @@ describe('the URL of a PostgreSQL database', () => {
     expect(client).to.include({ ...about, ssl: false })
   })
 
-  it('is completed as libpq does where neither says anything', () => {
+  it('is completed with the defaults of libpq if neither sets a value', () => {
     const about = { host: 'localhost', port: 5432, user: 'ada', database: 'ada', ssl: false }
     expect(clientOf('postgres:///', { USER: 'ada' })).to.include(about)
     expect(clientOf('postgres:///', { USER: 'ada' }).password).to.be.a('function')
   })
 
-  it('means another database in each run of one process, by its environment', async () => {
+  it('names a different database in each run of one process, by its environment', async () => {
     const sandbox = createSandbox()
     const ports = [await freePort(), await freePort()]
     const ends = await Promise.all(

@@ -18,7 +18,7 @@ const wide =
     world.columns = columns
   }
 
-/** The edge of the machine, and the one thing here that is pretended. */
+/** The system clock, the only part of the machine that is simulated. */
 const clock =
   (how: WrongClock): ((world: World) => void) =>
   (world) => {
@@ -27,54 +27,54 @@ const clock =
 
 const badOption: Surrounding['ends'] = (call) => (needsOptions(call) ? [2] : 'fine')
 
-/** By then the session of the browser is over. */
+/** By then the browser session has expired. */
 const sessionEnds: Surrounding['ends'] = ({ name }) =>
   commandOf(name) === 'service:sessions:revoke' ? [0, 6] : 'fine'
 
 export const environment: readonly Surrounding[] = [
   { name: 'a locale without UTF-8', make: set({ LANG: undefined, LC_ALL: 'C' }), ends: () => 'fine' },
   { name: 'no locale', make: set({ LANG: undefined, LC_ALL: 'POSIX' }), ends: () => 'fine' },
-  { name: 'a terminal that is dumb', make: set({ TERM: 'dumb' }), ends: () => 'fine', isPlain: true },
-  { name: 'a terminal without a name', make: set({ TERM: '' }), ends: () => 'fine' },
+  { name: 'a dumb terminal', make: set({ TERM: 'dumb' }), ends: () => 'fine', isPlain: true },
+  { name: 'an empty TERM', make: set({ TERM: '' }), ends: () => 'fine' },
   { name: 'NO_COLOR', make: set({ NO_COLOR: '1' }), ends: () => 'fine' },
   { name: 'FORCE_COLOR', make: set({ FORCE_COLOR: '1' }), ends: () => 'fine' },
   { name: '20 columns', make: wide(20), ends: () => 'fine' },
   { name: '1 column', make: wide(1), ends: () => 'fine' },
   { name: '300 columns', make: wide(300), ends: () => 'fine' },
-  { name: 'a terminal whose size nobody knows', make: wide(0), ends: () => 'fine' },
+  { name: 'a terminal of unknown size', make: wide(0), ends: () => 'fine' },
   {
     name: 'no PATH',
     make: set({ PATH: '/nowhere' }),
     forms: ['pipe', 'JSON'],
     ends: () => 'fine',
   },
-  { name: 'a time zone that is none', make: set({ TZ: 'Nowhere/At_all' }), ends: () => 'fine' },
+  { name: 'an invalid time zone', make: set({ TZ: 'Nowhere/At_all' }), ends: () => 'fine' },
   {
-    name: 'a proxy that is none',
+    name: 'an invalid proxy',
     make: set({ HTTP_PROXY: 'not an address', HTTPS_PROXY: 'not an address' }),
     ends: () => [0, 2],
   },
   {
-    name: 'a profile that is not there',
+    name: 'a profile that does not exist',
     make: set({ CHATCTL_PROFILE: 'nowhere' }),
-    // Those that make profiles, or list them, do not need one.
+    // Commands that create or list profiles do not need this one.
     ends: (call) =>
       /^(auth:(list|login|logout|use)|config:set)/.test(call.name) ? [0, 2, 3] : badOption(call, 'pipe'),
   },
-  { name: 'a time-out that is none', make: set({ CHATCTL_TIMEOUT: 'soon' }), ends: badOption },
+  { name: 'an invalid timeout', make: set({ CHATCTL_TIMEOUT: 'soon' }), ends: badOption },
   {
-    name: 'a form that is none',
+    name: 'an invalid output format',
     make: set({ CHATCTL_OUTPUT: 'xml' }),
     forms: ['terminal', 'pipe'],
     ends: badOption,
   },
   {
-    name: 'an address that is none',
+    name: 'an invalid base URL',
     make: set({ CHATCTL_BASE_URL: 'not an address' }),
     ends: badOption,
   },
   {
-    name: 'the credential is in a keychain, and there is none',
+    name: 'the credential is in a keychain that does not exist',
     make: ({ home }) => {
       const path = join(home, '.config', 'chatctl', 'config.json')
       const { profiles, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
@@ -82,10 +82,10 @@ export const environment: readonly Surrounding[] = [
       writeFileSync(path, JSON.stringify({ ...rest, profiles: { work } }))
     },
     ends: (call) =>
-      needsCredential(call) || /^auth:logout(?! with (nonsense|empty))/.test(call.name) ? [4] : 'fine',
+      needsCredential(call) || /^auth:logout(?! with (invalid|empty))/.test(call.name) ? [4] : 'fine',
   },
   { name: 'a clock ten years ahead', make: clock('ahead'), ends: sessionEnds },
-  { name: 'a clock that stands at 1970', make: clock('1970'), ends: () => 'fine' },
+  { name: 'a clock that starts at 1970', make: clock('1970'), ends: () => 'fine' },
   { name: 'a clock that jumps back an hour', make: clock('jumps back'), ends: () => 'fine' },
   { name: 'a clock that jumps ahead a day', make: clock('jumps ahead'), ends: sessionEnds },
   { name: 'nothing is wrong', make: () => {}, ends: () => 'fine' },

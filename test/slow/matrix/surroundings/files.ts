@@ -33,13 +33,13 @@ function replaceByFile(path: string): void {
   writeFileSync(path, 'in the way')
 }
 
-/** What a configuration that cannot be used does to each call. */
+/** How each call ends if the configuration file is unusable. */
 const badConfiguration: Surrounding['ends'] = (call) => (needsConfiguration(call) ? [2] : 'fine')
 
-/** The same of the file that has the credential. */
+/** How each call ends if the credential is unusable. */
 const badCredential: Surrounding['ends'] = (call) => (needsCredential(call) ? [4] : 'fine')
 
-/** The same of the database. */
+/** How each call ends if the database is unusable. */
 const badData: Surrounding['ends'] = (call) =>
   call.name === 'service:restore' ? [0, 1] : needsData(call) ? [1] : 'fine'
 
@@ -63,12 +63,12 @@ export const files: readonly Surrounding[] = [
     ends: badConfiguration,
   },
   {
-    name: 'a folder lies where the configuration file should',
+    name: 'the configuration file is a directory',
     make: (world) => replaceByFolder(configurationFile(world)),
     ends: badConfiguration,
   },
   {
-    name: 'the configuration file may not be read',
+    name: 'the configuration file is not readable',
     isPossible: canLosePermissions,
     make: (world) => {
       loseRoot(world)
@@ -77,7 +77,7 @@ export const files: readonly Surrounding[] = [
     ends: badConfiguration,
   },
   {
-    name: 'the credential is broken',
+    name: 'the credential is truncated',
     make: (world) => writeFileSync(credentialFile(world), '{"version":1,'),
     ends: badCredential,
   },
@@ -87,34 +87,34 @@ export const files: readonly Surrounding[] = [
     ends: badCredential,
   },
   {
-    name: 'the credential can be read by others',
+    name: 'the credential is readable by other users',
     make: (world) => chmodSync(credentialFile(world), 0o644),
-    // Nor is it replaced: whoever read it has the old one.
+    // Signing in does not replace it either, because another user may have read the old one.
     ends: (call) => (needsCredential(call) || call.name.startsWith('auth:login') ? [4] : 'fine'),
   },
   {
-    name: 'the credential is gone',
+    name: 'the credential does not exist',
     make: (world) => rmSync(credentialFile(world)),
     ends: badCredential,
   },
   {
-    name: 'the data is no database',
+    name: 'the database is not in SQLite format',
     make: (world) => writeFileSync(databaseFile(world), 'this is no database, but a text of some length'),
     ends: badData,
   },
   {
-    name: 'the database is torn',
+    name: 'the database is truncated',
     make: (world) =>
       writeFileSync(databaseFile(world), readFileSync(databaseFile(world)).subarray(0, 10_000)),
     ends: badData,
   },
   {
-    name: 'a folder lies where the database should',
+    name: 'the database is a directory',
     make: (world) => replaceByFolder(databaseFile(world)),
     ends: badData,
   },
   {
-    name: 'a file lies where the data folder should',
+    name: 'the data directory is a file',
     make: (world) => replaceByFile(dataDirectory(world)),
     ends: (call) =>
       needsCredential(call)
@@ -126,7 +126,7 @@ export const files: readonly Surrounding[] = [
             : 'fine',
   },
   {
-    name: 'a file lies where the state should',
+    name: 'the state directory is a file',
     make: ({ home }) => {
       mkdirSync(join(home, '.local', 'state'), { recursive: true })
       replaceByFile(join(home, '.local', 'state', 'chatctl'))
@@ -134,7 +134,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (needsState(call) || /^auth:log(in|out)/.test(call.name) ? [1] : 'fine'),
   },
   {
-    name: 'a file lies where the cache should',
+    name: 'the cache directory is a file',
     make: (world) => {
       delete world.env['XDG_CACHE_HOME']
       replaceByFile(join(world.home, '.cache'))
@@ -142,14 +142,14 @@ export const files: readonly Surrounding[] = [
     ends: () => 'fine',
   },
   {
-    name: 'the files that the call names are not there',
+    name: 'the files that the call names do not exist',
     make: ({ here }) => {
       for (const name of readdirSync(here)) rmSync(join(here, name))
     },
     ends: (call) => (namesFile(call) ? [2] : 'fine'),
   },
   {
-    name: 'folders lie where the files that the call names should',
+    name: 'the files that the call names are directories',
     make: ({ here }) => {
       for (const name of readdirSync(here)) replaceByFolder(join(here, name))
     },
@@ -163,7 +163,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (namesFile(call) ? [0, 1, 2] : 'fine'),
   },
   {
-    name: 'the files that the call names are of random bytes',
+    name: 'the files that the call names contain random bytes',
     make: ({ here }) => {
       const bytes = Buffer.from('fffe00c328a0a1e28ca1f0288cbc0080ff0a', 'hex')
       for (const name of readdirSync(here)) writeFileSync(join(here, name), bytes)
@@ -171,7 +171,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
   },
   {
-    name: 'the home is read-only',
+    name: 'the home directory is read-only',
     isPossible: canLosePermissions,
     make: (world) => {
       loseRoot(world)
@@ -181,7 +181,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (keepsSomething(call) || needsData(call) || needsState(call) ? [0, 1] : 'fine'),
   },
   {
-    name: 'there is no home, and none can be made',
+    name: 'the home directory does not exist and cannot be created',
     make: (world) => {
       const file = join(world.root, 'here', 'password.txt')
       world.env = { ...world.env, HOME: join(file, 'home'), XDG_CACHE_HOME: undefined }
@@ -189,7 +189,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 3, 4, 6]),
   },
   {
-    name: 'HOME is not set, and the user is not known',
+    name: 'HOME is not set and the user is unknown',
     isPossible: () => process.getuid?.() === 0 && canLosePermissions(),
     make: (world) => {
       loseRoot(world)
@@ -198,21 +198,21 @@ export const files: readonly Surrounding[] = [
     ends: (call) => (needsOptions(call) ? [2] : 'fine'),
   },
   {
-    name: 'the folder of the call was deleted',
+    name: 'the working directory was deleted',
     make: (world) => {
       world.isHereDeleted = true
     },
     ends: (call) => (namesFile(call) ? [1, 2] : writesHere(call) ? [1] : 'fine'),
   },
   {
-    name: 'TMPDIR is not there',
+    name: 'TMPDIR does not exist',
     make: (world) => {
       world.env = { ...world.env, TMPDIR: join(world.root, 'no', 'such', 'folder') }
     },
     ends: (call) => (commandOf(call.name) === 'settings:edit' ? [1] : 'fine'),
   },
   {
-    name: 'XDG folders are relative',
+    name: 'XDG directories are relative',
     make: (world) => {
       const relative = { XDG_CONFIG_HOME: 'a', XDG_DATA_HOME: './b', XDG_STATE_HOME: '../c' }
       world.env = { ...world.env, ...relative, XDG_CACHE_HOME: 'd' }

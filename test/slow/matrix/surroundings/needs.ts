@@ -1,18 +1,21 @@
 import type { Call } from '../calls.ts'
 
-/** What a call needs of the machine, and so what it can miss. */
+/** What a call needs from the machine. */
 
-/** Whether the configuration file is read, and judged: by most, for it may have the form of every output. */
+/**
+ * Whether the configuration file is read and validated. Most calls do so, because it may contain the output
+ * format.
+ */
 export function needsConfiguration(call: Call): boolean {
   return needsOptions(call) && call.name !== 'config:path'
 }
 
-/** The files that lie where the call is made and that it reads. */
+/** Whether the call reads files in the working directory. */
 export function namesFile({ args }: Pick<Call, 'args'>): boolean {
   return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key)$|^copy\.db$/.test(word))
 }
 
-/** Whether the service of the profile is asked. */
+/** Whether the call sends requests to the service of the profile. */
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
@@ -22,32 +25,35 @@ function asksService({ name, service }: Call): boolean {
   )
 }
 
-/** Whether the credential of the profile is read; signing in replaces it. */
+/** Whether the call reads the credential of the profile. Signing in replaces it. */
 export function needsCredential(call: Call): boolean {
   return call.name === 'auth:token' || (asksService(call) && !call.name.startsWith('auth:login'))
 }
 
-/** Whether the data of the embedded service is opened. */
+/** Whether the call opens the data of the embedded service. */
 export function needsData({ name }: Call): boolean {
   return name.startsWith('service:')
 }
 
-/** Whether a change of the configuration or of a credential is its purpose. */
+/** Whether the purpose of the call is to change the configuration or a credential. */
 export function keepsSomething({ name }: Call): boolean {
   return /^(config:(set|unset)|auth:(use|login|logout))/.test(name)
 }
 
-/** Whether the options are judged, which come from flags, environment and configuration: not where a shell asks. */
+/**
+ * Whether the call validates the options from flags, environment, and configuration. Shell completion does
+ * not.
+ */
 export function needsOptions({ name }: Call): boolean {
   return name !== 'complete' && name !== 'autocomplete'
 }
 
-/** Whether it cannot go on without a record of its own on this machine, in the folder of states. */
+/** Whether the call cannot continue without a record in the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
 }
 
-/** Whether it writes a file or uses a data directory where it is called. */
+/** Whether the call writes a file or uses a data directory in the working directory. */
 export function writesHere({ args }: Call): boolean {
   return ['new.db', 'history.json', 'new-data'].some((name) => args.includes(name))
 }

@@ -13,13 +13,15 @@ const redirect =
 const away: readonly Form[] = ['pipe', 'JSON']
 const hasFullDevice = (): boolean => existsSync('/dev/full')
 
-/** What cannot be said is a failure of what would otherwise be none; what says nothing does not notice. */
+/**
+ * A call that would succeed fails if it cannot print its output. A call that prints nothing does not notice.
+ */
 const unsaid = ({ fine }: Call, form: Form): readonly number[] => (fine[form] === 0 ? [0, 1] : [fine[form]])
 
-/** A reader that has gone is content, whatever comes after. */
+/** If the reader has gone, the call may end as usual or with success. */
 const unread = ({ fine }: Call, form: Form): readonly number[] => [0, fine[form]]
 
-/** Where stdin is what the call is about. */
+/** Whether stdin is essential to the call. */
 const readsStdin = ({ stdin }: Call): boolean => stdin !== undefined
 
 export const streams: readonly Surrounding[] = [
@@ -32,7 +34,7 @@ export const streams: readonly Surrounding[] = [
     ends: unsaid,
   },
   {
-    name: 'nobody reads stdout',
+    name: 'stdout has no reader',
     make: (world) => {
       world.reader = 'is gone'
     },
@@ -40,7 +42,7 @@ export const streams: readonly Surrounding[] = [
     ends: unread,
   },
   {
-    name: 'the reader of stdout goes after the first bytes',
+    name: 'the reader of stdout leaves after the first bytes',
     make: (world) => {
       world.reader = 'goes after the first bytes'
     },
@@ -56,15 +58,20 @@ export const streams: readonly Surrounding[] = [
     ends: (call) => (readsStdin(call) ? [0, 1, 2, 3, 4] : 'fine'),
   },
   {
-    name: 'stdin is a folder',
+    name: 'stdin is a directory',
     make: redirect('</'),
     forms: away,
     ends: (call) => (readsStdin(call) ? [1, 2, 3] : takesText(call) ? [0, 2] : 'fine'),
   },
-  { name: 'all three are closed', make: redirect('<&- >&- 2>&-'), forms: away, ends: () => [0, 1, 2, 3, 4] },
+  {
+    name: 'stdin, stdout, and stderr are closed',
+    make: redirect('<&- >&- 2>&-'),
+    forms: away,
+    ends: () => [0, 1, 2, 3, 4],
+  },
 ]
 
-/** Whether a text on stdin goes with that of the argument. */
+/** Whether text on stdin is added to the text of the argument. */
 function takesText({ name }: Call): boolean {
   return /^chat:(send|complete)/.test(name)
 }

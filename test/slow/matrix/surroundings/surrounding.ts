@@ -5,30 +5,30 @@ import type { Call } from '../calls.ts'
 import type { Form } from '../forms.ts'
 import type { World } from '../world.ts'
 
-/** One thing on this machine that is not as it should be. */
+/** One fault of the machine. */
 export interface Surrounding {
   name: string
   /** Changes the world before the run. */
   make(world: World): void
-  /** What a call ends in: as if nothing were wrong, or in one of some exit codes. */
+  /** How a call ends: as without the fault, or with one of these exit codes. */
   ends(call: Call, form: Form): 'fine' | readonly number[]
-  /** Where it can be shown; everywhere unless said. */
+  /** Forms in which the fault can be tested (default: all). */
   forms?: readonly Form[]
-  /** Whether this machine can show it. */
+  /** Whether the fault can be tested on this machine. */
   isPossible?: () => boolean
-  /** Text that only a terminal of this kind may get. */
+  /** Set if the output must not contain escape sequences. */
   isPlain?: true
 }
 
-/** A user that owns nothing and that no system knows. */
+/** A user id that owns nothing and that the system does not know. */
 const stranger = 54_321
 
-/** To root no file is unreadable: what is about permissions runs as somebody else then. */
+/** Root can read every file, so faults of permissions run as another user. */
 export const canLosePermissions = (): boolean =>
   process.platform !== 'win32' &&
   (process.getuid?.() !== 0 || spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0)
 
-/** Has the run made by a user who is not root, to whom all of the world belongs. */
+/** Makes the run use another user than root, who owns the whole world. */
 export function loseRoot(world: World): void {
   if (process.getuid?.() !== 0) return
   world.user = stranger
@@ -41,11 +41,11 @@ export function loseRoot(world: World): void {
     }
   }
   give(world.root)
-  // Above it the way must be open.
+  // The directory above must be searchable.
   chmodSync(join(world.root, '..'), 0o711)
 }
 
-/** Takes the right to write from a folder and all folders in it, as on a disk that is read-only. */
+/** Removes write permission from a directory and its subdirectories, as on a read-only disk. */
 export function makeReadOnly(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)

@@ -11,7 +11,7 @@ import { type Behaviour, type FaultServer, json, startFaultServer } from '../sup
 import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** Sends an answer for as long as somebody takes it. */
+/** Sends a response body for as long as the client reads it. */
 const flood: Behaviour = (_, response) => {
   const piece = Buffer.alloc(1024 * 1024, 'x')
   response.writeHead(200, { 'content-type': 'application/json' })
@@ -22,13 +22,13 @@ const flood: Behaviour = (_, response) => {
   pour()
 }
 
-describe('what has no end', function () {
+describe('when a response or a filter never ends', function () {
   this.timeout(60_000)
   let server: FaultServer
   afterEach(() => server.close())
 
   for (const method of ['GET', 'POST'] as const) {
-    it(`is given up where it is the answer to a ${method}, with at most 256 MiB kept`, async () => {
+    it(`a ${method} request fails after 256 MiB of the response`, async () => {
       server = await startFaultServer(flood)
       const client = new Client({ baseUrl: server.url, retries: 0 })
       const failure = await failureOf(
@@ -40,14 +40,14 @@ describe('what has no end', function () {
     })
   }
 
-  it('is given up after 1 MiB where it is the metadata of an authorization server', async () => {
+  it('the discovery of an authorization server fails after 1 MiB of the response', async () => {
     server = await startFaultServer(flood)
     const transport = createTransport({ retries: 0, clock: systemClock })
     const failure = await failureOf(findAuthorizationServer(server.url, undefined, transport))
     expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
   })
 
-  it('is given up after 1 MiB where it is the response of a token endpoint', async () => {
+  it('a request to the token endpoint fails after 1 MiB of the response', async () => {
     server = await startFaultServer(flood)
     const transport = createTransport({ retries: 0, clock: systemClock })
     const endpoint = await findAuthorizationServer(server.url, `${server.url}/token`, transport)
@@ -58,7 +58,7 @@ describe('what has no end', function () {
   })
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`is ended by ${signal} where it is a filter of jq`, async function () {
+    it(`${signal} ends a filter of --jq`, async function () {
       if (process.platform === 'win32') return this.skip()
       const sandbox = createSandbox()
       server = await startFaultServer(json(200, {}))

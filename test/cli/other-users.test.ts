@@ -11,18 +11,18 @@ import { SettingsService } from '../support/settings-service.ts'
 describe('other users of the machine', () => {
   const sandbox = perSuite(createSandbox)
 
-  it('see no secret in the list of processes: no flag takes one as its value', () => {
+  it('see no secret in the process list, because no flag takes a secret as its value', () => {
     const flags = commands.flatMap(({ id, flags }) =>
       Object.values(flags).map((flag) => ({ name: `${id} --${flag.name}`, type: flag.type })),
     )
     const secret = flags.filter(({ name }) => /password|secret|token\b|key\b/.test(name.split('--')[1] ?? ''))
     expect(secret.length).to.be.above(5)
-    // Files and addresses are no secrets.
+    // Paths and addresses are not secret.
     const taken = secret.filter(({ name, type }) => type === 'option' && !/-(file|url)$|tls-key$/.test(name))
     expect(taken.map(({ name }) => name)).to.deep.equal([])
   })
 
-  it('cannot read what lies before an editor, which is gone when it ends', async function () {
+  it('cannot read the file that an editor opens, which is deleted afterward', async function () {
     if (process.platform === 'win32') return this.skip()
     const seen = join(sandbox.home, 'seen')
     const editor = join(sandbox.home, 'editor')

@@ -21,7 +21,7 @@ describe('while another process refreshes the same token', () => {
   const server = perTest(startTokenEndpoint)
   const service = perTest(() => startBearerService((token) => token === 'key-1' || server.live.has(token)))
   let other: Promise<Run>
-  /** Lets the token endpoint answer the other process. */
+  /** Lets the token endpoint respond to the other process. */
   let release: () => void
   beforeEach(async () => {
     plantSignIn(sandbox, { server, service })
@@ -37,9 +37,9 @@ describe('while another process refreshes the same token', () => {
     while (server.refreshes().length === 0) await sleep(10)
   })
 
-  it('signing out is not undone by it', async () => {
+  it('auth logout removes the credential and revokes the refreshed token', async () => {
     const logout = runProgram(sandbox, ['auth', 'logout'])
-    // It may be the first or wait for the other.
+    // Logout may run first or wait for the other process.
     await Promise.race([logout, sleep(1000)])
     release()
     expect(await logout).to.include({ exitCode: 0 })
@@ -50,7 +50,7 @@ describe('while another process refreshes the same token', () => {
     )
   })
 
-  it('signing in again is not undone by it', async () => {
+  it('auth login stores an API key that the refresh does not overwrite', async () => {
     const login = storeKey(sandbox, 'key-1', service)
     await Promise.race([login, sleep(1000)])
     release()
@@ -59,7 +59,7 @@ describe('while another process refreshes the same token', () => {
     expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
-  it('reading goes on: auth list and auth status --no-verify do not wait', async () => {
+  it('auth list and auth status --no-verify do not wait', async () => {
     expect(await runProgram(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
     expect(await runProgram(sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
     release()
@@ -67,8 +67,8 @@ describe('while another process refreshes the same token', () => {
   })
 })
 
-describe('four sign-ins at once', () => {
-  it('leave four profiles, each with its key', async () => {
+describe('four concurrent runs of auth login', () => {
+  it('store four profiles, each with its own key', async () => {
     const sandbox = createSandbox()
     const names = Array.from({ length: 4 }, (_, index) => `profile-${index}`)
     const service = await startBearerService((token) => names.includes(token))

@@ -7,7 +7,7 @@ import { allEvents } from '../read-events.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { onEachEngine } from '../temporary-service.ts'
 
-/** Nothing that a column could not hold, half a character between two pieces, and one at the end. */
+/** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */
 const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
 const kept = 'a\ufffdb 👍 \ufffd cd \ufffd'
 
@@ -24,9 +24,9 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
   sendDone(response)
 }
 
-onEachEngine('a model that says what no column can hold', (withService) => {
+onEachEngine('a reply with text that the database cannot store', (withService) => {
   for (const stream of [false, true]) {
-    it(`is heard as it is kept, ${stream ? 'streamed' : 'whole'}`, () =>
+    it(`is sent to the client as it is stored, ${stream ? 'streamed' : 'whole'}`, () =>
       withUpstream(answer, ({ url }) =>
         withService(
           async ({ call, open }) => {
@@ -50,8 +50,8 @@ onEachEngine('a model that says what no column can hold', (withService) => {
   }
 })
 
-describe('a text in pieces', () => {
-  it('is what it would be in one, wherever it is cut', () => {
+describe('storable text in pieces', () => {
+  it('is the same as in one piece, however it is split', () => {
     const units = fc.array(fc.constantFrom('a', '\0', '\ud83d', '\udc4d', '漢'), { maxLength: 12 })
     fc.assert(
       fc.property(fc.array(units), (cut) => {

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/system/clock.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
 const text = fc.string({ unit: 'binary', maxLength: 12 })
@@ -54,9 +54,9 @@ const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
   fc.record({ type: fc.constant('recovered' as const), turn, at: fc.constant(at), text }),
 ) as fc.Arbitrary<TranscriptLine>
 
-describe('a transcript that is cut off at any byte', () => {
-  it('holds what its whole lines say and nothing else, and can be gone on with', () => {
-    withFolder((folder) => {
+describe('a transcript that is truncated at any byte', () => {
+  it('contains exactly its complete lines, and can be continued', () => {
+    withDirectory((folder) => {
       fc.assert(
         fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
           const writer = TranscriptWriter.create(folder, { profile: 'p', baseUrl: null }, systemClock)
@@ -65,7 +65,7 @@ describe('a transcript that is cut off at any byte', () => {
           writer.close()
           const bytes = readFileSync(writer.path)
           const cut = somewhere % (bytes.length + 1)
-          // The last line is whole without its newline, too.
+          // The last line is also complete without its newline.
           const whole = bytes
             .toString('latin1')
             .slice(0, cut + 1)
@@ -101,8 +101,8 @@ describe('a transcript that is cut off at any byte', () => {
     })
   })
 
-  it('is read whatever bytes it is made of', () => {
-    withFolder((folder) => {
+  it('can be read with any bytes in it', () => {
+    withDirectory((folder) => {
       const path = join(folder, 's.jsonl')
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {

@@ -15,8 +15,8 @@ import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
-/** Against oidc-provider, which ends everything when a refresh token is used twice (RFC 9700 section 4.14.2). */
-describe('eight processes at once', function () {
+/** Uses oidc-provider, which ends the grant if a refresh token is used twice (RFC 9700 section 4.14.2). */
+describe('concurrent processes that share a sign-in', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
@@ -26,10 +26,10 @@ describe('eight processes at once', function () {
   })
 
   for (const [what, rounds, end] of [
-    ['that has ended', [1, 2], () => expireCredential(sandbox)],
-    ['that the service no longer takes', [1], () => server.endAccessTokens()],
+    ['an expired token', [1, 2], () => expireCredential(sandbox)],
+    ['a token that the service no longer accepts', [1], () => server.endAccessTokens()],
   ] as const) {
-    it(`refresh a token ${what} once, and all succeed`, async () => {
+    it(`refresh ${what} once, and all succeed`, async () => {
       for (const round of rounds) {
         end()
         const runs = await Promise.all(
@@ -43,7 +43,7 @@ describe('eight processes at once', function () {
     })
   }
 
-  it('are all signed out together when the server has ended the grant', async () => {
+  it('all exit with code 4 and advise a new sign-in if the server has ended the grant', async () => {
     const { refresh_token = '' } = readCredential(sandbox)
     const body = new URLSearchParams({ client_id: server.clientId, token: refresh_token })
     await fetch(`${server.url}/oauth/revoke`, { method: 'POST', body })
@@ -52,7 +52,7 @@ describe('eight processes at once', function () {
   })
 })
 
-describe('a process that is killed while it refreshes', function () {
+describe('a process that is killed while it refreshes a token', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
@@ -70,7 +70,7 @@ describe('a process that is killed while it refreshes', function () {
     await new Promise((resolve) => child.once('close', resolve))
   }
 
-  it('leaves the next one to refresh, as soon as it likes', async () => {
+  it('does not keep the next process from refreshing the token', async () => {
     await killOne()
     server.script.token = [server.tokens()]
     const before = Date.now()
@@ -81,7 +81,7 @@ describe('a process that is killed while it refreshes', function () {
     expect(await runProgram(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
   })
 
-  it('leaves the next one to say that signing in again helps, where its refresh token was used up', async () => {
+  it('makes the next process advise a new sign-in if the refresh token was already used', async () => {
     await killOne()
     server.script.token = [refusing('invalid_grant')]
     const next = await runProgram(sandbox, ['chat', 'models'], { timeout: 45_000 })

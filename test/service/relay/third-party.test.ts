@@ -10,7 +10,7 @@ import { type TemporaryService, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello there' }]
 
-describe('a model server that is not ours (aimock)', () => {
+describe('a third-party model server (aimock)', () => {
   async function withMock<T>(use: (mock: LLMock, service: TemporaryService) => Promise<T>): Promise<T> {
     const mock = new LLMock({ port: 0, chunkSize: 4 })
     mock.onMessage('hello there', { content: 'General Kenobi! 漢字 👍' })
@@ -22,7 +22,7 @@ describe('a model server that is not ours (aimock)', () => {
     }
   }
 
-  it('answers completions', () =>
+  it('returns completions', () =>
     withMock(async (_, { call }) => {
       const { status, body } = await call('POST', '/v1/chat/completions', { model: 'gpt-4o', messages })
       expect(status).to.equal(200)
@@ -36,7 +36,7 @@ describe('a model server that is not ours (aimock)', () => {
       expect(body.usage.total_tokens).to.equal(body.usage.prompt_tokens + body.usage.completion_tokens)
     }))
 
-  it('streams, and counts the tokens of a stream since it is asked to', () =>
+  it('streams, and counts the tokens of a stream because it is told to', () =>
     withMock(async (mock, { open }) => {
       const asked = { model: 'gpt-4o', message: 'hello there', stream: true }
       const events = await allEvents(await open('POST', '/api/chat/send', asked))
@@ -48,7 +48,7 @@ describe('a model server that is not ours (aimock)', () => {
       expect(mock.getRequests().at(-1)?.body).to.deep.include({ stream_options: { include_usage: true } })
     }))
 
-  it('lists its models, the first of which answers', () =>
+  it('lists its models, the first of which is the default', () =>
     withMock(async (_, { call }) => {
       const { body } = await call('GET', '/v1/chat/models')
       expect(body.data.length).to.be.greaterThan(0)
@@ -62,7 +62,7 @@ describe('a model server that is not ours (aimock)', () => {
     [429, 503, 'upstream_overloaded'],
     [500, 502, 'upstream_error'],
   ] as const) {
-    it(`that answers ${upstreamStatus} makes ${status} ${code}, whole or streamed`, () =>
+    it(`that responds with ${upstreamStatus} results in ${status} ${code}, whole or streamed`, () =>
       withMock(async (mock, { call }) => {
         for (const stream of [false, true]) {
           mock.nextRequestError(upstreamStatus, { message: 'because' })
@@ -76,7 +76,7 @@ describe('a model server that is not ours (aimock)', () => {
   }
 })
 
-describe('a client that is not ours (the OpenAI SDK)', () => {
+describe('a third-party client (the OpenAI SDK)', () => {
   const connect = ({ url, key }: TemporaryService, options = {}) =>
     new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, ...options })
 
@@ -89,7 +89,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
     throw new Error('it did not fail')
   }
 
-  it('gets completions', () =>
+  it('receives completions', () =>
     withService(async (service) => {
       const answer = await connect(service).chat.completions.create({
         model: 'offline',
@@ -103,7 +103,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
       expect(answer._request_id).to.match(/^req_/)
     }))
 
-  it('hears that completions never stream, and of every field that there is not', () =>
+  it('is told that completions never stream, and which fields are unknown', () =>
     withService(async (service) => {
       const { completions } = connect(service).chat
       const streamed = await failure(completions.create({ model: 'offline', messages, stream: true }))
@@ -116,7 +116,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
       )
     }))
 
-  it('throws the class that it has for each error', () =>
+  it('throws a different class for each error', () =>
     withService(async (service) => {
       const ask = (client: OpenAI, model = 'offline') =>
         failure(client.chat.completions.create({ model, messages }))
@@ -142,7 +142,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
       expect(reader.error).to.deep.include({ details: { missing_permission: 'write:chat' } })
     }))
 
-  it('finds the models where the interface has them, and not where OpenAI does', () =>
+  it('finds the models at the path of the interface, and not at the path of OpenAI', () =>
     withService(async (service) => {
       const client = connect(service)
       expect(await failure(client.models.list().then())).to.be.instanceOf(OpenAI.NotFoundError)
@@ -150,7 +150,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
       expect(data[0]?.id).to.equal('offline')
     }))
 
-  it('is told of a model server that fails, by 502, 503 with Retry-After, and 400', () => {
+  it('receives 502, 503 with Retry-After, or 400 if the model server fails', () => {
     const answers = [
       [{ error: { message: 'Incorrect API key provided: sk-up' } }, 401],
       [{ error: { message: 'slow down' } }, 429],
@@ -183,7 +183,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
     )
   })
 
-  it('that gives up, by a time-out or an abort, ends the work of the model', () => {
+  it('that times out or aborts ends the work of the model', () => {
     let left = 0
     return withUpstream(
       (response) => response.once('close', () => left++),

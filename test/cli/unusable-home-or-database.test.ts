@@ -7,7 +7,7 @@ import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('a harsh machine', () => {
+describe('a machine with an unusable home or database', () => {
   const sandbox = perTest(createSandbox)
   let data: string
   beforeEach(() => {
@@ -16,7 +16,7 @@ describe('a harsh machine', () => {
 
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
 
-  it('a home that is a file: reading the configuration works, what must write says where it cannot', async () => {
+  it('can read the configuration if HOME is a file, and names the path that cannot be written', async () => {
     const home = join(sandbox.home, 'file')
     writeFileSync(home, 'x')
     const env = { HOME: home }
@@ -32,7 +32,7 @@ describe('a harsh machine', () => {
     expect(readFileSync(home, 'utf8')).to.equal('x')
   })
 
-  /** Fails in the same words for all that open the data, and changes no byte of it. */
+  /** Expects the same error from every command that opens the data, and an unchanged file. */
   async function expectRefused(content: Buffer, ...words: string[]): Promise<void> {
     const file = join(data, 'chatctl.db')
     writeFileSync(file, content)
@@ -49,14 +49,14 @@ describe('a harsh machine', () => {
     }
   }
 
-  it('data that is no database, or only the beginning of one, is refused and kept', async () => {
+  it('keeps and rejects a database file that is truncated or not a database', async () => {
     await run(['chat', 'send', 'hi'])
     const whole = readFileSync(join(data, 'chatctl.db'))
     await expectRefused(Buffer.from('not a database, and long enough '.repeat(40)), 'damaged', 'backup')
     await expectRefused(whole.subarray(0, 20_000), 'damaged', 'backup')
   })
 
-  it('data of a newer program is refused and kept', async () => {
+  it('keeps and rejects a database of a later version', async () => {
     await run(['chat', 'send', 'hi'])
     const file = join(data, 'chatctl.db')
     const newer = new DatabaseSync(file)
@@ -65,7 +65,7 @@ describe('a harsh machine', () => {
     await expectRefused(readFileSync(file), 'was created by a newer chatctl')
   })
 
-  it('data that is damaged inside is said to be damaged, by every door', async () => {
+  it('reports a corrupted database for settings get and service status', async () => {
     await run(['chat', 'send', 'hi'])
     const file = join(data, 'chatctl.db')
     cpSync(file, `${file}.good`)
@@ -78,7 +78,7 @@ describe('a harsh machine', () => {
     expect(await run(['settings', 'get'])).to.include({ exitCode: 0 })
   })
 
-  it('data in the way of which a folder stands is refused', async () => {
+  it('rejects a directory at the path of the database', async () => {
     mkdirSync(join(data, 'chatctl.db'), { recursive: true })
     expectFailure(await run(['chat', 'send', 'hi']), 1, data, 'EISDIR')
   })

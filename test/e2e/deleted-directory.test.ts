@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('a folder that was deleted while somebody stands in it', () => {
-  it('is said to be gone by what needs it, and is no bug', function () {
-    // Elsewhere nobody can delete a folder in which a program runs.
+describe('a working directory that was deleted', () => {
+  it('is reported by the commands that need it, and other commands still run', function () {
+    // Windows does not delete the working directory of a process.
     if (process.platform === 'win32') return this.skip()
     const sandbox = createSandbox()
     const lost = join(sandbox.home, 'lost')

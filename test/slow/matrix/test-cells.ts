@@ -7,9 +7,10 @@ import { PreparedHome } from './prepared-home.ts'
 import { pretendClocks } from './wrong-clock.ts'
 
 /**
- * A test for each cell of a sample, or of all; they run beside each other before the first is told.
+ * Adds a test for each cell of a sample, or for all cells. The cells run concurrently before the first test
+ * reports.
  *
- * @param least how many of a sample
+ * @param least minimum size of the sample
  */
 export function testCells<Cell extends { title: string }>(
   cells: readonly Cell[],
@@ -27,7 +28,7 @@ export function testCells<Cell extends { title: string }>(
     stopPretending = pretendClocks()
     for (const cell of sample) {
       const outcome = inTurn(() => meet(cell, home))
-      // Told by the cell's own test.
+      // The test of the cell reports it.
       outcome.catch(() => {})
       outcomes.set(cell, outcome)
     }

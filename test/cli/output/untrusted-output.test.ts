@@ -7,7 +7,7 @@ import { renderMarkdown } from '../../terminal/render-markdown.ts'
 
 const evil = '\u001b]0;title\u0007\u009b31m\u202e'
 
-describe('a terminal cannot be steered', () => {
+describe('untrusted output in a terminal', () => {
   const view: View = { layout: 'pairs', columns: [] }
   const bodies: [string, unknown][] = [
     ['the names of fields in a list', [{ [evil]: 1 }]],
@@ -16,7 +16,7 @@ describe('a terminal cannot be steered', () => {
     ['a bare text', evil],
   ]
   for (const [what, body] of bodies) {
-    it(`by ${what} in a table`, async () => {
+    it(`shows no control characters from ${what} in a table`, async () => {
       const shown = await renderResult(view, body, {
         form: 'table',
         fields: undefined,
@@ -25,13 +25,13 @@ describe('a terminal cannot be steered', () => {
         forTerminal: true,
         width: 80,
       })
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for them
       expect(shown).not.to.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
       expect(shown).to.match(/title/i)
     })
   }
 
-  it('to hide where a link leads that shows another address', () => {
+  it('shows the real address of a link whose text is another address', () => {
     const link = (text: string, url: string): string => `{${text}|${url}}`
     const show = (text: string): string => renderMarkdown(text, { columns: 80, style: plainStyle, link })
     const honest = show(
@@ -43,18 +43,18 @@ describe('a terminal cannot be steered', () => {
     }
   })
 
-  describe('into which an answer is pasted that was copied', () => {
-    it('by an end of the paste in it', async () => {
+  describe('when it is copied', () => {
+    it('cannot end a bracketed paste early', async () => {
       let written = ''
       const terminal = {
         write: (text: string) => {
           written += text
         },
       }
-      // Has the terminal asked, not a program of this machine.
+      // Makes copyText use the terminal (OSC 52), not a program of this machine.
       const env = { SSH_CONNECTION: 'somewhere' }
       await copyText('ls\u001b[201~\nrm -rf /\r\u0007', { terminal, env })
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal is told
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequence OSC 52
       const [, encoded = ''] = /^\u001b\]52;c;([\w+/=]+)\u0007$/.exec(written) ?? []
       expect(Buffer.from(encoded, 'base64').toString()).to.equal('ls[201~\nrm -rf /')
     })

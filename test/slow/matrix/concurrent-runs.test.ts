@@ -8,15 +8,15 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { takesAll } from '../../support/take-sample.ts'
 
-/** Copies that all begin at the same moment; a whole run has 200. */
+/** Processes that start at the same moment. A full run has 200. */
 const copies = takesAll ? 200 : 12
 
-describe(`${copies} copies at once on one home`, function () {
+describe(`${copies} concurrent processes with one home directory`, function () {
   this.timeout(300_000)
   const sandbox = perSuite(createSandbox)
   const runs: { kind: string; index: number; run: Run }[] = []
 
-  /** A fourth of the copies each. */
+  /** A quarter of the processes each. */
   const kinds: Record<string, (index: number) => { args: string[]; stdin?: string }> = {
     'sign in': (index) => ({
       args: [...login(`user-${index}`), '--base-url', 'https://chat.example'],
@@ -33,7 +33,7 @@ describe(`${copies} copies at once on one home`, function () {
 
   before(async () => {
     const each = Array.from({ length: copies / 4 }, (_, index) => index)
-    // Profiles that the options are set in.
+    // Creates the configuration before the processes start.
     for (const index of each.slice(0, 1)) await run(kinds['set an option']?.(index) ?? { args: [] })
     const all = each.flatMap((index) =>
       Object.entries(kinds).map(async ([kind, line]) => {
@@ -47,14 +47,14 @@ describe(`${copies} copies at once on one home`, function () {
     runProgram(sandbox, args, { stdin, timeout: 240_000 })
   const done = (kind: string) => runs.filter((one) => one.kind === kind && one.run.exitCode === 0)
 
-  it('all end, and do what they were asked', () => {
+  it('all succeed', () => {
     for (const { kind, run } of runs) {
       expect(run.exitCode, `${kind}: ${run.stderr}`).to.equal(0)
       expect(run.stderr).not.to.match(/bug in chatctl|^\s+at /m)
     }
   })
 
-  it('no profile is lost, and the configuration is whole', () => {
+  it('store every profile in a valid configuration file', () => {
     const { profiles = {} } = readProfiles(sandbox)
     for (const { index } of done('sign in')) expect(profiles).to.have.property(`user-${index}`)
     for (const { index } of done('set an option')) {
@@ -62,7 +62,7 @@ describe(`${copies} copies at once on one home`, function () {
     }
   })
 
-  it('no credential is lost or another', () => {
+  it('store every credential unchanged', () => {
     const keys = findCredentials(sandbox).map((path) => JSON.parse(readFileSync(path, 'utf8')).key)
     expect(keys.sort()).to.deep.equal(
       done('sign in')
@@ -71,7 +71,7 @@ describe(`${copies} copies at once on one home`, function () {
     )
   })
 
-  it('no message is lost', async () => {
+  it('store every message', async () => {
     const args = ['history', 'export', '-o', 'json', '-p', 'local']
     const { messages } = JSON.parse((await run({ args })).stdout)
     const said = messages.filter(({ role }: { role: string }) => role === 'user')
@@ -84,7 +84,7 @@ describe(`${copies} copies at once on one home`, function () {
     expect(messages).to.have.lengthOf(2 * texts.length)
   })
 
-  it('the settings are those of one of them, and each change is in the audit', async () => {
+  it('leave the settings of one of them, and an audit entry for each change', async () => {
     const got = await run({ args: ['settings', 'get', 'limits.max_tokens', '-p', 'local'] })
     expect(Number(got.stdout)).to.be.within(1000, 1000 + copies / 4)
     const audit = await run({
@@ -93,7 +93,7 @@ describe(`${copies} copies at once on one home`, function () {
     expect(JSON.parse(audit.stdout)).to.have.lengthOf.at.least(done('change a setting').length)
   })
 
-  it('nothing half-written is left', () => {
+  it('leave no temporary file', () => {
     expect(readProfiles(sandbox).profiles).to.be.an('object')
     const left = readdirSync(join(sandbox.home, '.config', 'chatctl'))
     expect(left).to.deep.equal(['config.json'])

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine } from './temporary-service.ts'
 
 /**
- * A change by another connection holds at the next request on SQLite, and within 2 s on PostgreSQL:
- * what is checked may be wrong for so long, and no longer.
+ * A change by another connection takes effect at the next request on SQLite, and within 2 s on PostgreSQL.
+ * Until then the check may fail.
  */
-export async function takesHold(engine: Engine, check: () => Promise<void>): Promise<void> {
+export async function takesEffect(engine: Engine, check: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + 2_000
   for (;;) {
     try {

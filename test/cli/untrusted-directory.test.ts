@@ -6,8 +6,8 @@ import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** A folder that came from somebody else, such as a repository, has no say in what is run in it. */
-describe('a folder with files that a program might run or obey', () => {
+/** A directory from someone else, such as a cloned repository, must not influence chatctl. */
+describe('files in an untrusted working directory', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() =>
     startFaultServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' })),
@@ -64,7 +64,7 @@ describe('a folder with files that a program might run or obey', () => {
     ['--help'],
     ['no-such-command'],
   ]) {
-    it(`runs nothing of it and reads nothing from it: ${args.join(' ')}`, async () => {
+    it(`are neither executed nor read by: ${args.join(' ')}`, async () => {
       const before = readdirSync(cwd).sort()
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
       const { stderr } = await runChatctl(sandbox, args, { cwd, env })
