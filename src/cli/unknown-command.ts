@@ -45,6 +45,10 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
     const line = carryOver(`${id.replaceAll(':', ' ')} --email EMAIL`, [...rest, ...flags], catalog)
     return new Failure('usage', 'Unexpected argument', { hint: `Did you mean: ${line}` })
   }
+  if (shape.flags['to'] && rest.length === 1 && !words.some(looksSecret)) {
+    const line = carryOver(`${id.replaceAll(':', ' ')} --to FILE`, [...rest, ...flags], catalog)
+    return new Failure('usage', `Unexpected argument ${nameWord(rest[0])}`, { hint: `Did you mean: ${line}` })
+  }
   const readsSecret = shape.flags['with-api-key'] || shape.flags['password-stdin']
   const message = readsSecret ? 'Unexpected argument' : `Unexpected argument ${nameWord(rest[0])}`
   return new Failure('usage', message, {

@@ -73,9 +73,6 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
         hint: `Put the words in quotes: ${command} ${quoteWord(typed.join(' '))}`,
       })
     }
-    if (extra && names.length === 1 && flags.includes('to')) {
-      return new Failure('usage', words, { hint: `Did you mean: ${command} --to ${quoteWord(names.join())}` })
-    }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }
   const message = tidy(error.message)
