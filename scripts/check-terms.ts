@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, matchesGlob, resolve } from 'node:path'
 
 /**
  * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
@@ -68,17 +68,22 @@ function anyCase(word: string): string {
   return `[${word.charAt(0).toUpperCase()}${word.charAt(0)}]${word.slice(1)}`
 }
 
+/** The files of a git work tree that match a pattern of `included` and none of `excluded`. */
+export function listPaths(root: string, included: readonly string[], excluded: readonly string[]): string[] {
+  const patterns = included.map((path) => `:(glob)${path}`)
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
+  // Not with `:(exclude)`: git then lists nothing for a single path that is longer than an excluded one.
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' })
+    .split('\0')
+    .filter((path) => path !== '' && !excluded.some((pattern) => matchesGlob(path, pattern)))
+}
+
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..')
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
-  const patterns = [
-    ...included.map((path: string) => `:(glob)${path}`),
-    ...[...ignorePaths, styleGuide].map((path: string) => `:(exclude,glob)${path}`),
-  ]
-  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
-  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
+  const paths = listPaths(root, included, [...ignorePaths, styleGuide])
   const terms = readTerms(read(styleGuide))
   const findings = [...new Set(paths)].flatMap((path) =>
     findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),

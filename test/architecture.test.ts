@@ -108,7 +108,7 @@ const usesChanceFor: Record<string, string> = {
   'system/clock.ts': 'the clock of the system',
   'system/process-lock.ts': 'waits for another process',
   'system/replace-file.ts': 'a name that no other process uses',
-  'bulk/input/spool.ts': 'a name that no other process uses',
+  'bulk/input/input.ts': 'a name that no other process uses',
   'client/probe-network.ts': 'measures a real connection',
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
   'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',

@@ -95,7 +95,7 @@ describe('applying a settings plan', () => {
         told.pauses.push(ms)
       },
     },
-    onDoubt: (failure: Failure) => {
+    onFailedRequest: (failure: Failure) => {
       told.doubts.push(failure)
     },
     onSideEffect: (changes: Change[]) => {
@@ -104,7 +104,7 @@ describe('applying a settings plan', () => {
     onWarning: (words: string) => {
       told.warnings.push(words)
     },
-    onTaken: () => {
+    onChanged: () => {
       told.taken++
     },
   })
@@ -242,7 +242,11 @@ describe('applying a settings plan', () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: said })
           const failure = await failureOf(act(two))
-          expect(failure).to.include({ kind: 'unknown_outcome', code: 'unknown_outcome', inDoubt: true })
+          expect(failure).to.include({
+            kind: 'unknown_outcome',
+            code: 'unknown_outcome',
+            isOutcomeUnknown: true,
+          })
           expect(failure.message)
             .to.match(/^The outcome of the change is unknown: .+/)
             .and.to.contain(
@@ -536,8 +540,8 @@ describe('applying a settings plan', () => {
 
   it('returns the response to the PATCH and the settings that were read back', async () => {
     await begin({ answerPatch: json(200, { odd: 1 }) })
-    const { answer: said, read } = await set(dark)
-    expect(said?.body).to.deep.equal({ odd: 1 })
+    const { response, read } = await set(dark)
+    expect(response?.body).to.deep.equal({ odd: 1 })
     expect(read).to.deep.equal(lay(someSettings, dark))
     await begin({ answerPatch: failing(500, 'oops', 'Broken') })
     expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
-import { changesOf, fileOf, makePlan, requestsOf } from '../../src/plan/plan.ts'
+import { changesOf, makePlan, requestsOf, settingsFileOf } from '../../src/plan/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { lay } from '../support/settings-service.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
@@ -69,7 +69,9 @@ describe('a plan', () => {
   it('preserves the content of the settings files', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
-        expect(fileOf(makePlan('local', { settings, api }, current, undefined, systemClock))).to.deep.equal({
+        expect(
+          settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock)),
+        ).to.deep.equal({
           settings,
           api,
         })

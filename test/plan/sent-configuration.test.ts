@@ -79,7 +79,7 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('is empty after an unknown outcome or an interruption', async () => {
     await send('1')
-    const doubt = new Failure('server_error', 'no', { status: 500, inDoubt: true })
+    const doubt = new Failure('server_error', 'no', { status: 500, isOutcomeUnknown: true })
     expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
     expect(readSent(state.directories, service)).to.equal(undefined)
 

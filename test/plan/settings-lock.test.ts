@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { Failure } from '../../src/contract/failure.ts'
-import { type CarryingOut, carryOut } from '../../src/plan/apply/carry-out.ts'
+import { type ConfirmAndApplyOptions, confirmAndApply } from '../../src/plan/apply/confirm-and-apply.ts'
 import { withSettingsLock } from '../../src/plan/apply/settings-lock.ts'
 import { makePlan } from '../../src/plan/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -40,16 +40,22 @@ describe('two concurrent changes of the settings of one service', () => {
   }
   const planOf = (mode: string) =>
     makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined, systemClock)
-  const carry = (mode: string, agree: () => Promise<void>, more: Partial<CarryingOut> = {}) =>
-    carryOut(planOf(mode), {
-      ...{ settings: client.settings, clock: systemClock, check: 'chatctl settings get', agree, ...locking },
+  const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ConfirmAndApplyOptions> = {}) =>
+    confirmAndApply(planOf(mode), {
+      ...{
+        settings: client.settings,
+        clock: systemClock,
+        check: 'chatctl settings get',
+        confirm,
+        ...locking,
+      },
       ...more,
     })
   const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
 
   it('run one after the other, so that the second is refused if its keys have changed', async () => {
-    const agree = barrier(2)
-    const outcomes = await Promise.allSettled([carry('dark', agree), carry('contrast', agree)])
+    const confirm = barrier(2)
+    const outcomes = await Promise.allSettled([carry('dark', confirm), carry('contrast', confirm)])
     const [refusal, ...others] = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     expect(others).to.deep.equal([])
     expect(refusal).to.be.instanceOf(Failure)
@@ -62,10 +68,10 @@ describe('two concurrent changes of the settings of one service', () => {
   })
 
   it('both succeed if the second can make a new plan', async () => {
-    const agree = barrier(2)
-    const renew: CarryingOut['renew'] = async (now) =>
+    const confirm = barrier(2)
+    const replan: ConfirmAndApplyOptions['replan'] = async (now) =>
       makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
-    await Promise.all([carry('x', agree, { renew }), carry('dark', agree, { renew })])
+    await Promise.all([carry('x', confirm, { replan }), carry('dark', confirm, { replan })])
     expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
   })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findTerms, readTerms } from '../../scripts/check-terms.ts'
+import { findTerms, listPaths, readTerms } from '../../scripts/check-terms.ts'
 import { root } from './package-file.ts'
 
 const table = `# Style
@@ -55,5 +55,12 @@ describe('check-terms', () => {
       .map((phrase) => phrase.trim().replace(/\/\S+/g, ''))
     expect(phrases).to.have.length(terms.length).and.length.above(60)
     for (const phrase of phrases ?? []) expect(findTerms(phrase, terms), phrase).not.to.be.empty
+  })
+
+  it('checks the files of a single path, except ignored ones', () => {
+    const paths = listPaths(root, ['test/scripts/**'], ['LICENSE', 'test/scripts/package-file.ts'])
+    expect(paths)
+      .to.include('test/scripts/check-terms.test.ts')
+      .and.not.include('test/scripts/package-file.ts')
   })
 })

@@ -99,7 +99,7 @@ describe('doctor in a terminal', () => {
     try {
       expect(await terminal.exitCode()).to.equal(0)
       const screen = await terminal.screen()
-      expect(screen).to.match(/^✓ version +chatctl/m)
+      expect(screen).to.match(/^ok +version +chatctl/m)
       expect(screen).to.match(/^- network +not needed by the embedded service$/m)
       expect(screen).to.match(/^No problems found\.$/m)
     } finally {

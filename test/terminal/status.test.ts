@@ -8,7 +8,7 @@ describe('the status line', () => {
   afterEach(() => status.clear())
 
   it('counts the seconds of a wait, starting after the first second', () => {
-    status.since('thinking…')
+    status.showElapsed('thinking…')
     clock.pass(999)
     expect(status.text).to.equal('thinking…')
     clock.pass(1_001)
@@ -16,7 +16,7 @@ describe('the status line', () => {
   })
 
   it('counts down to the end of a wait, and not below zero', () => {
-    status.until(2_500, (seconds) => `again in ${seconds} s`)
+    status.showRemaining(2_500, (seconds) => `again in ${seconds} s`)
     expect(status.text).to.equal('again in 3 s')
     clock.pass(2_000)
     expect(status.text).to.equal('again in 1 s')
@@ -25,7 +25,7 @@ describe('the status line', () => {
   })
 
   it('does not change when the system clock is set', () => {
-    status.since('thinking…')
+    status.showElapsed('thinking…')
     clock.set(clock.now() - 3_600_000)
     clock.pass(2_000)
     expect(status.text).to.equal('thinking… 2 s')

@@ -218,13 +218,13 @@ describe('the table of doctor', () => {
       .join('')
 
   it('aligns its columns and never wraps a command', () => {
-    expect(text({ width: 32, unicode: true })).to.equal(`✓ version  chatctl 1
-! cache    one two three four
-           five six
-           → Do this or that.
-✗ service  No
-           → chatctl auth login --profile a-long-name
-- data     not [31mnow
+    expect(text({ width: 40, unicode: true })).to.equal(`ok       version  chatctl 1
+warning  cache    one two three four
+                  five six
+                  → Do this or that.
+failed   service  No
+                  → chatctl auth login --profile a-long-name
+skipped  data     not [31mnow
 
 1 failure, 1 warning.
 `)

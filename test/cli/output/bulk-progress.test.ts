@@ -11,7 +11,7 @@ describe('the progress of a bulk command', () => {
   const state: BulkState = {
     noun: 'user',
     total: 20_000,
-    tally: { done: 5000, failed: 0, unknown: 0 },
+    counts: { done: 5000, failed: 0, unknown: 0 },
     perSecond: 123.4,
     left: 122_000,
     pause: undefined,
@@ -20,7 +20,7 @@ describe('the progress of a bulk command', () => {
     ['the count, the rate, and the time left', {}, '5,000 of 20,000 users done, 123/s, 3m left'],
     [
       'failed and unknown rows',
-      { tally: { done: 5000, failed: 4990, unknown: 10 } },
+      { counts: { done: 5000, failed: 4990, unknown: 10 } },
       '5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
     ],
     ['at least one second left', { left: 20 }, '5,000 of 20,000 users done, 123/s, 1s left'],
@@ -31,7 +31,7 @@ describe('the progress of a bulk command', () => {
     ],
     [
       'the singular and a fractional rate for one row',
-      { total: undefined, left: undefined, perSecond: 0.25, tally: { done: 1, failed: 0, unknown: 0 } },
+      { total: undefined, left: undefined, perSecond: 0.25, counts: { done: 1, failed: 0, unknown: 0 } },
       '1 user done, 0.3/s',
     ],
     [
@@ -46,7 +46,7 @@ describe('the progress of a bulk command', () => {
     ],
     [
       'zero rows of the total',
-      { tally: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
+      { counts: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
       '0 of 20,000 users done',
     ],
   ]

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findTurns } from '../../../src/talk/resume/resume-transcript.ts'
-import { foldLines } from '../../../src/talk/transcript/fold-lines.ts'
+import { buildTranscript } from '../../../src/talk/transcript/build-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -165,17 +165,17 @@ describe('the turns of a transcript', () => {
       fc.property(fc.array(told, { maxLength: 5 }), fc.nat(), (turns, cut) => {
         const lines = turns.flatMap((turn, index) => linesOf(turn, index + 1))
         const prefix = lines.slice(0, lines.length === 0 ? 0 : cut % (lines.length + 1))
-        const transcript = foldLines('s', prefix)
+        const transcript = buildTranscript('s', prefix)
         for (const turn of transcript.turns) {
           const own = prefix.filter((line) => 'turn' in line && line.turn === turn.number)
           const isEnded = own.some(({ type }) => type === 'end')
           expect(turn.status).to.equal(isEnded ? turns[turn.number - 1]?.ending : 'lost')
-          expect(turn.answer).to.equal(
+          expect(turn.reply).to.equal(
             own.flatMap((line) => (line.type === 'delta' ? line.text : [])).join(''),
           )
         }
         const found = findTurns(transcript.conversation, transcript.turns)
-        const answered = transcript.turns.filter(({ answer }) => answer !== '')
+        const answered = transcript.turns.filter(({ reply }) => reply !== '')
         const answers = transcript.conversation.filter(({ role }) => role === 'assistant')
         expect(answers.map((message) => found.get(message))).to.deep.equal(answered)
       }),

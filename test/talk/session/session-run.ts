@@ -4,7 +4,7 @@ import { Client } from '../../../src/client/client.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/directories.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
-import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
+import type { ConversationStart, SessionOptions } from '../../../src/talk/session-options.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { Transcript } from '../../../src/talk/transcript/transcript.ts'
@@ -53,7 +53,10 @@ export class SessionWorld {
   }
 
   /** @param begin a new session by default */
-  async run(begin: Beginning = { kind: 'new' }, given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+  async run(
+    begin: ConversationStart = { kind: 'new' },
+    given: Partial<SessionOptions> = {},
+  ): Promise<SessionRun> {
     const terminal = new ScreenTerminal()
     const client = new Client({ baseUrl: this.server.url, credential: 'some-key', retries: 0 })
     const running = runSession({
@@ -65,7 +68,7 @@ export class SessionWorld {
       owner: this.owner,
       serviceName: 'the test service',
       model: undefined,
-      isModelAsked: false,
+      isModelExplicit: false,
       streamFormat: undefined,
       isPlain: false,
       style: undefined,
@@ -76,7 +79,7 @@ export class SessionWorld {
       env: this.#sandbox.env,
       cwd: this.home,
       sessionsDirectory: this.folder,
-      recallPath: join(this.home, 'recall.jsonl'),
+      inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
       resumeCommand: (id) => `chatctl chat --resume ${id}`,

@@ -124,7 +124,7 @@ describe('a session whose replies are not streamed', () => {
     await run.terminal.waitFor('As far as this')
     run.terminal.type('\u0003')
     await run.terminal.waitFor('[interrupted]')
-    expect(world.transcript().turns.at(-1)).to.include({ answer: 'As far as this ', status: 'interrupted' })
+    expect(world.transcript().turns.at(-1)).to.include({ reply: 'As far as this ', status: 'interrupted' })
   })
 
   it('says that Ctrl-C discards an unfinished completion', async () => {

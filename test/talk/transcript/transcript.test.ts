@@ -106,7 +106,7 @@ describe('a transcript', () => {
           number: 1,
           at,
           user: 'Hi\nthere',
-          answer: 'Hello \ud83d',
+          reply: 'Hello \ud83d',
           status: 'complete',
           contextId: 'c1',
           id: 'm1',
@@ -148,7 +148,7 @@ describe('a transcript', () => {
           { type: 'delta', turn: 1, text: 'Hel' },
           { ...end, turn: 1, ...ending } as TranscriptLine,
         ])
-        expect(readTranscript(path).turns[0]).to.include({ answer: 'Hel', ...expected })
+        expect(readTranscript(path).turns[0]).to.include({ reply: 'Hel', ...expected })
       })
     })
   }
@@ -175,7 +175,7 @@ describe('a transcript', () => {
           { type: 'recovered', turn: 1, at, text: 'Hello' },
         ])
         const transcript = readTranscript(path)
-        expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'unverified' })
+        expect(transcript.turns[0]).to.include({ reply: 'Hello', status: 'unverified' })
         expect(transcript.turns[0]).not.to.have.property('reason')
         const texts = transcript.turns
           .flatMap((turn) => [...replayTurn(turn)])
@@ -231,7 +231,7 @@ describe('a transcript', () => {
       const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
       writeFileSync(path, `${text}{"type":"later","turn":1}\n[1]\nnull\n{"type":"delta","turn":1}\n`)
       expect(readTranscript(path).turns).to.have.lengthOf(1)
-      expect(readTranscript(path).turns[0]).to.include({ answer: 'b', status: 'complete' })
+      expect(readTranscript(path).turns[0]).to.include({ reply: 'b', status: 'complete' })
     })
   })
 
@@ -267,7 +267,7 @@ describe('a transcript', () => {
       const second = TranscriptWriter.reopen(first.path)
       second.append({ type: 'delta', turn: 1, text: '!' })
       second.close()
-      expect(readTranscript(first.path).turns[0]?.answer).to.equal('still here!')
+      expect(readTranscript(first.path).turns[0]?.reply).to.equal('still here!')
       expect(readdirSync(folder)).to.have.lengthOf(1)
     })
   })

@@ -94,7 +94,7 @@ describe('a transcript that is truncated at any byte', () => {
           const { turns, conversation } = readTranscript(writer.path)
           expect(conversation.map(({ content }) => content)).to.deep.equal(['later', 'yes'])
           expect(turns.slice(0, -1)).to.deep.equal(expected.turns)
-          expect(turns.at(-1)).to.include({ user: 'later', answer: 'yes', status: 'complete' })
+          expect(turns.at(-1)).to.include({ user: 'later', reply: 'yes', status: 'complete' })
         }),
         { numRuns: 300 },
       )

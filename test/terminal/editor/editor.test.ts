@@ -7,8 +7,8 @@ import stringWidth from 'string-width'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Editor } from '../../../src/terminal/editor/editor.ts'
 import type { Completions, EditorEvent } from '../../../src/terminal/editor/editor-options.ts'
+import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
-import { Recall } from '../../../src/terminal/editor/recall.ts'
 
 const keys = {
   enter: '\r',
@@ -47,7 +47,7 @@ describe('the editor', () => {
   })
 
   function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {
-    const recall = Recall.open(path, systemClock)
+    const recall = InputHistory.open(path, systemClock)
     for (const entry of entries) recall.add(entry)
     const events: EditorEvent[] = []
     const changes = { count: 0 }

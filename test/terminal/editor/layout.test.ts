@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { Layout, layOut } from '../../../src/terminal/editor/layout.ts'
+import { Layout, renderRows } from '../../../src/terminal/editor/layout.ts'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
 
 const plain = { dim: (text: string) => text }
@@ -10,7 +10,7 @@ function show(text: string, columns: number, rows = 20, top = 0, cursor?: number
   const buffer = new TextBuffer()
   buffer.setText(text)
   if (cursor !== undefined) buffer.moveTo(cursor)
-  return layOut(buffer.state, { columns, rows, top }, plain)
+  return renderRows(buffer.state, { columns, rows, top }, plain)
 }
 
 describe('the layout of the editor', () => {
@@ -73,7 +73,7 @@ describe('the layout of the editor', () => {
     buffer.insertPaste('x\n'.repeat(42))
     buffer.insert('cd')
     const dim = (text: string) => `<${text}>`
-    const { lines } = layOut(buffer.state, { columns: 10, rows: 9, top: 0 }, { dim })
+    const { lines } = renderRows(buffer.state, { columns: 10, rows: 9, top: 0 }, { dim })
     expect(lines).to.deep.equal(['> ab<[past>', '  <ed 42 l>', '  <ines]>cd'])
     const layout = new Layout(buffer.units, 7)
     expect(layout.placeOf(2)).to.deep.equal({ row: 0, column: 2 })
@@ -124,7 +124,7 @@ describe('the layout of the editor', () => {
             else buffer.insert(part)
           }
           buffer.moveTo(place)
-          const { lines, cursor } = layOut(buffer.state, { columns, rows, top }, plain)
+          const { lines, cursor } = renderRows(buffer.state, { columns, rows, top }, plain)
           expect(lines.length).to.be.within(1, rows)
           for (const line of lines) {
             expect(stringWidth(line), JSON.stringify(line)).to.be.at.most(columns)
@@ -146,7 +146,7 @@ describe('the layout of the editor', () => {
         (text, columns) => {
           const buffer = new TextBuffer()
           buffer.setText(text)
-          const { lines } = layOut(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
+          const { lines } = renderRows(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
           expect(lines.map((line) => line.slice(2)).join('')).to.equal(text.replaceAll('\n', ''))
           const layout = new Layout(buffer.units, columns - 3)
           for (let index = 0; index <= buffer.units.length; index++) {

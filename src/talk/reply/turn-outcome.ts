@@ -4,11 +4,11 @@ import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import type { Conversation } from '../conversation.ts'
 
-/** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
+/** The result of a turn. Times are milliseconds since the request was sent, undefined if nothing arrived. */
 export interface TurnOutcome {
-  /** Undefined where no answer ended: it was stopped, or never began. */
+  /** Undefined if the reply was stopped or never began. */
   end: StreamEnd | undefined
-  /** Why there is no answer at all. */
+  /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
   firstMs: number | undefined
@@ -16,13 +16,13 @@ export interface TurnOutcome {
 }
 
 /**
- * The one line after an answer: model, tokens where the service counted them, time to the first
- * token and to the last, and where the conversation is.
+ * The line after a reply: model, token count if the service sent one, time to the first and the last
+ * token, and where the conversation is stored.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, firstMs, totalMs, end } = outcome
   const parts = [
-    conversation.answeredBy ?? conversation.model,
+    conversation.replyModel ?? conversation.model,
     usage && describeUsage(usage),
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
@@ -38,16 +38,16 @@ function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
   return contextId === undefined ? undefined : `context ${contextId}`
 }
 
-/** The service's own count; what it did not send is not guessed. */
+/** The token count of the service, as far as it sent one. */
 function describeUsage({
-  prompt_tokens: asked,
-  completion_tokens: answered,
-  total_tokens: all,
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: total,
 }: Usage): string {
   const known = isNumber
-  if (known(asked) && known(answered)) return `${asked} + ${answered} tokens`
-  if (known(all)) return `${all} tokens`
-  if (known(answered)) return `${answered} tokens`
+  if (known(prompt) && known(completion)) return `${prompt} + ${completion} tokens`
+  if (known(total)) return `${total} tokens`
+  if (known(completion)) return `${completion} tokens`
   return ''
 }
 

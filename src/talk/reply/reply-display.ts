@@ -1,21 +1,21 @@
-import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import type { Terminal } from '../../terminal/screen/terminal.ts'
 
 interface DisplayOptions {
   screen: Screen
   terminal: Terminal
-  writer: AnswerWriter
-  /** Keeps a piece of the answer, before it is shown. */
+  writer: ReplyWriter
+  /** Records a piece of the reply, before it is shown. */
   record(text: string): void
 }
 
 /**
- * Shows an answer while it comes, and has each piece kept before it is shown. Pieces that arrive
- * together are kept and shown together; the first waits for nothing.
+ * Shows a reply while it arrives. Each piece is recorded before it is shown. Pieces that arrive
+ * together are recorded and shown together; the first is shown at once.
  */
-export class AnswerDisplay {
-  /** All of the text. */
+export class ReplyDisplay {
+  /** The whole text so far. */
   text = ''
   readonly #options: DisplayOptions
   #pending = ''
@@ -25,7 +25,7 @@ export class AnswerDisplay {
     this.#options = options
   }
 
-  /** @returns what to wait for where the terminal is slower than the service */
+  /** @returns a promise to await if the terminal is slower than the service */
   add(piece: string): Promise<void> | undefined {
     const first = this.text === ''
     this.text += piece
@@ -41,7 +41,7 @@ export class AnswerDisplay {
     return this.#options.terminal.drained()
   }
 
-  /** Shows the rest; what comes next stands on a line of its own. */
+  /** Shows the rest, and ends the line. */
   end(): void {
     this.#flush()
     const { screen, writer } = this.#options

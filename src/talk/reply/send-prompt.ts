@@ -1,49 +1,49 @@
 import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { SessionOptions } from '../session-options.ts'
-import { AnswerDisplay } from './answer-display.ts'
-import { type ConversationHost, keepHere } from './conversation-mode.ts'
-import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
+import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
+import { type PartialReply, recoverReply } from './recover-reply.ts'
+import { ReplyDisplay } from './reply-display.ts'
 import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-outcome.ts'
 
-/** A prompt that got no reply, and whether it was to take the place of the last one. */
+/** A prompt that got no reply. */
 export interface UnsentPrompt {
   prompt: string
   replacesLastPrompt: boolean
 }
 
-/** What it takes to send a prompt and show the reply, and what changes by it. */
+/** The parts of a session that sending a prompt uses and changes. */
 interface PromptHost extends ConversationHost {
   readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
-  /** Whether nothing on the screen may change by itself. */
-  readonly isStill: boolean
+  /** Whether the screen must not change by itself. */
+  readonly isStatic: boolean
   unsent: UnsentPrompt | undefined
-  cutAnswer: CutAnswer | undefined
+  partialReply: PartialReply | undefined
   replacesLastPrompt: boolean
-  createWriter(): AnswerWriter
-  giveBack(prompt: string): void
+  createWriter(): ReplyWriter
+  returnPrompt(prompt: string): void
 }
 
 /**
- * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is
- * given back.
+ * Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered
+ * again.
  */
-async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
+async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options } = session
   const display = createDisplay(session)
   session.unsent = undefined
-  const stopWatch = watchSilence(session, display)
+  const stopWatch = showStall(session, display)
   if (conversation.mode === 'completions') {
-    session.status.during('waiting for the full reply, not streamed (Ctrl-C discards it)…')
+    session.status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')
   }
   const { streamFormat, clock } = options
-  // Also for a session that does not live to the end of this answer. Its words go first.
+  // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
   const onContext = (id: string): void => {
     setImmediate(() => {
       if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
@@ -63,45 +63,45 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   const outcome = await turn.finally(stopWatch)
   session.status.clear()
   const { end } = outcome
-  // An error that the service says in place of an answer is none that was cut off.
-  const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
+  // An error that the service sends before any text is not a truncated reply.
+  const failure = outcome.failure ?? (display.text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
-    session.output.sayFailure(failure)
-    session.giveBack(prompt)
+    session.output.showFailure(failure)
+    session.returnPrompt(prompt)
     return session.screen.separate()
   }
   if (!end && display.text === '') {
     session.output.note('[stopped before a reply arrived]')
-    session.giveBack(prompt)
+    session.returnPrompt(prompt)
     return session.screen.separate()
   }
-  const cut = { prompt, part: display.text, answerId: end?.id }
+  const partial = { prompt, part: display.text, replyId: end?.id }
   if (!end) session.output.note('[interrupted]')
   else if (!end.complete)
     session.output.note(
       `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
     )
-  session.cutAnswer = end?.complete ? undefined : cut
+  session.partialReply = end?.complete ? undefined : partial
   if (end && !end.complete) {
-    await recover(session, cut, signal).catch((error) => {
-      // The turn is over all the same.
+    await recover(session, partial, signal).catch((error) => {
+      // The turn has ended anyway.
       if (signal.reason !== stopped) throw error
       session.status.clear()
     })
   }
   session.output.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
-    await keepHere(session, 'the service returned no context ID')
+    await switchToCompletions(session, 'the service returned no context ID')
   }
   session.screen.separate()
   await rememberContext(session)
 }
 
-function refusalIn(end: StreamEnd | undefined): Failure | undefined {
+function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
   return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
-/** The conversation is safe on the service: that it cannot be remembered here is no failure. */
+/** Not a failure if it cannot be stored: the service has the conversation. */
 async function rememberContext(session: PromptHost): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
@@ -114,26 +114,25 @@ async function rememberContext(session: PromptHost): Promise<void> {
 }
 
 /**
- * Says so where an answer has begun and nothing more comes.
- * @returns ends that
+ * Shows a status if a reply has begun and no more text arrives.
+ * @returns stops watching
  */
-function watchSilence({ status, isStill }: PromptHost, display: AnswerDisplay): () => void {
+function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () => void {
   let length = 0
   let quiet = 0
   const timer = setInterval(() => {
     const { text } = display
     quiet = text.length === length ? quiet + 1 : 0
     length = text.length
-    if (quiet === 3 && length > 0 && !isStill)
-      status.since('no more text yet… (Ctrl-C keeps the partial reply)')
+    if (quiet === 3 && length > 0 && !isStatic)
+      status.showElapsed('no more text yet… (Ctrl-C keeps the partial reply)')
   }, 1000)
   return () => clearInterval(timer)
 }
 
-/** Where the next answer appears. */
-function createDisplay(session: PromptHost): AnswerDisplay {
+function createDisplay(session: PromptHost): ReplyDisplay {
   const { screen, status, options, recorder } = session
-  return new AnswerDisplay({
+  return new ReplyDisplay({
     screen,
     terminal: options.terminal,
     writer: session.createWriter(),
@@ -145,24 +144,32 @@ function createDisplay(session: PromptHost): AnswerDisplay {
 }
 
 /**
- * Asks whether the service finished what did not come, and shows the rest of it.
- * @returns whether there was more
+ * Looks for the rest of an incomplete reply in the history of the service, and shows it.
+ * @returns whether the history had more
  */
-export async function recover(session: PromptHost, cut: CutAnswer, signal: AbortSignal): Promise<boolean> {
+export async function recover(
+  session: PromptHost,
+  partial: PartialReply,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.during('reading the history…')
-  const recovery = await recoverAnswer(client, { ...cut, contextId, said: conversation.messages }, signal)
+  session.status.begin('reading the history…')
+  const recovery = await recoverReply(
+    client,
+    { ...partial, contextId, messagesHere: conversation.messages },
+    signal,
+  )
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
       session.output.note('[the rest of the reply, from the history of the service]')
-      session.output.showAnswer(recovery.rest)
-      if (cut.part === '') conversation.add(cut.prompt, recovery.text)
-      else conversation.replaceAnswer(recovery.text)
+      session.output.showReply(recovery.rest)
+      if (partial.part === '') conversation.add(partial.prompt, recovery.text)
+      else conversation.replaceLastReply(recovery.text)
       session.recorder.recovered(recovery.text)
-      session.cutAnswer = undefined
+      session.partialReply = undefined
       return true
     }
     case 'same':
@@ -177,31 +184,31 @@ export async function recover(session: PromptHost, cut: CutAnswer, signal: Abort
   }
 }
 
-/** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
+/** Sends a prompt, or replaces the last one if that is being edited. Ctrl-C stops the reply. */
 export async function sendPrompt(session: PromptHost, prompt: string): Promise<void> {
-  if (session.replacesLastPrompt) return sendInstead(session, prompt)
-  await session.stoppable((signal) => answerPrompt(session, prompt, signal))
+  if (session.replacesLastPrompt) return sendReplacement(session, prompt)
+  await session.stoppable((signal) => sendAndShow(session, prompt, signal))
 }
 
 /**
- * Sends a prompt in place of the last one and of what was answered to that. Where no answer comes,
- * the conversation is as it was, and the prompt is given back to take that place once more.
+ * Sends a prompt that replaces the last one and its reply. If no reply arrives, the conversation is
+ * restored, and the prompt is offered again, still as a replacement.
  */
-export async function sendInstead(session: PromptHost, prompt: string): Promise<void> {
+export async function sendReplacement(session: PromptHost, prompt: string): Promise<void> {
   const { conversation, recorder } = session
   session.replacesLastPrompt = true
   const before = { ...conversation, messages: [...conversation.messages] }
   try {
     if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
-    else await keepHere(session, 'the context would still contain the replaced message')
+    else await switchToCompletions(session, 'the context would still contain the replaced message')
   } catch (error) {
-    session.giveBack(prompt)
+    session.returnPrompt(prompt)
     throw error
   }
-  conversation.takeBackLastPrompt()
+  conversation.removeLastPrompt()
   conversation.isOnService = conversation.mode === 'context'
   recorder.conversation(conversation)
-  await session.stoppable((signal) => answerPrompt(session, prompt, signal))
+  await session.stoppable((signal) => sendAndShow(session, prompt, signal))
   if (session.unsent === undefined) {
     session.replacesLastPrompt = false
     return
@@ -215,7 +222,7 @@ export async function sendInstead(session: PromptHost, prompt: string): Promise<
   await rememberContext(session)
 }
 
-/** Where nothing comes before the question, another context does without it, and streams the reply. */
+/** If the replaced prompt is the first one, a new context suffices, and the reply is streamed. */
 function beginAnew({ conversation, recorder, output }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'

@@ -8,7 +8,7 @@ import type { TranscriptLine } from '../transcript/transcript-line.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
-/** What a turn tells while it goes on, beside the pieces of its answer. */
+/** Records the events of one turn, except the pieces of its reply. */
 interface TurnRecord {
   start(event: Extract<StreamEvent, { type: 'start' }>): void
   usage(usage: Usage): void
@@ -16,8 +16,8 @@ interface TurnRecord {
 }
 
 /**
- * Keeps the session's transcript. A disk that takes no more is no reason to stop talking: it is
- * said once, and nothing more is kept.
+ * Writes the transcript of a session. A full disk does not end the session: the failure is shown
+ * once, and nothing more is recorded.
  */
 export class Recorder {
   turns: number
@@ -41,7 +41,7 @@ export class Recorder {
     return this.#writer.path
   }
 
-  /** The user's words are on the disk before they are sent. */
+  /** Records the prompt and flushes it to disk, before it is sent. */
   beginTurn(text: string): TurnRecord {
     this.turns++
     const turn = this.turns
@@ -65,23 +65,23 @@ export class Recorder {
     }
   }
 
-  /** A piece of the answer of the turn that is under way. */
+  /** Records a piece of the reply that is arriving. */
   delta(text: string): void {
     this.#append({ type: 'delta', turn: this.turns, text })
   }
 
-  /** The answer of the last turn as the service's history has it. */
+  /** Records the last reply as the history of the service has it. */
   recovered(text: string): void {
     this.#append({ type: 'recovered', turn: this.turns, at: this.#now(), text })
     this.#sync()
   }
 
-  /** What is in force from here. */
+  /** Records the options in force from here on. */
   options(conversation: Conversation): void {
     this.#append(conversation.optionsLine(this.#now()))
   }
 
-  /** All that was said, where it is not what the turns so far add up to. */
+  /** Records all messages, when they are no longer the sum of the turns so far. */
   conversation(conversation: Conversation): void {
     this.#append(conversation.conversationLine(this.#now()))
   }

@@ -1,16 +1,15 @@
 /**
- * Watches inline text go by and tells whether something is open that what comes may close: emphasis,
- * code, a link, a tag. Only where nothing is, the text can be cut in two and each half be read alone.
- * The rules are CommonMark's for delimiter runs, less its rule of three: a wrong guess shows a mark
- * as text and does no other harm.
+ * Tracks the open constructs of inline text: emphasis, code, links, and tags. Text can be split and
+ * rendered in parts only where none is open. Follows the rules of CommonMark 6.2 for delimiter runs,
+ * except the rule of three: a wrong guess shows a delimiter as text and does no other harm.
  */
-export class InlineMarks {
-  /** Length of the run of backticks that would end the code; 0 outside code. */
+export class OpenDelimiters {
+  /** Length of the backtick run that ends the code; 0 outside code. */
   #code = 0
   #isInTag = false
-  /** Depth of parentheses in the address of a link; 0 outside. */
+  /** Depth of parentheses in the address of a link; 0 outside a link. */
   #target = 0
-  /** For each open bracket, how many delimiters were open before. */
+  /** For each open bracket, the number of delimiters that were open before it. */
   #brackets: number[] = []
   #delimiters: { mark: string; length: number }[] = []
 
@@ -27,7 +26,7 @@ export class InlineMarks {
     this.#delimiters = []
   }
 
-  /** @param word the next, with white space around it */
+  /** @param word the next word, with the white space around it */
   read(word: string): void {
     if (!this.areOpen && !/[`*_~[<]/.test(word)) return
     for (let at = 0; at < word.length; ) at = this.#step(word, at)
@@ -111,7 +110,7 @@ function runLength(word: string, from: number): number {
   return end - from
 }
 
-/** The ends of a word count as white space. */
+/** The beginning and the end of a word count as white space. */
 function isSpace(unit: string): boolean {
   return unit === '' || /\s/.test(unit)
 }

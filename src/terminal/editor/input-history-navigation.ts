@@ -1,13 +1,13 @@
 import type { EditorStyle } from './editor-options.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
-import type { Recall } from './recall.ts'
+import type { InputHistory } from './input-history.ts'
 import type { BufferState, TextBuffer } from './text-buffer.ts'
 
-/** The search backwards through the entries that Ctrl+R begins. */
-export class RecallSearch {
+/** The reverse search of Ctrl+R. */
+export class InputHistorySearch {
   readonly #entries: readonly string[]
   #word: string[] = []
-  /** Index of the entry found; undefined before there was one. */
+  /** Index of the match. Undefined before the first match. */
   #found: number | undefined
   #failed = false
 
@@ -15,7 +15,7 @@ export class RecallSearch {
     this.#entries = entries
   }
 
-  /** The entry found, the cursor where the word is in it. */
+  /** The matching entry, with the cursor at the match. */
   get found(): BufferState | undefined {
     if (this.#found === undefined) return undefined
     const entry = this.#entries[this.#found] ?? ''
@@ -23,13 +23,13 @@ export class RecallSearch {
     return { units: splitGraphemes(entry), cursor }
   }
 
-  /** More of the word: the entry found stays as long as it holds it. */
+  /** Extends the search text. The match stays while it contains the text. */
   type(text: string): boolean {
     this.#word = splitGraphemes(this.#word.join('') + cleanText(text).replace(/[\n\t]+/g, ' '))
     return this.#find(this.#found ?? this.#entries.length - 1)
   }
 
-  /** Less of the word: the newest entry that holds it. */
+  /** Shortens the search text, and finds the newest match. */
   deleteBack(): boolean {
     if (this.#word.length === 0) return false
     this.#word.pop()
@@ -39,14 +39,14 @@ export class RecallSearch {
     return true
   }
 
-  /** The next older entry that holds the word and is not what is shown already. */
-  goOn(): boolean {
+  /** Finds the next older match that differs from the current one. */
+  findNext(): boolean {
     if (this.#word.length === 0) return false
     const shown = this.#found === undefined ? undefined : this.#entries[this.#found]
     return this.#find((this.#found ?? this.#entries.length) - 1, shown)
   }
 
-  /** The line `search: word`, the end of the word in view, and the cursor's column after it. */
+  /** The line `search: word` with the end of the word visible, and the column of the cursor. */
   show(columns: number, style: Pick<EditorStyle, 'dim'>): { line: string; column: number } {
     const label = columns > 16 ? 'search: ' : columns > 4 ? '? ' : ''
     const room = Math.max(0, columns - label.length - 1)
@@ -74,49 +74,49 @@ export class RecallSearch {
     return false
   }
 
-  /** A word in small letters finds large ones too. */
+  /** Ignores case if the search text is lowercase. */
   #positionIn(entry: string): number {
     const word = this.#word.join('')
-    const small = word === word.toLowerCase()
-    return (small ? entry.toLowerCase() : entry).indexOf(word)
+    const ignoresCase = word === word.toLowerCase()
+    return (ignoresCase ? entry.toLowerCase() : entry).indexOf(word)
   }
 }
 
 /**
- * Goes back and forth through the entries. What is left behind at each of them, the draft above
- * all, is there again on the way back.
+ * Moves through the entries with Up and Down. Edits to each entry, and the draft, are kept until the
+ * walk ends.
  */
-export class RecallWalk {
-  readonly #recall: Recall
+export class InputHistoryCursor {
+  readonly #recall: InputHistory
   readonly #buffer: TextBuffer
-  /** By the index of the entry; the draft has the one after the last. */
-  #left = new Map<number, BufferState>()
+  /** Edited texts by index of the entry. The draft has the index after the last entry. */
+  #edited = new Map<number, BufferState>()
   #entries: readonly string[] = []
   #index: number | undefined
 
-  constructor(recall: Recall, buffer: TextBuffer) {
+  constructor(recall: InputHistory, buffer: TextBuffer) {
     this.#recall = recall
     this.#buffer = buffer
   }
 
-  /** @returns false where there is no older entry, or no newer one */
+  /** @returns false if there is no further entry in that direction */
   step(direction: 'older' | 'newer'): boolean {
     if (this.#index === undefined) this.#entries = [...this.#recall.entries]
     const index = this.#index ?? this.#entries.length
     const next = direction === 'older' ? index - 1 : index + 1
     if (next < 0 || next > this.#entries.length) return false
-    this.#left.set(index, this.#buffer.state)
+    this.#edited.set(index, this.#buffer.state)
     this.#index = next
-    const { units, cursor } = this.#left.get(next) ?? stateOf(this.#entries[next] ?? '')
-    // At the end of an entry one more Down goes on; the draft is as it was.
+    const { units, cursor } = this.#edited.get(next) ?? stateOf(this.#entries[next] ?? '')
+    // The cursor is at the end of an entry, so that Down moves on; the draft keeps its cursor.
     this.#buffer.restore({ units, cursor: next === this.#entries.length ? cursor : units.length })
     return true
   }
 
-  /** The next step begins at the newest entry again. */
+  /** Discards the edits. The next step starts at the newest entry. */
   end(): void {
     this.#index = undefined
-    this.#left = new Map()
+    this.#edited = new Map()
   }
 }
 

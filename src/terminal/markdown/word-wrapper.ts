@@ -1,8 +1,8 @@
 import stringWidth from 'string-width'
-import { type Look, paint, type Run, unmarked } from './text-style.ts'
+import { type Formatting, paint, type Run, unmarked } from './text-style.ts'
 
-/** Where lines go. */
-export interface Lines {
+/** Receives wrapped lines. */
+export interface LineOutput {
   /** @param width in columns */
   write(text: string, width: number): void
   newLine(): void
@@ -14,38 +14,38 @@ interface Fragment {
 }
 
 /**
- * Fills lines with words. A word that is wider than a line is broken between two characters; space
- * at the end of a line is dropped.
+ * Wraps words into lines. A word that is wider than a line is split between two characters. Space at
+ * the end of a line is dropped.
  */
-export class LineFiller {
-  #lines: Lines
+export class WordWrapper {
+  #lines: LineOutput
   #width: () => number
-  /** The width when the last words were added. */
+  /** The width at the last call. */
   #lastWidth: number
-  #look: Look
+  #formatting: Formatting
   #column = 0
   #spaces: Fragment[] = []
-  /** What is on the line and not written yet, all of one look. */
+  /** Text of one style that is not written yet. */
   #text = ''
   #textWidth = 0
   #run: Run = { text: '', marks: unmarked }
 
-  /** @param width in columns, which may change; characters that are wider than all of it stand alone */
-  constructor(width: () => number, lines: Lines, look: Look) {
+  /** @param width in columns, which may change; a character that is wider takes a line by itself */
+  constructor(width: () => number, lines: LineOutput, formatting: Formatting) {
     this.#width = width
     this.#lastWidth = width()
     this.#lines = lines
-    this.#look = look
+    this.#formatting = formatting
   }
 
-  /** Leaves columns of the first line to what was written before. */
+  /** Counts columns that are already written on the first line. */
   skip(columns: number): void {
     this.#column = columns
   }
 
   /**
-   * @param runs whole words, but for the last of them, which may go on in the next call
-   * @param isGlued whether the first word goes on where the last call stopped
+   * @param runs whole words; the last one may continue in the next call
+   * @param isGlued whether the first word continues the last one of the previous call
    */
   add(runs: readonly Run[], isGlued = false): void {
     this.#followWidth()
@@ -81,7 +81,7 @@ export class LineFiller {
     this.#flush()
   }
 
-  /** A terminal of another width may have wrapped the line: what comes next begins a new one. */
+  /** After a resize, the terminal may have wrapped the line, so a new one begins. */
   #followWidth(): void {
     const width = this.#width()
     if (width === this.#lastWidth) return
@@ -129,17 +129,17 @@ export class LineFiller {
   }
 
   #flush(): void {
-    if (this.#text !== '') this.#lines.write(paint(this.#text, this.#run, this.#look), this.#textWidth)
+    if (this.#text !== '') this.#lines.write(paint(this.#text, this.#run, this.#formatting), this.#textWidth)
     this.#text = ''
     this.#textWidth = 0
   }
 }
 
 const characters = new Intl.Segmenter()
-/** No line ends within what consists of these alone. */
+/** Text that can only be wrapped at spaces. */
 const narrow = /^[^\u3000-\uffff]*$/
 
-/** Where a newline, a stretch of space, or a word ends. */
+/** The end of the newline, the spaces, or the word at an index. */
 function endOfPart(text: string, from: number): number {
   if (text.charAt(from) === '\n') return from + 1
   const isInSpace = isSpace(text.charCodeAt(from))
@@ -152,7 +152,7 @@ function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x09
 }
 
-/** Cuts a word wherever a line may end in it. */
+/** Splits a word at each position at which a line may end. */
 function splitWide(text: string): string[] {
   const parts: string[] = []
   let from = 0
@@ -166,8 +166,8 @@ function splitWide(text: string): string[] {
 }
 
 /**
- * Columns that a text takes. What most texts are made of is known without looking at each character:
- * Latin, Greek and Cyrillic letters, dashes and quotes take one, Chinese and Japanese ones two.
+ * Width of a text in columns. Fast for common texts: Latin, Greek, and Cyrillic letters, dashes, and
+ * quotes take one column, Chinese and Japanese characters two.
  */
 function displayWidth(text: string): number {
   if (singleWidth.test(text)) return text.length
@@ -178,16 +178,16 @@ const singleWidth =
   /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2500-\u257f]*$/
 const doubleWidth = /^[\u3001-\u3029\u3041-\u3096\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff60]*$/
 
-/** Chinese and Japanese have no spaces between words: a line may end between any two characters. */
+/** Characters of Chinese and Japanese, which have no spaces: a line may end between most of them. */
 const wideCharacter = /[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60]/
-/** But it neither begins with these nor ends with those (kinsoku shori). */
+/** Characters that may not begin a line, and below those that may not end one (UAX 14). */
 const neverFirst =
   /[、。，．・：；？！゛゜ー々〻ゝゞヽヾ’”）〕］｝〉》」』】〗〙…ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ]/
 const neverLast = /[（〔［｛〈《「『【〖〘]/
 
-/** Whether a line may end between two characters though there is no space. */
+/** Whether a line may end between two characters without a space. */
 export function mayBreakBetween(before: string, after: string): boolean {
-  // Nearly all text is below.
+  // Fast path for nearly all text.
   if (before < '\u3000' || after < '\u3000') return false
   return (
     wideCharacter.test(after) &&

@@ -3,16 +3,16 @@ import { Failure } from '../../contract/failure.ts'
 import type { Transcript, Turn } from './transcript.ts'
 import type { LineOf, TranscriptLine } from './transcript-line.ts'
 
-/** What a turn is told to have ended by when its session was cut off. */
+/** Reason of a turn without an `end` line. */
 const crash = 'interrupted by a crash'
 
 /**
- * Puts the lines of a transcript together.
+ * Builds a transcript from its lines.
  *
- * @param id for a transcript whose first line is missing
- * @throws Failure `storage` for a transcript of a later version
+ * @param id used if the first line is missing
+ * @throws Failure `storage` for a transcript of a newer version
  */
-export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcript {
+export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Transcript {
   const transcript: Transcript = {
     id,
     at: '',
@@ -25,9 +25,9 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
     lacksBeginning: false,
     isOnService: true,
   }
-  let told: Message[] = []
-  /** The first turn that is not in `told`. */
-  let since = 0
+  let recorded: Message[] = []
+  /** Index of the first turn that `recorded` does not contain. */
+  let firstTurn = 0
   for (const line of lines) {
     if ('at' in line) transcript.updatedAt = line.at
     switch (line.type) {
@@ -38,17 +38,17 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
         transcript.name = line.name
         break
       case 'options':
-        if (beginsAnew(transcript, line)) {
-          told = []
+        if (startsNewContext(transcript, line)) {
+          recorded = []
           transcript.lacksBeginning = false
-          since = transcript.turns.length
+          firstTurn = transcript.turns.length
         }
         setOptions(transcript, line)
         break
       case 'conversation':
-        told = line.messages
+        recorded = line.messages
         transcript.lacksBeginning = line.lacks_beginning === true
-        since = transcript.turns.length
+        firstTurn = transcript.turns.length
         break
       case 'user':
         transcript.turns.push(openTurn(line))
@@ -58,7 +58,7 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
         addToTurn(transcript, line)
     }
   }
-  transcript.conversation = [...told, ...transcript.turns.slice(since).flatMap(messagesOf)]
+  transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
   return transcript
 }
 
@@ -71,15 +71,15 @@ function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<
   Object.assign(transcript, { id, at, profile, baseUrl: base_url })
 }
 
-/** Another context on the service knows nothing of what was said in this one. */
-function beginsAnew({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
+/** Whether the options name another context, which does not contain the messages so far. */
+function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
   return mode === 'context' && contextId !== undefined && context_id !== contextId
 }
 
 function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
   if (line.mode === 'context') transcript.isOnService = true
   else if (transcript.mode === 'context') {
-    // Another context than the one before was left because its reply failed.
+    // If the context differs from the last one, the reply in the new context failed.
     const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
     transcript.isOnService = isSameContext || transcript.turns.length === 0
   }
@@ -101,12 +101,12 @@ function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTo
 }
 
 function openTurn({ turn, at, text }: LineOf<'user'>): Turn {
-  return { number: turn, at, user: text, answer: '', status: 'lost', reason: crash, events: [] }
+  return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [] }
 }
 
-type AnswerLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
+type ReplyLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
 
-function addToTurn(transcript: Transcript, line: AnswerLine): void {
+function addToTurn(transcript: Transcript, line: ReplyLine): void {
   const turn = transcript.turns.findLast(({ number }) => number === line.turn)
   if (turn && line.type === 'recovered') recover(turn, line.text)
   if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
@@ -122,7 +122,7 @@ function addToTurn(transcript: Transcript, line: AnswerLine): void {
     turn.usage = line.usage
     turn.events.push({ type: 'usage', usage: line.usage })
   } else {
-    turn.answer += line.text
+    turn.reply += line.text
     turn.events.push({ type: 'delta', text: line.text })
   }
 }
@@ -154,23 +154,23 @@ function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Tu
   return verified ? 'complete' : 'unverified'
 }
 
-/** The service has more of the answer: that counts, and what had come is its beginning, or wrong. */
+/** Replaces the reply with the text from the history. The part that had arrived is a prefix of it, or wrong. */
 function recover(turn: Turn, text: string): void {
   const others = turn.events.filter(({ type }) => type !== 'delta')
-  const goesOn = text.startsWith(turn.answer)
-  const rest = goesOn ? text.slice(turn.answer.length) : text
-  turn.events = goesOn ? turn.events : others
+  const isPrefix = text.startsWith(turn.reply)
+  const rest = isPrefix ? text.slice(turn.reply.length) : text
+  turn.events = isPrefix ? turn.events : others
   if (rest !== '') turn.events.push({ type: 'delta', text: rest })
-  turn.answer = text
-  // The history does not say whether it has all of it.
+  turn.reply = text
+  // The history does not tell whether the text is complete.
   turn.status = 'unverified'
   delete turn.reason
 }
 
-function messagesOf({ user, answer }: Turn): Message[] {
-  if (answer === '') return []
+function messagesOf({ user, reply }: Turn): Message[] {
+  if (reply === '') return []
   return [
     { role: 'user', content: user },
-    { role: 'assistant', content: answer },
+    { role: 'assistant', content: reply },
   ]
 }

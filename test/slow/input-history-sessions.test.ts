@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
-import { Recall } from '../../src/terminal/editor/recall.ts'
+import { InputHistory } from '../../src/terminal/editor/input-history.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
@@ -26,14 +26,14 @@ describe('the entries that concurrent sessions recall', () => {
       path,
       Array.from({ length: 1_990 }, (_, index) => line(`${index} ${'x'.repeat(2_000)}`)).join(''),
     )
-    const module = new URL('../../src/terminal/editor/recall.ts', import.meta.url).href
+    const module = new URL('../../src/terminal/editor/input-history.ts', import.meta.url).href
     const clock = new URL('../../src/system/clock.ts', import.meta.url).href
     const program = `
       const { systemClock } = await import(${JSON.stringify(clock)})
-      const { Recall } = await import(${JSON.stringify(module)})
+      const { InputHistory } = await import(${JSON.stringify(module)})
       const [name, path] = process.argv.slice(1)
       for (let session = 0; session < 20; session++) {
-        const recall = Recall.open(path, systemClock)
+        const recall = InputHistory.open(path, systemClock)
         for (let index = 0; index < 10; index++) recall.add([name, session, index].join(' '))
       }
     `
@@ -46,7 +46,7 @@ describe('the entries that concurrent sessions recall', () => {
         }),
     )
     expect(await Promise.all(ends)).to.deep.equal([0, 0, 0, 0])
-    const written = Recall.open(path, systemClock).entries.filter((entry) => !entry.endsWith('x'))
+    const written = InputHistory.open(path, systemClock).entries.filter((entry) => !entry.endsWith('x'))
     const expected = names.flatMap((name) =>
       Array.from({ length: 200 }, (_, index) => `${name} ${Math.floor(index / 10)} ${index % 10}`),
     )

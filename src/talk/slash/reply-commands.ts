@@ -1,13 +1,13 @@
 import { Failure } from '../../contract/failure.ts'
-import { recover, sendInstead, sendPrompt } from '../answer/answer-prompt.ts'
-import { goOnExactly, goOnFurther } from '../conversation.ts'
+import { continueExactly, continueFromEnd } from '../conversation.ts'
+import { recover, sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
 import { asTyped, type Session } from '../session.ts'
 import { copyText } from './copy-text.ts'
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** What can be done about the last answer. */
-export const answerCommands: readonly SlashCommand[] = [
+/** Commands for the last prompt and its reply. */
+export const replyCommands: readonly SlashCommand[] = [
   {
     name: 'retry',
     summary: 'Send the last message again and replace its reply',
@@ -17,16 +17,16 @@ export const answerCommands: readonly SlashCommand[] = [
         session.replacesLastPrompt = unsent.replacesLastPrompt
         return sendPrompt(session, unsent.prompt)
       }
-      const prompt = demandPrompt(session)
+      const prompt = requireLastPrompt(session)
       session.output.showPrompt(prompt)
-      await sendInstead(session, prompt)
+      await sendReplacement(session, prompt)
     },
   },
   {
     name: 'edit',
     summary: 'Edit the last message and send it again',
     run: async (session) => {
-      const prompt = demandPrompt(session)
+      const prompt = requireLastPrompt(session)
       if (!session.keyboard.input.setText(asTyped(prompt))) {
         throw new Failure('usage', 'This terminal does not support editing a message')
       }
@@ -38,27 +38,27 @@ export const answerCommands: readonly SlashCommand[] = [
     name: 'continue',
     summary: 'Get the rest of an interrupted or truncated reply',
     run: async (session) => {
-      const { cutAnswer } = session
-      // Where the search is stopped, nothing is to be sent either.
-      let isOver = cutAnswer !== undefined
-      if (cutAnswer) {
+      const { partialReply } = session
+      // If the person stops the search, nothing is sent either.
+      let isDone = partialReply !== undefined
+      if (partialReply) {
         await session.stoppable(async (signal) => {
-          isOver = await recover(session, cutAnswer, signal)
+          isDone = await recover(session, partialReply, signal)
         })
       }
-      if (isOver) return
-      demandPrompt(session)
-      if (!cutAnswer) session.output.note('The last reply seems complete. Asking for more.')
-      const goOn = cutAnswer ? goOnExactly : goOnFurther
-      session.output.showPrompt(goOn)
-      await sendPrompt(session, goOn)
+      if (isDone) return
+      requireLastPrompt(session)
+      if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
+      const prompt = partialReply ? continueExactly : continueFromEnd
+      session.output.showPrompt(prompt)
+      await sendPrompt(session, prompt)
     },
   },
   {
     name: 'copy',
     summary: 'Copy the last reply to the clipboard',
     run: async (session) => {
-      const how = await copyText(demandAnswer(session), session.options)
+      const how = await copyText(requireLastReply(session), session.options)
       session.output.note(how)
     },
   },
@@ -68,22 +68,22 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Save the last reply to a new file',
     takesPath: true,
     run: async (session, path) => {
-      const answer = demandAnswer(session)
+      const reply = requireLastReply(session)
       session.output.note(
-        `Saved to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`, session.options)}`,
+        `Saved to ${await saveText(path, reply.endsWith('\n') ? reply : `${reply}\n`, session.options)}`,
       )
     },
   },
 ]
 
-function demandPrompt({ conversation }: Session): string {
+function requireLastPrompt({ conversation }: Session): string {
   const { lastPrompt } = conversation
   if (lastPrompt === undefined) throw new Failure('usage', 'No message has been sent yet')
   return lastPrompt
 }
 
-function demandAnswer({ conversation }: Session): string {
-  const { lastAnswer } = conversation
-  if (lastAnswer === undefined) throw new Failure('usage', 'There is no reply yet')
-  return lastAnswer
+function requireLastReply({ conversation }: Session): string {
+  const { lastReply } = conversation
+  if (lastReply === undefined) throw new Failure('usage', 'There is no reply yet')
+  return lastReply
 }

@@ -1,6 +1,6 @@
 import type { TextUnit } from './graphemes.ts'
 
-/** Words are letters and digits, as for Alt+B in a shell; a paste that is one unit is a word of its own. */
+/** Words consist of letters and digits, as for Alt+B in a shell. A paste label is one word. */
 
 type Kind = 'word' | 'space' | 'sign' | 'paste'
 
@@ -10,12 +10,12 @@ function kindOf(unit: TextUnit | undefined): Kind {
   return /^[\p{Letter}\p{Number}\p{Mark}_]/u.test(unit) ? 'word' : 'sign'
 }
 
-/** Index at which the line of an index begins. */
+/** Index at which the line that contains an index begins. */
 export function lineStart(units: readonly TextUnit[], index: number): number {
   return index === 0 ? 0 : units.lastIndexOf('\n', index - 1) + 1
 }
 
-/** Index of the line end after an index, or of the end of all. */
+/** Index of the line end after an index, or of the end of the text. */
 export function lineEnd(units: readonly TextUnit[], index: number): number {
   const end = units.indexOf('\n', index)
   return end < 0 ? units.length : end
@@ -26,7 +26,7 @@ export function wordStart(units: readonly TextUnit[], index: number): number {
   return skipBack(units, index, (kind) => kind === 'word')
 }
 
-/** Index at which what follows the last space before an index begins. */
+/** Index after the last space before an index. */
 export function wordStartBySpace(units: readonly TextUnit[], index: number): number {
   return skipBack(units, index, (kind) => kind === 'word' || kind === 'sign')
 }

@@ -1,41 +1,50 @@
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
-import { asMessage, Conversation } from '../conversation.ts'
-import type { Beginning } from '../session-options.ts'
+import { Conversation, toMessages } from '../conversation.ts'
+import type { ConversationStart } from '../session-options.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
-import { type Begun, createTranscript, type Resuming, resumeTranscript } from './resume-transcript.ts'
-import { showEarlier } from './show-earlier.ts'
+import {
+  createTranscriptWriter,
+  type OpenedConversation,
+  type ResumeHost,
+  resumeTranscript,
+} from './resume-transcript.ts'
+import { showEarlierMessages } from './show-earlier-messages.ts'
 
 /**
- * Finds or makes the conversation that a session begins with. Nothing of the session has changed yet.
+ * Opens the conversation that a session starts with or switches to. The session itself is not changed.
  *
- * @throws Failure where there is no such conversation, or it is another connection's
+ * @throws Failure if the conversation does not exist, or belongs to another connection
  */
-export function findConversation(
-  session: Resuming,
-  beginning: Beginning,
+export function openConversation(
+  session: ResumeHost,
+  beginning: ConversationStart,
   signal: AbortSignal,
-): Begun | Promise<Begun> {
+): OpenedConversation | Promise<OpenedConversation> {
   switch (beginning.kind) {
     case 'new':
-      return beginNew(session)
+      return startNew(session)
     case 'transcript':
       return resumeTranscript(session, beginning.path, signal)
     case 'context':
-      return beginWithContext(session, beginning.id, signal)
+      return startFromContext(session, beginning.id, signal)
   }
 }
 
-function beginNew(session: Resuming): Begun {
+function startNew(session: ResumeHost): OpenedConversation {
   const conversation = new Conversation()
   conversation.model = session.options.model
-  const writer = createTranscript(session.options)
+  const writer = createTranscriptWriter(session.options)
   writer.append(conversation.optionsLine(isoNow(session.options.clock)))
   return { conversation, writer, turns: 0, show: () => {} }
 }
 
-/** A conversation of which this machine may have a transcript. */
-async function beginWithContext(session: Resuming, id: string, signal: AbortSignal): Promise<Begun> {
+/** Continues a conversation of the service, from its transcript on this machine if there is one. */
+async function startFromContext(
+  session: ResumeHost,
+  id: string,
+  signal: AbortSignal,
+): Promise<OpenedConversation> {
   const { owner, sessionsDirectory } = session.options
   const known = listTranscripts(sessionsDirectory, owner).find(
     ({ contextId, mode }) => contextId === id && mode === 'context',
@@ -46,23 +55,23 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
   const conversation = new Conversation()
   conversation.model = session.options.model
   conversation.contextId = id
-  // A service that does not say may well have more.
+  // If the service omits has_more, there may be more.
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
-  conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
+  conversation.messages = (newest?.messages ?? []).flatMap(toMessages)
   if (conversation.messages.length === 0) {
     throw new Failure('not_found', `No messages of context "${id}" in the history of the service`, {
       advice: [{ code: 'list_sessions' }],
     })
   }
-  const writer = createTranscript(session.options)
+  const writer = createTranscriptWriter(session.options)
   const at = isoNow(session.options.clock)
   writer.append(conversation.optionsLine(at))
   writer.append(conversation.conversationLine(at))
-  const entries = conversation.messages.map((message) => ({ message, mark: 'none' as const }))
+  const entries = conversation.messages.map((message) => ({ message, difference: 'none' as const }))
   return {
     conversation,
     writer,
     turns: 0,
-    show: () => showEarlier(session.output, session.options.showCommand(writer.id), entries),
+    show: () => showEarlierMessages(session.output, session.options.showCommand(writer.id), entries),
   }
 }

@@ -1,11 +1,11 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
-import { asMessage, type Conversation } from '../conversation.ts'
+import { type Conversation, toMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
-/** What it takes to move a conversation from the service to this machine or back. */
+/** The parts of a session that switching the mode of its conversation uses. */
 export interface ConversationHost {
   readonly conversation: Conversation
   readonly recorder: Recorder
@@ -16,13 +16,13 @@ export interface ConversationHost {
 }
 
 /**
- * Goes over to completions: the conversation is kept here from now on, and the context on the
- * service stays as it is.
+ * Switches to completions. From now on, this machine stores the conversation; the context on the
+ * service stays unchanged.
  *
- * @param why as the person is told
- * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
+ * @param why shown to the person
+ * @throws Failure if the earlier messages cannot be fetched; then nothing has changed
  */
-export async function keepHere(session: ConversationHost, why: string): Promise<void> {
+export async function switchToCompletions(session: ConversationHost, why: string): Promise<void> {
   const { conversation, recorder } = session
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
@@ -39,12 +39,12 @@ export async function keepHere(session: ConversationHost, why: string): Promise<
 }
 
 /**
- * Goes back to the service's own conversation, whose replies are streamed, where the service has all
- * that was said and nothing is set that only completions have a field for.
+ * Switches back to the conversation on the service, whose replies are streamed, if the service has
+ * all messages and no parameter is set.
  *
- * @returns whether replies are streamed from here
+ * @returns whether replies are streamed from now on
  */
-export function keepOnService({
+export function switchToContext({
   conversation,
   recorder,
   output,
@@ -64,10 +64,10 @@ async function fetchBeginning(session: ConversationHost): Promise<void> {
   const { contextId } = conversation
   if (contextId === undefined) return
   await session.stoppable(async (signal) => {
-    session.status.during('fetching the full conversation…')
+    session.status.begin('fetching the full conversation…')
     const pages = []
     for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
-      pages.unshift(messages.flatMap(asMessage))
+      pages.unshift(messages.flatMap(toMessages))
     }
     conversation.messages = pages.flat()
     conversation.lacksBeginning = false

@@ -4,21 +4,21 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
-import type { AnswerDisplay } from './answer-display.ts'
 import type { Recorder } from './recorder.ts'
+import type { ReplyDisplay } from './reply-display.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
 interface TurnOptions {
   client: Client
   conversation: Conversation
   recorder: Recorder
-  display: AnswerDisplay
+  display: ReplyDisplay
   prompt: string
-  /** Aborted with `stopped` by a person who has seen enough. */
+  /** Aborted with `stopped` by Ctrl-C. */
   signal: AbortSignal
   clock: Clock
   streamFormat: StreamFormat | undefined
-  /** Is told the context as soon as the service has named a new one. */
+  /** Called as soon as the service names a new context. */
   onContext(id: string): void
 }
 
@@ -26,9 +26,9 @@ interface TurnOptions {
 export const stopped = new Error('stopped')
 
 /**
- * Sends one prompt and shows its answer. Everything is recorded before it is sent or shown.
+ * Sends one prompt and shows its reply. Everything is recorded before it is sent or shown.
  *
- * @throws what aborted the signal, unless a person stopped the answer
+ * @throws the reason of the signal, unless it is `stopped`
  */
 export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   const { conversation, recorder, display, prompt, signal, clock } = options
@@ -50,7 +50,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
         options.onContext(contextId)
       }
       if (event.type === 'start') {
-        conversation.answeredBy = event.model ?? conversation.answeredBy
+        conversation.replyModel = event.model ?? conversation.replyModel
         turn.start(event)
       } else if (event.type === 'delta') {
         outcome.firstMs ??= elapsed()
@@ -64,7 +64,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
     if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
     if (!signal.aborted && error instanceof Failure) outcome.failure = error
   } finally {
-    // Also where the whole session ends here.
+    // Also if the whole session ends here.
     outcome.totalMs = elapsed()
     display.end()
     turn.end(outcome, signal.aborted)
@@ -80,7 +80,7 @@ async function openEvents({ client, conversation, prompt, signal, streamFormat }
   return client.chat.stream(conversation.sendRequest(prompt), { signal, format: streamFormat })
 }
 
-/** A completion, which comes in one piece, as the events of a stream that came at once. */
+/** A completion as the events of a stream that arrives at once. */
 async function* completionEvents(
   client: Client,
   request: CompletionRequest,

@@ -8,17 +8,17 @@ import type { Journal } from '../journal/journal.ts'
 import { readFileLines } from '../read-file-lines.ts'
 import { formatOfResults } from './results-file.ts'
 
-/** What a file of results says of a row. */
+/** A row of a results file. */
 interface StoredRow {
   line: number
   email: string
-  /** Empty where none was made up. */
+  /** Empty if none was generated. */
   password: string
 }
 
 /** @throws Failure `storage` */
 async function* readStored(path: string): AsyncGenerator<StoredRow> {
-  // A device or a pipe keeps nothing, and to read one may never end.
+  // A device or a pipe stores nothing, and reading it may never end.
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return
   try {
     for await (const { line, email, password } of readResultRows(path)) {
@@ -40,8 +40,8 @@ function unusable(words: string, cause?: unknown): Failure {
   })
 }
 
-/** Whether a file of results has a password. */
-export async function holdsPasswords(path: string): Promise<boolean> {
+/** Whether a results file contains a generated password. */
+export async function containsPasswords(path: string): Promise<boolean> {
   for await (const { password } of readStored(path)) if (password !== '') return true
   return false
 }
@@ -55,7 +55,7 @@ async function* readResultRows(path: string): AsyncIterable<Record<string, unkno
   const records = new CsvRecords(path)
   let header: readonly string[] | undefined
   for await (const piece of allWithEnd(pieces)) {
-    // A program that people edit it with may put a mark before all.
+    // An editor may have added a byte order mark.
     const text = header ? piece : piece?.replace(/^\ufeff/, '')
     for (const { cells } of records.take(text ?? '', piece === undefined)) {
       if (header) yield Object.fromEntries(header.map((name, index) => [name, cells[index]]))
@@ -69,7 +69,7 @@ async function* allWithEnd<T>(pieces: AsyncIterable<T>): AsyncIterable<T | undef
   yield undefined
 }
 
-/** What is no row of ours has no password of ours. */
+/** @returns an empty object for a line that chatctl did not write */
 function readObject(line: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line)
@@ -80,17 +80,17 @@ function readObject(line: string): Record<string, unknown> {
 }
 
 /**
- * Walks a file of results beside the rows of the input: both are in one order, and each row of the one
- * is in the other, too.
+ * Reads the generated passwords of a results file in step with the rows of the input. Both have the same rows
+ * in the same order.
  */
-export class PasswordsInOrder {
+export class PasswordReader {
   readonly #path: string
   readonly #isOwn: boolean
   readonly #rows: AsyncGenerator<StoredRow>
   #next: StoredRow | undefined
   #isBegun = false
 
-  /** @param isOwn whether users may have been sent with what it keeps: nothing of that may be lost */
+  /** @param isOwn whether users may have been created with these passwords, so that none may be lost */
   constructor(path: string, isOwn: boolean) {
     this.#path = path
     this.#isOwn = isOwn
@@ -98,31 +98,31 @@ export class PasswordsInOrder {
   }
 
   /**
-   * The password that was made up for a row. Is asked for each row of the input, in their order.
+   * The generated password of a row. Must be called for each row of the input, in order.
    *
-   * @throws Failure `storage` where a password of another row would be passed over
+   * @throws Failure `storage` if the password of another row would be lost
    */
   async of({ line, row }: InputRow): Promise<string | undefined> {
     if (!this.#isBegun) await this.#advance()
     this.#isBegun = true
-    while (this.#next && !(this.#next.line >= line)) await this.#pass(this.#next)
-    // Several rows of a JSON list may stand on one line.
+    while (this.#next && !(this.#next.line >= line)) await this.#skip(this.#next)
+    // Several rows of a JSON list may share a line.
     if (this.#next?.line !== line || this.#next.email !== (row?.email ?? '')) return undefined
     const { password } = this.#next
     await this.#advance()
     return password === '' ? undefined : password
   }
 
-  /** Is called when all rows were asked for. @throws as `of` */
+  /** Must be called after the last row. @throws as `of` */
   async end(): Promise<void> {
-    while (this.#next) await this.#pass(this.#next)
+    while (this.#next) await this.#skip(this.#next)
   }
 
   async close(): Promise<void> {
     await this.#rows.return(undefined)
   }
 
-  async #pass({ line, password }: StoredRow): Promise<void> {
+  async #skip({ line, password }: StoredRow): Promise<void> {
     if (this.#isOwn && Number.isNaN(line)) throw unusable(`${this.#path} was changed after chatctl wrote it`)
     if (this.#isOwn && password !== '') {
       throw unusable(`${this.#path}: the password of line ${line} is not in its original place`)
@@ -136,13 +136,13 @@ export class PasswordsInOrder {
   }
 }
 
-/** The passwords of the file of results, of which none may be lost once users were sent with them. */
-export function openPasswords(journal: Journal, results: string): PasswordsInOrder {
+/** Opens the passwords of the results file of an import. */
+export function openPasswords(journal: Journal, results: string): PasswordReader {
   const isNoted = journal.fileOf('passwords')?.path === resolve(results)
-  return new PasswordsInOrder(results, isNoted && !journal.rows.isUntouched)
+  return new PasswordReader(results, isNoted && !journal.rows.isUntouched)
 }
 
-/** Whether a row gets a password that is made up. */
+/** Whether a row gets a generated password. */
 export function lacksPassword({ row }: InputRow): boolean {
   return row !== undefined && row.id === undefined && row.password === undefined
 }

@@ -1,31 +1,31 @@
-import type { Lines } from './line-filler.ts'
 import type { Container } from './line-start.ts'
-import type { Look } from './text-style.ts'
+import type { Formatting } from './text-style.ts'
+import type { LineOutput } from './word-wrapper.ts'
 
 interface Level {
   container: Container
-  /** Whether the marker of an item is still to be written. */
+  /** Whether the marker of a list item is not written yet. */
   isNew: boolean
 }
 
-/** The lines of an answer on their way to the screen: what has been written is never touched again. */
-export class Page implements Lines {
-  #look: Look
+/** Collects rendered lines, with the margins of their quotes and lists. Written text never changes. */
+export class IndentedOutput implements LineOutput {
+  #formatting: Formatting
   #width: () => number
   #levels: Level[] = []
   #out = ''
   #hasShown = false
   #isInLine = false
-  /** Empty lines, which are written when something follows. */
+  /** Empty lines, written only if text follows. */
   #gap = ''
 
   /** @param width in columns, which may change */
-  constructor(width: () => number, look: Look) {
+  constructor(width: () => number, formatting: Formatting) {
     this.#width = width
-    this.#look = look
+    this.#formatting = formatting
   }
 
-  /** What was written since the last call. */
+  /** The output since the last call. */
   take(): string {
     const out = this.#out
     this.#out = ''
@@ -44,7 +44,7 @@ export class Page implements Lines {
     this.#levels.push({ container, isNew: true })
   }
 
-  /** Leaves all containers but the outermost. An item that never got a text is shown empty. */
+  /** Closes all containers except the outermost `count`. A list item without text is shown empty. */
   keep(count: number): void {
     if (count >= this.#levels.length) return
     if (this.#levels.slice(count).some(({ isNew, container }) => isNew && container.kind === 'item')) {
@@ -55,7 +55,7 @@ export class Page implements Lines {
     this.#levels.length = count
   }
 
-  /** Columns that are left for text inside the containers. */
+  /** Columns for text inside the containers. */
   get room(): number {
     return Math.max(2, this.#width() - this.#shownLevels().reduce((sum, level) => sum + widthOf(level), 0))
   }
@@ -94,13 +94,13 @@ export class Page implements Lines {
       .trimEnd()}\n`
   }
 
-  /** Sees to an empty line before what comes next; one is enough. */
+  /** Leaves exactly one empty line before the next text. */
   separate(): void {
     this.endLine()
     if (this.#gap === '') this.leaveLine()
   }
 
-  /** In a narrow terminal the outer margins give way, so that half of the width is left for text. */
+  /** In a narrow terminal, outer margins are omitted, so that half of the width remains for text. */
   #shownLevels(): Level[] {
     let width = 0
     let from = this.#levels.length
@@ -113,7 +113,7 @@ export class Page implements Lines {
   }
 
   #margin({ container, isNew }: Level): string {
-    const { style } = this.#look
+    const { style } = this.#formatting
     if (container.kind === 'quote') return `${style.dim('│')} `
     if (!isNew) return ' '.repeat(markerOf(container).length + 1)
     const marker = markerOf(container)

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
+import { PasswordReader } from '../../src/bulk/results/password-reader.ts'
 import { ResultsWriter } from '../../src/bulk/results/results-file.ts'
-import { PasswordsInOrder } from '../../src/bulk/results/stored-passwords.ts'
 import { DocumentFile } from '../../src/system/document-file.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -30,7 +30,7 @@ describe('the passwords in a results file', () => {
             })),
           )
           await writer.finish()
-          const passwords = new PasswordsInOrder(path, true)
+          const passwords = new PasswordReader(path, true)
           for (const index of errors.keys()) {
             const row: InputRow = {
               ...{ index, line: index + 2, row: { email: emailOf(index) }, faults: [], raw: '' },

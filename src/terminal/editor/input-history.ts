@@ -17,28 +17,28 @@ import { cleanText } from './graphemes.ts'
 
 const maxEntries = 1_000
 
-/** Lines past which the file is written anew with `maxEntries`. */
+/** Number of lines after which the file is shortened to `maxEntries`. */
 const maxLines = 2_000
 
-/** Bytes at the end of the file that are read: entries may be pastes of any size. */
+/** Maximum number of bytes that are read at the end of the file. Entries can be large pastes. */
 const maxBytes = 4 * 2 ** 20
 
 /**
- * What was entered before, oldest first, across sessions: a file of JSON lines `{"id", "at", "text"}`,
- * no two of them the same. Not being able to read or write it is no reason to fail; the entries of this
- * session are kept in memory.
+ * The texts that the person has entered, in all sessions, oldest first. The file has JSON lines
+ * `{"id", "at", "text"}`, each of them unique. Errors of the file are ignored; then the entries of this
+ * session are only in memory.
  */
-export class Recall {
+export class InputHistory {
   readonly #path: string
   readonly #entries: string[]
   readonly #clock: Clock
   #added = 0
 
-  /** @param path of the file; it and its directory need not be there yet */
-  static open(path: string, clock: Clock): Recall {
+  /** @param path of the file, which need not exist */
+  static open(path: string, clock: Clock): InputHistory {
     const tail = readTailAt(path)
     if (isTooLong(tail)) void shorten(path)
-    return new Recall(path, clock, readEntries(tail.lines))
+    return new InputHistory(path, clock, readEntries(tail.lines))
   }
 
   private constructor(path: string, clock: Clock, entries: string[]) {
@@ -51,7 +51,7 @@ export class Recall {
     return this.#entries
   }
 
-  /** An entry that is the same as the last one is not kept again. */
+  /** Adds an entry, unless it equals the last one. */
   add(text: string): void {
     const entry = cleanText(text)
     if (entry === this.#entries.at(-1)) return
@@ -62,19 +62,19 @@ export class Recall {
       const id = `${process.pid}-${++this.#added}`
       append(this.#path, JSON.stringify({ id, at: isoNow(this.#clock), text: entry }))
     } catch {
-      // A full disk must not end a conversation.
+      // A full disk must not end the session.
     }
   }
 }
 
 interface Tail {
-  /** Whole lines, without one of which only the end was read. */
+  /** Complete lines. */
   lines: string[]
-  /** Bytes of the file up to the end of the last of them. */
+  /** Offset in the file of the end of the last line. */
   end: number
 }
 
-/** The end of a file; nothing where there is no file that can be read. */
+/** Reads the end of a file. Empty if the file cannot be read. */
 function readTailAt(path: string): Tail {
   try {
     const file = openSync(path, 'r')
@@ -107,7 +107,7 @@ function readEntries(lines: readonly string[]): string[] {
   return texts.filter((text, index) => text !== texts[index - 1]).slice(-maxEntries)
 }
 
-/** Undefined for a line that was torn by a crash, or that is none of ours. */
+/** Undefined for a truncated or invalid line. */
 function readText(line: string): string | undefined {
   try {
     const { text } = JSON.parse(line) as { text?: unknown }
@@ -117,31 +117,31 @@ function readText(line: string): string | undefined {
   }
 }
 
-/** One write for a whole line, so that those of two sessions do not mix. */
+/** Appends a line in one write, so that the lines of two sessions do not mix. */
 function append(path: string, line: string): void {
   const file = openSync(path, 'a+', 0o600)
   try {
     const { size, ino } = fstatSync(file)
     const last = Buffer.from('\n')
     if (size > 0) readSync(file, last, 0, 1, size - 1)
-    // After a torn line ours would be part of it.
+    // After a truncated line, a newline is needed first.
     writeSync(file, `${last[0] === 0x0a ? '' : '\n'}${line}\n`)
-    // Another session has put a shorter file in its place just now, perhaps without our line. Should
-    // it be there twice, reading leaves one.
+    // Another session has just replaced the file, perhaps without this line. If the line is then there
+    // twice, reading removes the duplicate.
     if (statSync(path).ino !== ino) writeFileSync(path, `${line}\n`, { flag: 'a', mode: 0o600 })
   } finally {
     closeSync(file)
   }
 }
 
-/** Writes the file anew with its last lines. What another session appends meanwhile is carried over. */
+/** Shortens the file to its last lines, and keeps lines that another session appends meanwhile. */
 async function shorten(path: string): Promise<void> {
   try {
     await withFileLock(path, () => {
       const old = openSync(path, 'r')
       try {
         const tail = readTail(old)
-        // Another session may have done it while this one waited for the lock.
+        // Another session may have shortened it while this one waited for the lock.
         if (!isTooLong(tail)) return
         replaceFile(path, `${tail.lines.slice(-maxEntries).join('\n')}\n`, { flush: false })
         const later = readFileSync(old).subarray(tail.end)

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import {
   type CallbackExpectation,
   type CallbackRequest,
-  type CallbackVerdict,
-  judgeCallback,
-  judgePastedUrl,
-} from '../../src/auth/callback.ts'
+  type CallbackResult,
+  checkCallback,
+  checkPastedUrl,
+} from '../../src/auth/check-callback.ts'
 import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
 const request = (query: string): CallbackRequest => ({
@@ -13,7 +13,7 @@ const request = (query: string): CallbackRequest => ({
   host: ours.host,
   target: `/callback?${query}`,
 })
-function expectIgnored(verdict: CallbackVerdict, status: number, reason: RegExp | string): void {
+function expectIgnored(verdict: CallbackResult, status: number, reason: RegExp | string): void {
   if (verdict.kind !== 'ignored') throw new Error(`it was ${verdict.kind}`)
   expect(verdict.status).to.equal(status)
   if (typeof reason === 'string') expect(verdict.reason).to.equal(reason)
@@ -94,7 +94,7 @@ describe('a callback of a sign-in', () => {
     expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
   })
 
-  const issuers: [string, string | undefined, Partial<CallbackExpectation>, CallbackVerdict['kind']][] = [
+  const issuers: [string, string | undefined, Partial<CallbackExpectation>, CallbackResult['kind']][] = [
     ['the expected issuer', issuer, {}, 'granted'],
     ['the expected issuer and a trailing slash', `${issuer}/`, {}, 'granted'],
     ['the expected issuer without its trailing slash', issuer, { issuer: `${issuer}/` }, 'granted'],
@@ -142,7 +142,7 @@ describe('a callback of a sign-in', () => {
       const wrong = faults
         .slice(first)
         .reduce((sent, [spoil]) => spoil(sent), request(`code=a&state=${state}`))
-      expectIgnored(judgeCallback(wrong, ours), status, reason)
+      expectIgnored(checkCallback(wrong, ours), status, reason)
     }
   })
 
@@ -156,11 +156,11 @@ describe('a callback of a sign-in', () => {
       'localhost:53123',
       '127.0.0.1:53123.evil',
     ])
-      expectIgnored(judgeCallback({ ...right, host }, ours), 400, /host/)
+      expectIgnored(checkCallback({ ...right, host }, ours), 400, /host/)
     for (const method of ['HEAD', 'POST', 'get', 'OPTIONS', ''])
-      expectIgnored(judgeCallback({ ...right, method }, ours), 405, /GET/)
+      expectIgnored(checkCallback({ ...right, method }, ours), 405, /GET/)
     for (const path of ['/', '', '/callback/', '/Callback', '//callback', '/%63allback', '/x/../callback'])
-      expectIgnored(judgeCallback({ ...right, target: `${path}?code=a&state=${state}` }, ours), 404, /path/)
+      expectIgnored(checkCallback({ ...right, target: `${path}?code=a&state=${state}` }, ours), 404, /path/)
   })
 })
 
@@ -169,16 +169,16 @@ describe('a pasted callback URL', () => {
 
   it('is judged like a callback, and may have white space around it and a fragment', () => {
     for (const text of [right, `  ${right}\r\n`, `${right}#_=_`])
-      expect(judgePastedUrl(text, ours).kind, text).to.equal('granted')
+      expect(checkPastedUrl(text, ours).kind, text).to.equal('granted')
     const six = { ...ours, host: '[::1]:53123' }
-    expect(judgePastedUrl(right.replace('127.0.0.1', '[::1]'), six).kind).to.equal('granted')
-    expect(judgePastedUrl(right.replace('code=a', 'error=no'), ours).kind).to.equal('denied')
-    expect(judgePastedUrl(`${right}&iss=x:y`, ours).kind).to.equal('foreign')
+    expect(checkPastedUrl(right.replace('127.0.0.1', '[::1]'), six).kind).to.equal('granted')
+    expect(checkPastedUrl(right.replace('code=a', 'error=no'), ours).kind).to.equal('denied')
+    expect(checkPastedUrl(`${right}&iss=x:y`, ours).kind).to.equal('foreign')
   })
 
   it('is ignored if it is not a full URL, or does not match', () => {
     for (const text of ['', ' ', 'a', `/callback?code=a&state=${state}`, `?code=a&state=${state}`, `code=a`])
-      expectIgnored(judgePastedUrl(text, ours), 400, /not a complete URL/)
+      expectIgnored(checkPastedUrl(text, ours), 400, /not a complete URL/)
     for (const host of [
       'localhost:53123',
       '127.0.0.1',
@@ -187,14 +187,14 @@ describe('a pasted callback URL', () => {
       '[::1]:53123',
     ])
       expectIgnored(
-        judgePastedUrl(right.replace('127.0.0.1:53123', host), ours),
+        checkPastedUrl(right.replace('127.0.0.1:53123', host), ours),
         400,
         /host|not a complete URL/,
       )
-    expectIgnored(judgePastedUrl(right.replace('http:', 'https:'), ours), 400, /host/)
-    expectIgnored(judgePastedUrl(right.replace('http:', 'javascript:'), ours), 400, /host/)
-    expectIgnored(judgePastedUrl(right.replace('callback', 'else'), ours), 404, /path/)
-    expectIgnored(judgePastedUrl(right.replace('state=', 'state=x'), ours), 400, /state/)
-    expectIgnored(judgePastedUrl(right + 'x'.repeat(1_000_000), ours), 400, /too long/)
+    expectIgnored(checkPastedUrl(right.replace('http:', 'https:'), ours), 400, /host/)
+    expectIgnored(checkPastedUrl(right.replace('http:', 'javascript:'), ours), 400, /host/)
+    expectIgnored(checkPastedUrl(right.replace('callback', 'else'), ours), 404, /path/)
+    expectIgnored(checkPastedUrl(right.replace('state=', 'state=x'), ours), 400, /state/)
+    expectIgnored(checkPastedUrl(right + 'x'.repeat(1_000_000), ours), 400, /too long/)
   })
 })

@@ -2,11 +2,11 @@ import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 
 /**
- * Does something with a file of ours.
+ * Runs file operations on a transcript, and turns system errors into failures.
  *
- * @throws Failure `not_found` where it is not there, else `storage`
+ * @throws Failure `not_found` if the file does not exist, else `storage`
  */
-export function withStorage<T>(path: string, verb: 'read' | 'written', work: () => T): T {
+export function withStorageErrors<T>(path: string, verb: 'read' | 'written', work: () => T): T {
   try {
     return work()
   } catch (cause) {
@@ -18,9 +18,9 @@ export function withStorage<T>(path: string, verb: 'read' | 'written', work: () 
         cause,
       })
     }
-    const full = code === 'ENOSPC' || code === 'EDQUOT'
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT'
     throw new Failure('storage', `The transcript ${path} cannot be ${verb}: ${describeSystemError(cause)}`, {
-      hint: full
+      hint: isFull
         ? 'Free some space on the disk.'
         : 'Set XDG_DATA_HOME to a directory that you can read and write, or fix the permissions of this one.',
       cause,
