@@ -221,7 +221,7 @@ function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, s
   const given = option(flags, 'output')
   const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')
   if (asked && given['output'] !== undefined && given['output'] !== 'json') {
-    throw new Failure('usage', `--json and --output ${given['output']} contradict each other`)
+    throw new Failure('usage', `--json and --output ${given['output']} cannot be used together`)
   }
   return given['output'] === undefined && flags['json'] === true ? { output: 'json' } : given
 }
