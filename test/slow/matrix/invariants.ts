@@ -54,7 +54,7 @@ function expectTableFits({ call, run, world }: Ran): void {
   if (from === -1) return
   for (const line of lines.slice(from).map(stripVTControlCharacters)) {
     // The terminal wraps prose, and a secret is a single word.
-    if (/^(Error|Hint|Warning|Request ID|[\w ]+, shown this once): |The service did not return/.test(line))
+    if (/^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |The service did not return/.test(line))
       break
     expect(stringWidth(line), `"${line}" is wider than ${columns}`).to.be.at.most(columns)
   }
