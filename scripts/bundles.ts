@@ -90,7 +90,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       'leaves',
       'plan',
       'apply/apply-plan',
-      'apply/carry-out',
+      'apply/confirm-and-apply',
       'apply/change-failures',
       'apply/sent-configuration',
       'apply/settings-lock',

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, matchesGlob, resolve } from 'node:path'
 
 /**
  * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
- * says to avoid, or if no file matches. Without paths, it checks the files that cspell.json lists for
- * the spelling.
+ * says to avoid. Without paths, it checks the files that cspell.json lists for the spelling.
  */
 
 interface Term {
@@ -23,7 +22,6 @@ export interface Finding {
   use: string
 }
 
-const root = resolve(import.meta.dirname, '..')
 const styleGuide = 'docs/style.md'
 /** White space, with the mark that begins the next line of a comment or a quotation. */
 const gap = String.raw`(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*(?:(?:\*|\/\/|#|>)[^\S\n]+)?)`
@@ -56,20 +54,6 @@ export function findTerms(text: string, terms: readonly Term[]): Finding[] {
     .sort((a, b) => a.line - b.line)
 }
 
-/** Paths of the files that match a glob of `included` and none of `ignored`, relative to the repository. */
-export function listFiles(included: readonly string[], ignored: readonly string[]): string[] {
-  // In one list, an exclusion that is shorter than the directory of the only glob makes git list nothing.
-  const allowed = new Set(matchingFiles(ignored.map((glob) => `:(exclude,glob)${glob}`)))
-  const files = matchingFiles(included.map((glob) => `:(glob)${glob}`)).filter((path) => allowed.has(path))
-  if (files.length === 0) throw new Error(`no file to check matches ${included.join(' ')}`)
-  return files
-}
-
-function matchingFiles(patterns: readonly string[]): string[] {
-  const words = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
-  return [...new Set(execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean))]
-}
-
 function listOf(cell: string): string[] {
   return cell.split(',').flatMap((phrase) => phrase.trim() || [])
 }
@@ -84,12 +68,26 @@ function anyCase(word: string): string {
   return `[${word.charAt(0).toUpperCase()}${word.charAt(0)}]${word.slice(1)}`
 }
 
+/** The files of a git work tree that match a pattern of `included` and none of `excluded`. */
+export function listPaths(root: string, included: readonly string[], excluded: readonly string[]): string[] {
+  const patterns = included.map((path) => `:(glob)${path}`)
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
+  // Not with `:(exclude)`: git then lists nothing for a single path that is longer than an excluded one.
+  const paths = execFileSync('git', args, { cwd: root, encoding: 'utf8' })
+    .split('\0')
+    .filter((path) => path !== '' && !excluded.some((pattern) => matchesGlob(path, pattern)))
+  if (paths.length === 0) throw new Error(`No file matches ${included.join(' ')}`)
+  return paths
+}
+
 if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..')
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
+  const paths = listPaths(root, included, [...ignorePaths, styleGuide])
   const terms = readTerms(read(styleGuide))
-  const findings = listFiles(included, [...ignorePaths, styleGuide]).flatMap((path) =>
+  const findings = [...new Set(paths)].flatMap((path) =>
     findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
   )
   process.stdout.write(findings.join(''))

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { expect } from 'chai'
 
-/** docs/architecture.md, as far as a machine can see to it. */
+/** The rules of docs/architecture.md that a test can check. */
 
 const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'src')
@@ -24,7 +24,7 @@ function readImports(from: string): Import[] {
   const text = texts.get(from) ?? ''
   const found: Import[] = []
   const add = (target: string | undefined, typeOnly: boolean, dynamic: boolean): void => {
-    // What is no module is a text to the build.
+    // Any other imported file is loaded as text by the build.
     if (!target?.startsWith('.') || !target.endsWith('.ts')) return
     const to = join(dirname(from), target).replaceAll('\\', '/')
     found.push({ from, to, typeOnly, dynamic })
@@ -50,10 +50,10 @@ function layerOf(file: string): string {
 const innermost = ['contract', 'system']
 const inner = [...innermost, 'terminal', 'view', 'config', 'credentials', 'client']
 
-/** What each layer may import at run time, besides itself. Arrows point inward. */
+/** The layers that each layer may import at run time, in addition to itself. */
 const allowed: Record<string, readonly string[]> = {
   contract: [],
-  // Everything throws `Failure`.
+  // All layers throw `Failure`.
   system: ['contract'],
   pages: ['contract'],
   terminal: innermost,
@@ -72,43 +72,43 @@ const allowed: Record<string, readonly string[]> = {
   boot: [...innermost, 'cli', 'commands', 'credentials', 'auth'],
 }
 
-/** The one file that wires everything, and so the one way from the command line to these layers. */
+/** The only file through which the command line reaches these layers. */
 const wiring = 'cli/create-context.ts'
 const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export']
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 
-/** A file without its comments, which may speak of anything. */
+/** A file without its comments, to which the rules do not apply. */
 function codeOf(file: string): string {
   return (texts.get(file) ?? '').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
 
-/** What a module holds that can change: a variable, or an empty collection, which is there to be filled. */
+/** Mutable state of a module: a variable, or a collection that is empty at first. */
 const stateful =
   /^(export )?(let|var) |^(export )?const (?!.*readonly).*= (\[\]|\{\}|new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|new AbortController\(\)|once\()|\bglobalThis\b/m
 
-/** State that two runs in one process may share, and why. */
+/** Files whose state may be shared by runs in one process, with the reason. */
 const statefulFor: Record<string, string> = {
-  'cli/output/jq.ts': 'jq, loaded once: a filter leaves nothing in it',
+  'cli/output/jq.ts': 'jq, loaded once: a filter keeps no state in it',
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
-  'terminal/editor/graphemes.ts': 'widths of graphemes, which are the same for everybody',
+  'terminal/editor/graphemes.ts': 'widths of graphemes, which do not depend on the run',
 }
 
-/** What changes the process, and changes it back before it returns. */
+/** Files that change the process and restore it before they return. */
 const changesProcessFor: Record<string, string> = {
-  'system/leave-signals-to-system.ts': 'no handler of ours while one call blocks the thread',
+  'system/leave-signals-to-system.ts': 'no handler of chatctl while one call blocks the thread',
   'system/load-sqlite.ts': 'no warning of Node about node:sqlite',
 }
 
-/** What reads the system's clock, or chance, itself. */
+/** Direct use of the system clock or of random numbers. */
 const usesChance = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b/
 
-/** Files that do, besides `boot`, and why a test does not want to control it. */
+/** Files outside `boot` that may do so, with the reason why tests need no control over it. */
 const usesChanceFor: Record<string, string> = {
   'system/clock.ts': 'the clock of the system',
   'system/process-lock.ts': 'waits for another process',
   'system/replace-file.ts': 'a name that no other process uses',
-  'bulk/input/spool.ts': 'a name that no other process uses',
+  'bulk/input/input.ts': 'a name that no other process uses',
   'client/probe-network.ts': 'measures a real connection',
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
   'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',
@@ -121,17 +121,17 @@ const usesChanceFor: Record<string, string> = {
 /** Layers whose types the command line may use. */
 const spokenOf = ['client', 'plan', 'bulk']
 
-/** The first word of a command. */
+/** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
 
-/** What a source file has in quotes, without comments. */
+/** The string literals of a source file. */
 function stringsOf(text: string): string[] {
   const code = text.replace(/^\s*\/?\*.*$|(^|\s)\/\/ .*$/gm, '')
   return code.match(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? []
 }
 
-describe('architecture', () => {
-  it('sees the imports', () => {
+describe('the architecture', () => {
+  it('is checked on the imports that exist', () => {
     expect(imports.length).to.be.above(300)
     expect(imports).to.deep.include({
       from: wiring,
@@ -142,13 +142,13 @@ describe('architecture', () => {
     for (const { from, to } of imports) expect(texts.has(to), `${from} imports ${to}`).to.equal(true)
   })
 
-  it('has arrows that point inward only', () => {
+  it('lets layers import only inner layers', () => {
     const wrong = imports.filter(({ from, to, typeOnly, dynamic }) => {
       const [layer, target] = [layerOf(from), layerOf(to)]
       if (layer === target || target === 'contract/failure.ts' || (allowed[layer] ?? []).includes(target))
         return false
       if (from === wiring && wired.includes(target)) return !(dynamic || typeOnly)
-      // The command line may speak of what the inner layers do without knowing how it is done.
+      // The command line may use the types of these layers, but not load them.
       return !(layer === 'cli' && spokenOf.includes(target) && typeOnly)
     })
     expect(wrong).to.deep.equal([])
@@ -158,14 +158,14 @@ describe('architecture', () => {
     expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in allowed))).to.deep.equal([])
   })
 
-  it('loads the service in one place, and only when it is needed', () => {
+  it('loads the service in one file', () => {
     const entrances = imports.filter(
       ({ from, to }) => layerOf(to) === 'service' && layerOf(from) !== 'service',
     )
     expect(new Set(entrances.map(({ from }) => from))).to.deep.equal(new Set([wiring]))
   })
 
-  it('lets nothing but the entry know the commands', () => {
+  it('lets only the entry point import commands', () => {
     const users = imports.filter(({ from, to }) => layerOf(to) === 'commands' && from !== 'boot/main.ts')
     expect(users).to.deep.equal([])
   })
@@ -177,24 +177,24 @@ describe('architecture', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('knows the interface in one place: no path of it outside contract, client and service', () => {
+  it('has the paths of the interface only in contract, client, and service', () => {
     const wrong = files
       .filter((file) => !/^(contract|client|service)\//.test(file))
-      // Examples in help texts are for people.
+      // Help examples may show paths.
       .filter((file) =>
         /['"`]\/(v1|api)\//.test(texts.get(file)?.replace(/examples = \[[\s\S]*?\n {2}\]/, '') ?? ''),
       )
     expect(wrong).to.deep.equal([])
   })
 
-  it('looks at the process nowhere but in boot', () => {
+  it('reads the process only in boot', () => {
     const uses = /process\.(stdin|stdout|stderr|env|argv|exit|exitCode|cwd)\b|\b(homedir|tmpdir)\(/
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)))
     expect(wrong).to.deep.equal([])
   })
 
-  it('changes, signals, and listens to the process nowhere but in boot', () => {
-    // With 0 as the signal, `kill` only asks whether another process is alive.
+  it('changes, signals, and listens to the process only in boot', () => {
+    // With signal 0, `kill` only checks whether another process is alive.
     const uses =
       /process\.(on|once|off|\w+Listeners?|emit|emitWarning|abort|chdir|umask|kill)\b(?!\(pid, 0\))/
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)) && !(file in changesProcessFor))
@@ -202,22 +202,22 @@ describe('architecture', () => {
     for (const file of Object.keys(changesProcessFor)) expect(codeOf(file), file).to.match(uses)
   })
 
-  it('takes the time and chance from the clock of the host', () => {
+  it('takes time and randomness from the clock of the host', () => {
     const wrong = outsideBoot.filter((file) => usesChance.test(codeOf(file)) && !(file in usesChanceFor))
     expect(wrong).to.deep.equal([])
     for (const file of Object.keys(usesChanceFor)) expect(codeOf(file), file).to.match(usesChance)
   })
 
-  it('names flags and commands on the command line alone', () => {
+  it('names flags and commands only in the outer layers', () => {
     const topics = [...new Set(files.filter((file) => file.startsWith('commands/')).map(topicOf))].join('|')
     const names = new RegExp(`(^|[\\s'"\`])--[a-z][a-z-]+(?![\\w-]*:)|\\bchatctl (${topics})\\b`, 'm')
     const edge = ['boot', 'commands', 'cli', 'view']
     const exempt = [
-      // A page for people about what answers at an address.
-      'service/http/open/status-page.ts',
+      // The page that a browser shows at the address of the service.
+      'service/http/public/status-page.ts',
       // Flags of V8.
       'system/bound-heap.ts',
-      // A text of results files, which scripts read.
+      // A value in result files, which scripts read.
       'bulk/results/row-result.ts',
       // The title of a JSON schema.
       'contract/settings-file.ts',
@@ -228,25 +228,25 @@ describe('architecture', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('keeps no state of a module', () => {
+  it('keeps no state in a module', () => {
     const wrong = outsideBoot.filter((file) => stateful.test(codeOf(file)) && !(file in statefulFor))
     expect(wrong).to.deep.equal([])
     for (const file of Object.keys(statefulFor)) expect(codeOf(file), file).to.match(stateful)
   })
 
-  it('writes to the console nowhere', () => {
+  it('never writes to the console', () => {
     const wrong = files.filter((file) => /\bconsole\.(?!error)/.test(codeOf(file)))
     expect(wrong).to.deep.equal([])
   })
 
-  it('writes HTML documents, escapes and policies in one place', () => {
+  it('writes HTML documents, escapes, and policies in one place', () => {
     const wrong = files
       .filter((file) => !file.startsWith('pages/'))
       .filter((file) => /<!doctype html>\n|<\/head>|&lt;|default-src/.test(texts.get(file) ?? ''))
     expect(wrong).to.deep.equal([])
   })
 
-  it('names every file exactly, in kebab case', () => {
+  it('names files in kebab case, without catch-all names such as utils', () => {
     const wrong = files.filter((file) => {
       const name = basename(file)
       return (
@@ -257,12 +257,12 @@ describe('architecture', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('keeps every file short enough to read at once', () => {
+  it('limits every source file to 300 lines', () => {
     const wrong = files.filter((file) => (texts.get(file) ?? '').split('\n').length > 300)
     expect(wrong).to.deep.equal([])
   })
 
-  it('exports from each file only what that file makes', () => {
+  it('exports from each file only what that file defines', () => {
     const wrong = files.filter((file) =>
       /^export\s+(type\s+)?(\*|\{[^}]*\}\s*from)/m.test(texts.get(file) ?? ''),
     )

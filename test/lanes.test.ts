@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 /**
- * What `npm test` may do, as far as a machine can see: the lanes of CONTRIBUTING.md. What waits, starts
- * processes, compares times or differs from run to run belongs to test/slow, test/system or test/e2e.
+ * The rules of CONTRIBUTING.md for `npm test` that a test can check. A test that waits, starts
+ * processes, compares times, or differs from run to run belongs in test/slow, test/system, or test/e2e.
  */
 
 const files = globSync('**/*.ts', { cwd: import.meta.dirname })
@@ -17,15 +17,15 @@ const lines = files.flatMap((file) =>
     .map((line) => ({ file, line: line.trim() })),
 )
 
-/** The files with a line that a rule does not allow. */
+/** The lines that violate a rule, with their files. */
 function offenders(isOffence: (line: string) => boolean, among = lines): string[] {
   return [...new Set(among.filter(({ line }) => isOffence(line)).map(({ file, line }) => `${file}: ${line}`))]
 }
 
-/** A pause of so many ms waits for a condition, in a loop; a longer one waits for time to pass. */
+/** The maximum pause in ms of a loop that polls a condition. A longer pause waits for time to pass. */
 const longestPause = 20
 
-/** Each starts a process for the reason beside it. No other may join them. */
+/** The files that start processes, each with its reason. Do not add others. */
 const startsProcesses: Readonly<Record<string, string>> = {
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
@@ -42,11 +42,11 @@ const startsProcesses: Readonly<Record<string, string>> = {
 }
 
 describe('the tests of npm test', () => {
-  it('are there', () => {
+  it('include the end-to-end tests', () => {
     expect(files).to.have.length.above(150).and.include('e2e/program.test.ts')
   })
 
-  it('draw nothing at random', () => {
+  it('use no random values', () => {
     expect(offenders((line) => /Math\.random\(|takeSample|takeCells/.test(line))).to.deep.equal([])
   })
 
@@ -55,28 +55,28 @@ describe('the tests of npm test', () => {
     expect(offenders((line) => compares.test(line))).to.deep.equal([])
   })
 
-  it('wait for conditions and not for time to pass', () => {
+  it('wait for conditions, not for time to pass', () => {
     const pause = /(?:await (?:sleep|pause|wait|delay)\(|setTimeout\(resolve, )([\d_]+)\)/
     const isLong = (line: string) => Number(pause.exec(line)?.[1]?.replaceAll('_', '') ?? 0) > longestPause
-    // The pause after a 429 shows nowhere before it ends.
+    // The pause after a 429 has no visible effect before it ends.
     const known = 'bulk/import-outcome.test.ts: await new Promise((resolve) => setTimeout(resolve, 300))'
     expect(offenders(isLong)).to.deep.equal([known])
   })
 
-  it('listen on no port that they chose', () => {
+  it('listen on no fixed port', () => {
     expect(offenders((line) => /\.listen\([1-9]|'--port', '[1-9]/.test(line))).to.deep.equal([])
   })
 
   it('need no PostgreSQL', () => {
     const users = offenders((line) => /support\/postgres\.ts'/.test(line))
     expect(users.map((user) => user.split(':')[0])).to.deep.equal([
-      // Asks for it with CHATCTL_TEST_ENGINE=postgres alone.
+      // Needs PostgreSQL only with CHATCTL_TEST_ENGINE=postgres.
       'service/administration.test.ts',
       'service/temporary-service.ts',
     ])
   })
 
-  it('start processes in test/e2e alone, but for those that are named here', () => {
+  it('start processes only in test/e2e and in the files that are listed here', () => {
     const inProcess = lines.filter(({ file }) => !file.startsWith('e2e/'))
     const start =
       /\b(spawn|spawnSync|execFile|execFileSync|fork|startBuilt|startBuiltLogin|runService|runProgram)\(/

@@ -9,26 +9,26 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
-/** Where the parts of a sign-in happen. */
+/** The endpoints and properties of an authorization server. */
 export interface AuthorizationServer {
-  /** Its identifier, for `iss` (RFC 9207). */
+  /** Compared with the `iss` parameter (RFC 9207). */
   issuer: string
-  /** Whether every answer of it carries `iss`. */
+  /** Whether every authorization response contains `iss`. */
   sendsIssuer: boolean
   authorizationEndpoint: string
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
-  /** The metadata says that revoking a token ends one sign-in alone (docs/reference/service-oauth.md, "Endpoints"). */
+  /** Whether revoking a token ends only this sign-in (docs/reference/service-oauth.md, "Endpoints"). */
   grantPerSignIn: boolean
 }
 
 /**
- * Finds the endpoints: the configured token endpoint, else those that the server's own metadata
- * names (RFC 8414, or the document of OpenID Connect). Without a name for it, the authorization
- * endpoint is the one of docs/interface.md, "Authentication" 4.
+ * Finds the endpoints: the configured token endpoint, or else those in the metadata of the server (RFC 8414, or
+ * OpenID Connect Discovery). If the metadata has no authorization endpoint, it is that of docs/interface.md,
+ * "Authentication" 4.
  *
- * @throws Failure `usage` where no token endpoint is known, `refused` for an address that is not safe
+ * @throws Failure `usage` if no token endpoint is known, `refused` for an unsafe address
  */
 export async function findAuthorizationServer(
   authUrl: string,
@@ -68,33 +68,34 @@ export async function findAuthorizationServer(
   }
 }
 
-/** The client id of programs like this one at a service that signs people in by itself. */
-export const standardClientId = 'chatctl'
+/** The OAuth client ID for a service that is its own authorization server. */
+export const defaultClientId = 'chatctl'
 
-/** The maximum time, in ms, in which a service says whether it signs people in. */
-const maximumQuestion = 10_000
+/** Maximum timeout in ms of the request for metadata in `servesSignIn`. */
+const maxMetadataTimeout = 10_000
 
-/** No sign-in can come of these, whoever is asked. */
-const hopeless: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls'])
+/** After these failures, no sign-in is possible. */
+const unreachable: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls'])
 
 /**
- * Whether a service is its own authorization server: whether its metadata (RFC 8414) are at its
- * base URL, and name it.
- * @throws Failure where the service cannot be reached
+ * Whether a service is its own authorization server: its metadata (RFC 8414) is at its base URL and has its
+ * issuer.
+ *
+ * @throws Failure if the service cannot be reached
  */
 export async function servesSignIn(baseUrl: string, options: TransportOptions): Promise<boolean> {
-  const timeout = Math.min(options.timeout ?? maximumQuestion, maximumQuestion)
+  const timeout = Math.min(options.timeout ?? maxMetadataTimeout, maxMetadataTimeout)
   const transport = createTransport({ ...options, retries: 0, timeout })
   try {
     const metadata = await readMetadata(readBaseUrl(baseUrl), 'oauth2', transport)
     return metadata?.token_endpoint !== undefined
   } catch (error) {
-    if (error instanceof Failure && !hopeless.has(error.kind)) return false
+    if (error instanceof Failure && !unreachable.has(error.kind)) return false
     throw error
   }
 }
 
-/** Without one that can be used, signing out forgets and does not revoke: no reason not to sign in. */
+/** An unusable revocation endpoint is ignored: signing out then deletes the tokens without revoking them. */
 function optionalEndpoint(address: unknown): string | undefined {
   try {
     return readEndpoint(address, 'revocation endpoint')
@@ -104,7 +105,9 @@ function optionalEndpoint(address: unknown): string | undefined {
 }
 
 /**
- * The metadata document, or undefined where the server has none.
+ * Reads the metadata document.
+ *
+ * @returns undefined if the server has none
  * @throws Failure of the network, `refused` for a document that cannot be trusted
  */
 async function readMetadata(
@@ -115,7 +118,7 @@ async function readMetadata(
   const response = await discoveryRequest(base, {
     algorithm,
     [customFetch]: transport,
-    // The address was judged before: http:// only to this machine.
+    // The caller has checked the address: http:// only to this machine.
     [allowInsecureRequests]: true,
   })
   const { status } = response
@@ -125,7 +128,7 @@ async function readMetadata(
     .clone()
     .json()
     .catch(() => undefined)) as { issuer?: unknown } | null | undefined
-  // A server that has a page for every path has none for this one.
+  // Some servers respond with a page to every path.
   if (document === undefined) return undefined
   try {
     return await processDiscoveryResponse(issuerOf(document?.issuer, base), response)
@@ -141,7 +144,7 @@ async function readMetadata(
   }
 }
 
-/** The issuer that is expected; a slash at its end is easily added to an address, and easily lost. */
+/** The expected issuer. A trailing slash may differ, because it is easily added or lost. */
 function issuerOf(named: unknown, base: URL): URL {
   if (typeof named !== 'string' || !URL.canParse(named)) return base
   const bare = (url: string) => url.replace(/\/+$/, '')
@@ -149,7 +152,7 @@ function issuerOf(named: unknown, base: URL): URL {
   return bare(issuer.href) === bare(base.href) ? issuer : base
 }
 
-/** oauth4webapi speaks of its own parameters. */
+/** The messages of oauth4webapi are about its parameters. */
 function wordsOf(cause: unknown, issuer: unknown): string {
   const { code, message } = cause as Error & { code?: string }
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {

@@ -1,7 +1,7 @@
 import { Html, html } from '../pages/html.ts'
 import { type Page, privateHeaders, renderPage } from '../pages/page.ts'
 
-/** Which page: it worked, it did not, or nobody waits for this. */
+/** The sign-in succeeded, failed, or was not expected. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
 
 interface Words {
@@ -9,7 +9,7 @@ interface Words {
   title: string
   sentence: string
   mark: Html
-  /** How a screen reader announces it. */
+  /** ARIA role, for screen readers. */
   role: 'status' | 'alert'
 }
 
@@ -62,7 +62,7 @@ path{stroke-dasharray:60;animation:draw .5s .16s ease-out both}
 @keyframes draw{from{stroke-dashoffset:60}}
 `
 
-/** The page of that name. Static: it contains nothing of a request. */
+/** A static page: it contains nothing of the request. */
 export function renderCallbackPage(name: PageName): Page {
   const { status, title, sentence, mark, role } = pages[name]
   const content = html`<svg viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/>${mark}</svg>
@@ -73,7 +73,7 @@ export function renderCallbackPage(name: PageName): Page {
   return renderPage({ status, title, style, className: name, content, headers: closing })
 }
 
-/** A response without a page: for what no person will look at, such as the request for an icon. */
+/** A response without a page, for requests such as that for an icon. */
 export function renderNothing(status: 404 | 405): Page {
   const allow = status === 405 ? { allow: 'GET' } : {}
   return { status, headers: { ...privateHeaders, ...closing, ...allow, 'content-length': '0' }, body: '' }

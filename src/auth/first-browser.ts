@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { carriesCookie, isSame } from './callback.ts'
+import { hasCookie, isSame } from './check-callback.ts'
 
 /** A request for the start page. */
 export interface StartPageRequest {
@@ -8,22 +8,22 @@ export interface StartPageRequest {
   user: number | undefined
 }
 
-/** The response: only the first browser is redirected. */
-export type Welcome =
+/** Only the first browser is redirected. */
+export type StartPageResult =
   | { kind: 'redirected'; cookie: string }
   | { kind: 'other-browser' }
   | { kind: 'other-user' }
 
 /**
- * Binds a sign-in to the browser that opens its start page first. Other users of the machine see
- * the address of that page in the list of processes, and with it could sign the victim in to their
- * own account (RFC 6749 section 10.12, RFC 9700 section 4.7). So the state is not in that address,
- * the page works for one browser, and the callback needs the cookie that this browser got.
+ * Binds a sign-in to the browser that opens its start page first. Other users of the machine can see the address
+ * of that page in the list of processes, and could use it to sign the user in to their own account (RFC 6749
+ * section 10.12, RFC 9700 section 4.7). So this address does not contain the state, the page works for one browser
+ * only, and the callback needs the cookie of this browser.
  */
 export class FirstBrowser {
   /** Below the path of the callback, so that a cookie without Path is sent with it (RFC 6265 section 5.1.4). */
   readonly startPath: string
-  /** `name=value`. Cookies know no port, so the name has it: two sign-ins do not replace each other's. */
+  /** `name=value`. Cookies are shared between ports, so the name contains the port to separate sign-ins. */
   readonly cookie: string
   #isRedirected = false
 
@@ -41,12 +41,12 @@ export class FirstBrowser {
     return isSame(target, this.startPath)
   }
 
-  welcome({ cookies, user }: StartPageRequest): Welcome {
+  open({ cookies, user }: StartPageRequest): StartPageResult {
     const own = process.getuid?.()
     if (user !== undefined && user !== own && user !== 0) return { kind: 'other-user' }
-    if (this.#isRedirected && !carriesCookie(cookies, this.cookie)) return { kind: 'other-browser' }
+    if (this.#isRedirected && !hasCookie(cookies, this.cookie)) return { kind: 'other-browser' }
     this.#isRedirected = true
-    // Lax: the browser comes back from another site.
+    // Lax, because another site redirects the browser to the callback.
     return { kind: 'redirected', cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
   }
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Page } from '../pages/page.ts'
+import { renderCallbackPage, renderNothing, renderRedirect } from './callback-page.ts'
 import {
   type CallbackExpectation,
-  type CallbackVerdict,
-  carriesState,
+  type CallbackResult,
+  checkCallback,
+  checkPastedUrl,
+  hasState,
   type Ignored,
-  judgeCallback,
-  judgePastedUrl,
-} from './callback.ts'
-import { renderCallbackPage, renderNothing, renderRedirect } from './callback-page.ts'
+} from './check-callback.ts'
 import { FirstBrowser } from './first-browser.ts'
 import { type LoopbackAddress, openLoopbackServer } from './loopback-server.ts'
 import { findPeerUser } from './peer-user.ts'
@@ -22,23 +22,24 @@ export interface LoopbackOptions extends LoopbackAddress {
   onIgnored?: (reason: string) => void
 }
 
-/** Where the browser comes back to (RFC 8252 section 7.3). */
+/** Receives the redirect of the browser (RFC 8252 section 7.3). */
 export interface LoopbackListener {
-  /** `http://127.0.0.1:53123/callback`; without the port where that is 80. */
+  /** `http://127.0.0.1:53123/callback`; without the port if it is 80. */
   readonly redirectUri: string
-  /** What ends the flow. Never settles where nothing came before `close`. */
+  /** The outcome of the flow. Stays pending if no response arrived before `close`. */
   readonly outcome: Promise<SignInOutcome>
   /**
    * Accepts only the browser that opens the start page first.
+   *
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string
   /** Accepts any browser again and returns true, unless one has opened the start page. */
   unbind(): boolean
-  /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
-  paste(url: string): CallbackVerdict
-  /** Shows the browser that waits whether it worked. Resolves when that was sent, or after 2 s. */
-  answer(worked: boolean): Promise<void>
+  /** Checks a pasted redirect URL. If it ends the flow, `outcome` resolves. */
+  paste(url: string): CallbackResult
+  /** Shows the waiting browser whether the sign-in succeeded. Resolves when the page was sent, or after 2 s. */
+  respond(succeeded: boolean): Promise<void>
   /** Ends all connections at once. */
   close(): Promise<void>
 }
@@ -48,15 +49,16 @@ interface Contested {
   kind: 'contested'
 }
 
-export type SignInOutcome = Exclude<CallbackVerdict, Ignored> | Contested
+export type SignInOutcome = Exclude<CallbackResult, Ignored> | Contested
 
-/** How long, in ms, a browser may take to receive its page. */
-const longestAnswer = 2000
+/** Timeout in ms for sending a page to the browser. */
+const pageTimeout = 2000
 
 /**
- * Listens for the browser that comes back from signing in. The request that ends the flow is
- * answered only by `answer`, so that its page tells the truth about what came after it.
- * @throws Failure `refused` for a path that is none, and where none of the ports can be had
+ * Listens for the redirect of the browser. The request that ends the flow gets its response from `respond`, after
+ * the tokens were requested, so that the page shows the actual result.
+ *
+ * @throws Failure `refused` for an invalid path, or if none of the ports is available
  */
 export async function listenOnLoopback(options: LoopbackOptions): Promise<LoopbackListener> {
   const { path, state, issuer, requiresIssuer, onIgnored } = options
@@ -65,52 +67,52 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   const expectation: CallbackExpectation = { host, path, state, issuer, requiresIssuer }
   const { promise: outcome, resolve: settle } = Promise.withResolvers<SignInOutcome>()
   let lead: { browser: FirstBrowser; authorizationUrl: string } | undefined
-  let over = false
+  let isOver = false
   let waiting: ServerResponse | undefined
 
-  const decide = (verdict: CallbackVerdict): CallbackVerdict => {
-    if (verdict.kind === 'ignored') return verdict
-    if (over) return { kind: 'ignored', status: 400, reason: 'a second response was ignored' }
-    over = true
-    settle(verdict)
-    return verdict
+  const decide = (result: CallbackResult): CallbackResult => {
+    if (result.kind === 'ignored') return result
+    if (isOver) return { kind: 'ignored', status: 400, reason: 'a second response was ignored' }
+    isOver = true
+    settle(result)
+    return result
   }
 
-  const welcome = (
+  const openStartPage = (
     { browser, authorizationUrl }: NonNullable<typeof lead>,
     request: IncomingMessage,
   ): Page => {
     if (request.method !== 'GET') return renderNothing(405)
-    if (over || hostOf(request) !== host) return renderCallbackPage('not-expected')
-    const welcomed = browser.welcome({
+    if (isOver || hostOf(request) !== host) return renderCallbackPage('not-expected')
+    const opened = browser.open({
       cookies: request.headers.cookie,
       user: findPeerUser(request.socket),
     })
-    if (welcomed.kind === 'redirected') return renderRedirect(authorizationUrl, welcomed.cookie)
-    if (welcomed.kind === 'other-user') {
+    if (opened.kind === 'redirected') return renderRedirect(authorizationUrl, opened.cookie)
+    if (opened.kind === 'other-user') {
       onIgnored?.('a request from another user, or from a program that has ended, was ignored')
       return renderCallbackPage('not-expected')
     }
-    over = true
+    isOver = true
     settle({ kind: 'contested' })
     return renderCallbackPage('not-signed-in')
   }
 
   server.on('request', (request, response) => {
     const { method = '', url: target = '' } = request
-    if (lead?.browser.isStartPage(target)) return void send(response, welcome(lead, request))
-    const decided = over
+    if (lead?.browser.isStartPage(target)) return void send(response, openStartPage(lead, request))
+    const wasOver = isOver
     const cookie = lead?.browser.cookie
     const { cookie: cookies } = request.headers
-    const verdict = decide(
-      judgeCallback({ method, host: hostOf(request), target, cookies }, { ...expectation, cookie }),
+    const result = decide(
+      checkCallback({ method, host: hostOf(request), target, cookies }, { ...expectation, cookie }),
     )
-    if (verdict.kind !== 'ignored') {
+    if (result.kind !== 'ignored') {
       waiting = response
       return
     }
-    void send(response, pageFor(verdict))
-    if (!decided && carriesState(target, state)) onIgnored?.(verdict.reason)
+    void send(response, pageFor(result))
+    if (!wasOver && hasState(target, state)) onIgnored?.(result.reason)
   })
 
   return {
@@ -126,20 +128,20 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
       lead = undefined
       return true
     },
-    paste: (url) => decide(judgePastedUrl(url, expectation)),
-    async answer(worked) {
+    paste: (url) => decide(checkPastedUrl(url, expectation)),
+    async respond(succeeded) {
       const response = waiting
       waiting = undefined
-      if (response) await send(response, renderCallbackPage(worked ? 'signed-in' : 'not-signed-in'))
+      if (response) await send(response, renderCallbackPage(succeeded ? 'signed-in' : 'not-signed-in'))
     },
     close() {
-      over = true
+      isOver = true
       return close()
     },
   }
 }
 
-/** One Host, or none: a request with several is refused (RFC 9112 section 3.2). */
+/** The Host header; undefined if there are several, which is invalid (RFC 9112 section 3.2). */
 function hostOf(request: IncomingMessage): string | undefined {
   const [host, ...more] = request.headersDistinct['host'] ?? []
   return more.length === 0 ? host : undefined
@@ -149,11 +151,11 @@ function pageFor({ status }: Ignored): Page {
   return status === 400 ? renderCallbackPage('not-expected') : renderNothing(status)
 }
 
-/** Resolves when all was sent, when the browser has gone, or when it takes too long. */
+/** Resolves when the page was sent, the browser has disconnected, or the timeout has passed. */
 function send(response: ServerResponse, page: Page): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (response.closed || response.destroyed) return Promise.resolve()
-  const timer = setTimeout(resolve, longestAnswer)
+  const timer = setTimeout(resolve, pageTimeout)
   response.on('error', () => {})
   response.once('close', resolve)
   response.writeHead(page.status, page.headers).end(page.body)

@@ -6,7 +6,7 @@ import { describeSystemError } from '../system/describe-system-error.ts'
 
 export interface LoopbackAddress {
   host: '127.0.0.1' | '::1'
-  /** Tried in order; 0 is any that is free. */
+  /** Tried in order; 0 means any free port. */
   ports: readonly number[]
 }
 
@@ -23,21 +23,22 @@ const serverOptions: ServerOptions = {
   requestTimeout: 5000,
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 500,
-  // Cookies know no port: a browser sends along those of every other service on this address.
+  // Cookies are shared between ports, so the browser also sends those of other services on this address.
   maxHeaderSize: 65_536,
-  // A request without a Host is judged like any other.
+  // `checkCallback` handles requests without a Host.
   requireHostHeader: false,
 }
 
-/** Connections that the system may hold until we get to them; where it allows fewer, fewer. */
+/** Maximum number of pending connections. The system may allow fewer. */
 const backlog = 4096
 
 /**
- * Listens on loopback, at the first of the ports that can be had.
- * @throws Failure `refused` where none of them can
+ * Listens on loopback, on the first available port.
+ *
+ * @throws Failure `refused` if none of the ports is available
  */
 export async function openLoopbackServer(address: LoopbackAddress): Promise<LoopbackServer> {
-  // An import would load it for every renewal of a token, too.
+  // Not an import, which would load the module for every renewal of tokens.
   const server = process.getBuiltinModule('node:http').createServer(serverOptions)
   const sockets = holdSockets(server)
   const { port } = await listen(server, address)
@@ -53,16 +54,16 @@ export async function openLoopbackServer(address: LoopbackAddress): Promise<Loop
   }
 }
 
-/** Every open connection, those that have sent nothing and those that are being refused among them. */
+/** All open connections, including those without a request. */
 function holdSockets(server: Server): Set<Socket> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // What breaks is the other side's affair.
+    // Errors of a connection concern only the other side.
     socket.on('error', () => {})
   })
-  // Not HTTP, too long or too slow. Ended rather than half open: the other side may never end it.
+  // Not HTTP, too long, or too slow. Destroyed, because the other side may never close it.
   server.on('clientError', (_, socket) => {
     if (socket.writable) socket.write('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
     ;(socket as Socket).destroySoon()
@@ -70,7 +71,6 @@ function holdSockets(server: Server): Set<Socket> {
   return sockets
 }
 
-/** The first of the ports that can be had. */
 async function listen(server: Server, { host, ports }: LoopbackAddress): Promise<AddressInfo> {
   const tried: string[] = []
   for (const port of ports) {
@@ -88,12 +88,12 @@ async function listen(server: Server, { host, ports }: LoopbackAddress): Promise
 async function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
   server.listen({ host, port, backlog })
   await once(server, 'listening')
-  // From here on it is a connection that could not be accepted, and others can.
+  // Later errors are about single connections that could not be accepted.
   server.on('error', () => {})
   return server.address() as AddressInfo
 }
 
-/** @throws Failure `refused` where the address is missing, so that no port of it can be had */
+/** @throws Failure `refused` if the machine does not have the address, so that no port can be available */
 function describeRefusal(cause: unknown, host: string, port: number): string {
   switch ((cause as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':

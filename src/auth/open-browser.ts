@@ -3,12 +3,11 @@ import { delimiter } from 'node:path'
 import open from 'open'
 
 /**
- * Shows an address in a browser: with the first command of `BROWSER` that works, read as xdg-open(1)
- * reads it, else in the browser of the desktop.
+ * Opens an address with the first command in `BROWSER` that succeeds, as xdg-open(1) does, or else with the
+ * default browser of the desktop.
  *
- * @param commands a list with colons between; `%s` in a command stands for the address, which else
- *   follows it
- * @returns whether a browser was opened. Pending while it runs, where it is its own launcher.
+ * @param commands separated by colons; `%s` in a command is replaced by the address, which otherwise follows it
+ * @returns whether a browser was opened. Pending while the browser runs, if the command does not return earlier.
  */
 export async function openBrowser(url: string, commands = ''): Promise<boolean> {
   const launchers = commands
@@ -22,7 +21,7 @@ export async function openBrowser(url: string, commands = ''): Promise<boolean> 
   return false
 }
 
-/** As printf(1) fills in the template: `%%` is a percent sign. */
+/** Expands a template as printf(1) does: `%%` is a percent sign. */
 function composeCommand(command: string, url: string): string[] {
   const words = command.split(/\s+/).filter((word) => word !== '')
   if (!/%s/.test(command)) return words.length > 0 ? [...words, url] : []
@@ -38,14 +37,14 @@ function start([program = '', ...words]: readonly string[]): Promise<ChildProces
   })
 }
 
-/** A program that a signal ended was a browser that somebody closed. */
+/** A program that was ended by a signal was a browser that the user closed. */
 function succeeds(child: ChildProcess): Promise<boolean> | boolean {
-  // What it fails by after its start is said by its exit.
+  // Errors after the start are visible in the exit code.
   child.on('error', () => {})
-  const judge = (code: number | null) => code === 0 || code === null
-  // Where a launcher is waited for, as on Windows, it has ended by now.
-  if (child.exitCode !== null) return judge(child.exitCode)
+  const isSuccess = (code: number | null) => code === 0 || code === null
+  // On Windows, `open` waits for the launcher, which has already ended.
+  if (child.exitCode !== null) return isSuccess(child.exitCode)
   return new Promise((resolve) => {
-    child.once('exit', (code) => resolve(judge(code)))
+    child.once('exit', (code) => resolve(isSuccess(code)))
   })
 }

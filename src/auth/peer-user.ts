@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The two ends of a connection, as its socket names them. */
+/** The properties of a socket that identify its connection. */
 interface TcpConnection {
   remoteAddress?: string | undefined
   remotePort?: number | undefined
@@ -8,10 +8,10 @@ interface TcpConnection {
 }
 
 /**
- * The id of the user whose program is at the other end of a loopback connection; -1 when the program
- * has closed it. Linux lists them in `/proc/net/tcp` (proc(5)).
+ * The user ID of the program at the other end of a loopback connection; -1 if the program has closed it. From
+ * `/proc/net/tcp` of Linux (proc(5)).
  *
- * @returns undefined on other systems, and where the list does not have the connection
+ * @returns undefined on other systems, or if the connection is not listed
  */
 export function findPeerUser({ remoteAddress, remotePort, localPort }: TcpConnection): number | undefined {
   const address = addresses[remoteAddress ?? '']
@@ -21,17 +21,17 @@ export function findPeerUser({ remoteAddress, remotePort, localPort }: TcpConnec
     const [from, to] = [`${host}:${toHex(remotePort)}`, `${host}:${port}`]
     for (const row of readRows(table)) {
       const [, local, remote, , , , , user, , inode] = row.trim().split(/\s+/)
-      // In any state: a program that has closed its half of the connection still reads.
-      if (local === from && remote === to) return inode === '0' ? nobody : Number(user)
+      // In any state, because a program that has closed its half of the connection can still read.
+      if (local === from && remote === to) return inode === '0' ? noUser : Number(user)
     }
   }
   return undefined
 }
 
-/** A socket that no program has any more is listed as one of root, without an inode. */
-const nobody = -1
+/** A socket without a program is listed as owned by root, without an inode. */
+const noUser = -1
 
-/** How each table writes a loopback address; a socket for IPv6 may be used for IPv4 too. */
+/** The notation of loopback addresses in each table. An IPv6 socket may have an IPv4 connection. */
 const addresses: Record<string, Record<string, string>> = {
   '127.0.0.1': { tcp: '0100007F', tcp6: '0000000000000000FFFF00000100007F' },
   '::1': { tcp6: '00000000000000000000000001000000' },

@@ -17,13 +17,13 @@ export interface Renewal {
   directories: Directories
   owner: CredentialOwner
   store: CredentialStore
-  /** What this process had last: newer than what is kept, where that could not be kept. */
+  /** The last credential of this process. Newer than the stored one if it could not be stored. */
   held: StoredCredential
-  /** An access token that the service has answered with 401. */
+  /** An access token for which the service has returned 401. */
   rejected: string | undefined
   transport: TransportOptions
   /**
-   * Told when the new tokens could not be stored. This run continues.
+   * Called if the new tokens could not be stored. This run continues.
    *
    * @param isSpent whether the stored refresh token is replaced, so that only signing in again helps
    */
@@ -31,12 +31,11 @@ export interface Renewal {
 }
 
 /**
- * A credential that can be sent, in place of one that has expired or was rejected: one that another
- * process has stored meanwhile, else a new one from the token endpoint. Of all processes of a user
- * one at a time does this, for a refresh token that is used twice ends the sign-in (RFC 9700
- * section 4.14.2).
+ * Replaces a credential that has expired or was rejected: by one that another process has stored in the meantime,
+ * or else by a new one from the token endpoint. Runs under a lock of the user, because a refresh token that is used
+ * twice ends the sign-in (RFC 9700 section 4.14.2).
  *
- * @throws Failure `unauthorized` where only signing in again helps
+ * @throws Failure `unauthorized` if the user must sign in again
  */
 export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
   const { directories, owner, transport } = renewal
@@ -85,7 +84,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
   }
 }
 
-/** Somebody without our lock, on another machine perhaps, may have been first; they left the new one. */
+/** A process without the lock, for example on another machine, may have renewed the tokens first. */
 async function recover(
   used: TokenSet,
   works: boolean,
@@ -97,14 +96,14 @@ async function recover(
   if (now.kind === 'oauth' && now.refresh_token !== undefined && now.refresh_token !== used.refresh_token) {
     return refreshAndKeep(now, now.refresh_token, renewal)
   }
-  // Its last minute, in which the command may well be done.
+  // The access token is valid for at most another minute, which may be sufficient.
   if (works) return used
   throw signedOut(renewal.owner, `has ended. ${refusal.message}`, refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
-  // The old refresh token is spent as soon as it is sent: the first Ctrl-C waits for the new one to
-  // be kept, for as long as any command may take to end.
+  // The old refresh token is used up as soon as it is sent, so the first Ctrl-C must not prevent storing the new
+  // one.
   const transport = { ...renewal.transport, signal: undefined }
   const renewed = await refreshTokens(stored, refreshToken, createTransport(transport), transport.clock)
   try {

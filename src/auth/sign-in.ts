@@ -14,38 +14,36 @@ import { createTransport, type TransportOptions } from './transport.ts'
 
 export interface SignIn {
   authUrl: string
-  /** Where the configuration names it. */
+  /** The configured token endpoint, if any. */
   tokenUrl: string | undefined
   clientId: string
   /** Sent exactly as it is. */
   scope: string | undefined
   /** Whether to send a challenge (RFC 7636). */
   pkce: boolean
-  /** Where the browser comes back to (RFC 8252 section 7.3). */
+  /** The redirect URI (RFC 8252 section 7.3). */
   redirect: Pick<LoopbackOptions, 'host' | 'ports' | 'path'>
-  /** Milliseconds for the person in the browser. */
+  /** Timeout in ms for the user in the browser. */
   wait: number
   transport: TransportOptions & { signal: AbortSignal }
   /**
-   * Opens an address in a browser on this machine, and says whether that worked, perhaps only when
-   * the browser ends. Undefined where the person does it, perhaps on another machine.
+   * Opens an address in a browser on this machine. Resolves to whether that succeeded, possibly only when the
+   * browser ends. Undefined if the user opens the address, possibly on another machine.
    */
   openBrowser: ((url: string) => Promise<boolean>) | undefined
-  /** Shows the person where to sign in: a browser is being opened, cannot be opened, or is up to them. */
+  /** Shows the address to the user. `none`: the user opens the browser. */
   onAddress: (url: string, browser: 'opening' | 'failed' | 'none') => Promise<void>
-  /** Called when something came that the wait goes on after, in words for a person. */
+  /** Called with a description of an ignored response, after which the wait continues. */
   onIgnored: (reason: string) => void
-  /** Redirect URLs that a person pastes, read where no browser was opened here. */
+  /** Redirect URLs that the user pastes, if no browser was opened on this machine. */
   pasted: (signal: AbortSignal) => AsyncIterable<string>
 }
 
 /**
- * The authorization code flow (RFC 6749 section 4.1, RFC 7636, RFC 8252), through a listener on
- * loopback that is open for as long as this takes.
+ * Runs the authorization code flow (RFC 6749 section 4.1, RFC 7636, RFC 8252) with a listener on loopback.
  *
- * @param keep does with the tokens what the sign-in is for; the browser is told that it worked
- *   only after that has
- * @throws Failure `unauthorized` where it was denied or nobody came; else of the network or `keep`
+ * @param keep stores the tokens. The browser shows success only after it has resolved.
+ * @throws Failure `unauthorized` if the sign-in was denied or timed out; a failure of the network or of `keep`
  */
 export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Promise<T>): Promise<T> {
   const transport = createTransport(options.transport)
@@ -81,10 +79,10 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
       options.transport.clock,
     )
     const kept = await keep(tokens)
-    await listener.answer(true)
+    await listener.respond(true)
     return kept
   } catch (error) {
-    await listener.answer(false)
+    await listener.respond(false)
     throw error
   } finally {
     await listener.close()
@@ -101,7 +99,7 @@ async function waitForOutcome(
   const waiting = new AbortController()
   await sendToBrowser(listener, authorizationUrl, options, waiting.signal)
   const late = clock.sleep(options.wait, waiting.signal).then(() => {
-    throw nobodyCame(options, listener.redirectUri)
+    throw signInTimedOut(options, listener.redirectUri)
   })
   try {
     return await unlessAborted(Promise.race([listener.outcome, late]), signal)
@@ -110,7 +108,7 @@ async function waitForOutcome(
   }
 }
 
-/** A browser on this machine gets the start page: other users can read its command line. */
+/** A browser on this machine gets the start page, because other users can read its command line. */
 async function sendToBrowser(
   listener: LoopbackListener,
   authorizationUrl: string,
@@ -132,7 +130,7 @@ async function sendToBrowser(
   })
 }
 
-/** An end of the input ends nothing: the browser may still come. */
+/** The wait continues after the end of the input, because the browser may still be redirected. */
 async function readPasted(
   listener: LoopbackListener,
   { pasted, onIgnored }: SignIn,
@@ -140,9 +138,9 @@ async function readPasted(
 ): Promise<void> {
   for await (const line of pasted(waiting)) {
     if (line.trim() === '') continue
-    const verdict = listener.paste(line)
-    if (verdict.kind !== 'ignored') return
-    onIgnored(verdict.reason)
+    const result = listener.paste(line)
+    if (result.kind !== 'ignored') return
+    onIgnored(result.reason)
   }
 }
 
@@ -171,7 +169,7 @@ function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
   }
 }
 
-function nobodyCame({ wait }: SignIn, redirectUri: string): Failure {
+function signInTimedOut({ wait }: SignIn, redirectUri: string): Failure {
   return new Failure(
     'unauthorized',
     `The sign-in in the browser was not completed within ${wait / 1_000} s`,

@@ -21,22 +21,22 @@ import type { AuthorizationServer } from './authorization-server.ts'
 import { tokenFailure } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
-/** What exchanges a code for tokens, besides the code. */
+/** The data of a code exchange, except the code. */
 export interface CodeExchange {
   server: AuthorizationServer
   clientId: string
-  /** Exactly as it was sent with the browser. */
+  /** Exactly as in the authorization request. */
   redirectUri: string
-  /** PKCE (RFC 7636); undefined where it is switched off. */
+  /** PKCE (RFC 7636); undefined if it is off. */
   verifier: string | undefined
-  /** As asked for; what the server granted may be less. */
+  /** The requested scope. The server may grant less. */
   scope: string | undefined
 }
 
 /**
- * RFC 6749 section 4.1.3. The client is a public one: it has no secret that it could keep.
+ * Exchanges a code for tokens (RFC 6749 section 4.1.3), as a public client without a secret.
  *
- * @throws Failure of the network, or saying what the server refused
+ * @throws Failure of the network, or as `tokenFailure`
  */
 export async function exchangeCode(
   exchange: CodeExchange,
@@ -62,7 +62,9 @@ export async function exchangeCode(
       through(transport),
     )
     demandNoServerError(response)
-    return demandUsable(await processAuthorizationCodeResponse(as, client, await withoutOddMembers(response)))
+    return demandUsable(
+      await processAuthorizationCodeResponse(as, client, await withoutInvalidMembers(response)),
+    )
   })
   return {
     version: 1,
@@ -78,9 +80,9 @@ export async function exchangeCode(
 }
 
 /**
- * RFC 6749 section 6: the new set, with the old refresh token where no new one came.
+ * Renews tokens (RFC 6749 section 6). The new set keeps the old refresh token if the response contains none.
  *
- * @throws Failure of the network; `unauthorized` with code `invalid_grant` where the sign-in is over
+ * @throws Failure of the network; `unauthorized` with code `invalid_grant` if the sign-in has ended
  */
 export async function refreshTokens(
   tokens: TokenSet,
@@ -96,17 +98,17 @@ export async function refreshTokens(
   const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
     const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, through(transport))
     demandNoServerError(response)
-    return demandUsable(await processRefreshTokenResponse(as, client, await withoutOddMembers(response)))
+    return demandUsable(await processRefreshTokenResponse(as, client, await withoutInvalidMembers(response)))
   })
   const { obtained_at: _, expires_at: __, ...kept } = tokens
   return { ...kept, ...tokensOf(answer, clock.now()) }
 }
 
 /**
- * Ends a sign-in on the server that gave it, where that has an endpoint for it (RFC 7009). Sends the
- * refresh token where there is one, which ends the access token too.
+ * Revokes tokens, if the server has an endpoint for it (RFC 7009). Sends the refresh token if there is one, which
+ * revokes the access token too.
  *
- * @throws Failure where the server did not say that it did
+ * @throws Failure unless the server confirmed it
  */
 export async function revokeTokens(tokens: TokenSet, options: TransportOptions): Promise<void> {
   const { revocation_endpoint: endpoint } = tokens
@@ -132,19 +134,19 @@ function publicClient(clientId: string): Client {
   return { client_id: clientId }
 }
 
-/** Which address may be plain HTTP was decided when it was configured. */
+/** The addresses were checked when they were configured: plain HTTP only to this machine. */
 function through(transport: Transport) {
   return { [customFetch]: transport, [allowInsecureRequests]: true }
 }
 
-/** RFC 6749 section 5.1. Servers send them as null or empty where they should omit them. */
+/** Some servers send these as null or empty instead of omitting them (RFC 6749 section 5.1). */
 const optionalMembers = ['expires_in', 'refresh_token', 'scope']
 
 /**
- * A 200 response without what would have oauth4webapi refuse a usable token. An ID token may be
- * encrypted or meant for another audience; chatctl asks the service who the user is.
+ * A 200 response without members for which oauth4webapi would reject a usable token. The ID token may be encrypted
+ * or for another audience, and chatctl does not need it.
  */
-async function withoutOddMembers(response: Response): Promise<Response> {
+async function withoutInvalidMembers(response: Response): Promise<Response> {
   if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
@@ -170,7 +172,7 @@ function demandNoServerError({ status }: Response): void {
   if (status >= 500 || status === 429) throw new ServerError(status)
 }
 
-/** What oauth4webapi leaves to its users: a token has to fit into a header, and has to be a bearer's. */
+/** Checks that oauth4webapi leaves to its callers: a bearer token, with characters that a header can contain. */
 function demandUsable(answer: TokenEndpointResponse): TokenEndpointResponse {
   if (answer.token_type !== 'bearer')
     throw new TypeError(`a token of type ${JSON.stringify(answer.token_type)}`)
@@ -191,7 +193,7 @@ function tokensOf(answer: TokenEndpointResponse, now: number) {
   }
 }
 
-/** A lifetime beyond what a date can be is as good as the longest. */
+/** A lifetime beyond the range of dates is limited to it. */
 function dateAfter(now: number, seconds: number): string {
   return new Date(Math.min(now + seconds * 1_000, Date.UTC(9999, 0))).toISOString()
 }

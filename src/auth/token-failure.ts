@@ -2,8 +2,8 @@ import { ResponseBodyError, WWWAuthenticateChallengeError } from 'oauth4webapi'
 import { Failure } from '../contract/failure.ts'
 
 /**
- * What a failed request to a token or revocation endpoint means. The causes of oauth4webapi hold
- * whole answers, and so perhaps tokens: none of them is passed on.
+ * Converts an error of a request to a token or revocation endpoint. The causes of oauth4webapi are dropped, because
+ * they contain response bodies, and possibly tokens.
  *
  * @param what was tried, for a sentence: `The sign-in`
  */
@@ -31,7 +31,7 @@ export function tokenFailure(
   }
   const { status } = error as { status?: unknown }
   if (error instanceof Failure) {
-    // Of the client: the network; of a token that no header can hold: the answer.
+    // A failure of the client, or of `bearer`: the response contains a token that no header can contain.
     if (error.kind !== 'refused') return error
     return unusable(what, endpoint, 'a token with invalid characters')
   }

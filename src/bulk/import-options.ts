@@ -5,85 +5,85 @@ import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
 import type { PlannedWork } from './planned-work.ts'
-import type { Report, Reporting } from './results/report-rows.ts'
+import type { Report, ReportOptions } from './results/report-rows.ts'
 import type { RowKind } from './rows/user-row.ts'
 import type { KnownQuota } from './send/known-quota.ts'
 import type { Pause } from './send/throttle.ts'
-import type { DecisionOptions } from './unknown-row-decisions.ts'
+import type { ResolutionOptions } from './unknown-row-resolutions.ts'
 
-/** What has become of the rows so far. */
+/** Numbers of rows by their state, in all runs so far. */
 export interface RowCounts {
-  /** Rows that are created or updated, by earlier runs too. */
+  /** Created or updated. */
   done: number
   failed: number
-  /** Nobody knows whether they were done. */
+  /** Rows whose outcome is unknown. */
   unknown: number
 }
 
-/** How a run begins, and what its progress is shown with. */
+/** What the progress display needs at the start of a run. */
 export interface RunStart {
   rows: number
-  /** What earlier runs have left. */
-  tally: RowCounts
-  /** Ms that so many rows will take at so many a second, pauses for the quota among it. */
+  /** The results of earlier runs. */
+  counts: RowCounts
+  /** The duration in ms of sending these rows at this rate, including pauses for the quota. */
   estimate(rows: number, perSecond: number): number
 }
 
-/** What a run is going to send, and what is known of how long that will take. */
-export interface Prospect extends PlannedWork {
+/** The work of a run, and how long it will take. */
+export interface Forecast extends PlannedWork {
   quota: KnownQuota | undefined
-  /** Ms that it will take, about. */
+  /** Approximate, in ms. */
   duration: number
 }
 
-export interface ImportOptions extends DecisionOptions {
+export interface ImportOptions extends ResolutionOptions {
   directories: Directories
   stdin: AsyncIterable<Uint8Array>
-  /** Says that something may not end by itself. @returns to be called when it has ended */
+  /** Registers an operation that may not end by itself. @returns the function to call at its end */
   untilEnded(): () => void
-  /** The path that a person means by a name of a file. */
+  /** Resolves a path relative to the working directory of the run. */
   resolvePath(name: string): string
-  /** Path of the rows; `-` is stdin. */
+  /** Path of the input; `-` is stdin. */
   file: string
-  /** Undefined: as its name or its beginning says. */
+  /** Default: detected from the file extension or the first characters. */
   format: InputFormat | undefined
   kind: RowKind
-  /** Address of the service, for the journal. */
+  /** Base URL of the service, for the journal. */
   service: string
   skipInvalid: boolean
   restart: boolean
   concurrency: number
   quota: Quota | undefined
-  /** Ms. */
+  /** In ms. */
   maxWait: number
   clock: Clock
-  /** Path of the file of results. */
+  /** Path of the results file. */
   results: string | undefined
-  /** Makes a password for every user that has none; undefined: such a user is sent without. */
+  /** Generates a password for a user without one (default: the user is created without a password). */
   makePassword: (() => string) | undefined
-  /** Shows what would be sent, in place of sending it. */
-  showPlannedWork: ((outline: PlannedWork) => Promise<void>) | undefined
-  /** Ends the run in good order: what is under way is waited for. */
+  /** Shows the planned work instead of sending it. */
+  showPlannedWork: ((planned: PlannedWork) => Promise<void>) | undefined
+  /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
-  /** Is asked before anything is sent; throws to send nothing. */
-  confirm(prospect: Prospect): Promise<void>
+  /** Called before the first row is sent. Throws to send nothing. */
+  confirm(forecast: Forecast): Promise<void>
   onBegin(start: RunStart): void
-  onProgress(tally: RowCounts): void
+  onProgress(counts: RowCounts): void
   onPause(pause: Pause): void
-  onGo(): void
-  onUnknown: Reporting['onUnknown']
-  onFailed: Reporting['onFailed']
+  onResume(): void
+  onUnknown: ReportOptions['onUnknown']
+  onFailed: ReportOptions['onFailed']
   warn(text: string): Promise<void>
-  /** Told how many new users have no password. */
+  /** Called with the number of new users without a password. */
   warnOfNoPassword(users: number): Promise<void>
 }
 
-/** What became of a file of rows, all runs of its journal together. */
+/** The result of an import, over all runs of its journal. */
 export interface Imported extends Report {
   rows: number
-  /** Requests of this run. */
+  /** The number of requests of this run. */
   requests: number
-  /** What ended the run before everything was sent. */
+  /** The error or abort reason that ended the run early. */
   ended: unknown
 }

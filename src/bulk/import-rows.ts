@@ -10,25 +10,25 @@ import type { InputRow, RowFault } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
-import { readSpent } from './journal/spent-quota.ts'
+import { readSpentQuota } from './journal/spent-quota.ts'
 import { planWork } from './planned-work.ts'
-import { guardPasswords } from './results/prepare-passwords.ts'
+import { assertPasswordsKept } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
-import { rowListPlace } from './results/row-list-file.ts'
+import { numberedRowListPath } from './results/row-list-file.ts'
 import type { RowKind } from './rows/user-row.ts'
-import { readDecisions } from './unknown-row-decisions.ts'
+import { readResolutions } from './unknown-row-resolutions.ts'
 
 /**
- * Checks a file of rows, and sends what is still to be sent of it. Whatever ends it, the same call
- * goes on from there.
+ * Checks a file of rows, and sends the rows that earlier runs have not sent. If a run ends early, the same
+ * call resumes it.
  *
- * @returns undefined where it was only shown what would be sent
- * @throws Failure `refused` for faults of the file, `conflict` where it has changed since or another
- *   process imports it; what `confirm` throws
+ * @returns undefined if the work was only shown
+ * @throws Failure `refused` for faults in the file, `conflict` if rows that were sent have changed or another
+ *   process imports the file; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
   const { file, format, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
-  // What could not be written in the end is better known now.
+  // Fails now rather than after the import if the file cannot be written.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
     format,
@@ -47,7 +47,7 @@ export async function importRows(options: ImportOptions): Promise<Imported | und
   }
 }
 
-/** @throws Failure `usage` where the results would replace the rows, or the rows that fail them */
+/** @throws Failure `usage` if the results would replace the input or a file of failed or unknown rows */
 function assertApart(results: string, input: Input): void {
   const path = existsSync(results)
     ? realpathSync(results)
@@ -55,7 +55,7 @@ function assertApart(results: string, input: Input): void {
   if (path === input.path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the input file`)
   }
-  if (path === rowListPlace('failed', input) || path === rowListPlace('unknown', input)) {
+  if (path === numberedRowListPath('failed', input) || path === numberedRowListPath('unknown', input)) {
     throw new Failure(
       'usage',
       `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
@@ -66,7 +66,7 @@ function assertApart(results: string, input: Input): void {
   }
 }
 
-/** The same input while nothing has been sent: what became of rows is read whatever has come. */
+/** The input for the check, which a signal ends. Later reads must finish, to report the results of the rows. */
 function abortable(input: Input, signal: AbortSignal): Input {
   return {
     ...input,
@@ -86,8 +86,8 @@ async function check(
 ): Promise<CheckedInput> {
   const faults = new FaultList(input.name)
   const checked = await checkInput(input, kind, (fault) => faults.add(fault))
-  if (checked.labelledUpdates > 0) {
-    const rows = countOf(checked.labelledUpdates, 'row')
+  if (checked.updatesWithEmail > 0) {
+    const rows = countOf(checked.updatesWithEmail, 'row')
     await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
   }
   if (checked.withoutPassword > 0 && makePassword === undefined) {
@@ -118,17 +118,17 @@ async function importChecked(
   const rows = () => validRows(input, kind, checked)
   if (showPlannedWork) {
     const states = await readRowStates({ directory, header, restart, rows })
-    const decisions = await readDecisions(options, { input, kind, states })
-    await showPlannedWork(await planWork(input, kind, { checked, states, decisions }))
+    const resolutions = await readResolutions(options, { input, kind, states })
+    await showPlannedWork(await planWork(input, kind, { checked, states, resolutions }))
     return undefined
   }
   const journal = await openJournal({ directory, header, restart, rows, clock })
   try {
-    const decisions = await readDecisions(options, { input, kind, states: journal.rows })
-    await guardPasswords(journal, { results, generates: makePassword !== undefined })
+    const resolutions = await readResolutions(options, { input, kind, states: journal.rows })
+    await assertPasswordsKept(journal, { results, generates: makePassword !== undefined })
     const now = clock.now()
-    const spent = quota && (await readSpent(directory, { service, window: quota.window, now }))
-    return await new ImportRun(input, options, checked, journal, decisions, spent).go()
+    const spent = quota && (await readSpentQuota(directory, { service, window: quota.window, now }))
+    return await new ImportRun(input, options, checked, journal, resolutions, spent).run()
   } finally {
     await journal.close()
   }
@@ -140,14 +140,14 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
   }
 }
 
-/** A file of a million rows may have as many faults: at most so many are given to a program, and described. */
-const maxShown = 1000
+/** A file may have a fault in each of a million rows: maximum numbers in `details` and in the message. */
+const maxInDetails = 1000
 const maxDescribed = 100
 
-/** What is wrong with a file of rows, each at its place. */
+/** The faults of a file: all counted, the first ones kept. */
 class FaultList {
   count = 0
-  /** Of the input. */
+  /** The name of the input. */
   readonly name: string
   readonly shown: RowFault[] = []
 
@@ -157,10 +157,10 @@ class FaultList {
 
   add(fault: RowFault): void {
     this.count++
-    if (this.shown.length < maxShown) this.shown.push(fault)
+    if (this.shown.length < maxInDetails) this.shown.push(fault)
   }
 
-  /** A line for each of the first. */
+  /** One line for each of the first faults. */
   describe(limit = maxDescribed): string {
     const lines = this.shown
       .slice(0, limit)

@@ -1,50 +1,44 @@
 import type { Client } from '../client/client.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import { GracefulAbort } from './graceful-abort.ts'
-import type { Imported, ImportOptions, Prospect, RowCounts } from './import-options.ts'
+import type { Clock } from '../system/clock.ts'
+import type { Forecast, Imported, ImportOptions, RowCounts } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { Journal } from './journal/journal.ts'
-import type { Spent } from './journal/spent-quota.ts'
+import type { SpentQuota } from './journal/spent-quota.ts'
 import { type PlannedWork, planWork } from './planned-work.ts'
+import { openPasswords } from './results/password-reader.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
-import { openPasswords } from './results/stored-passwords.ts'
 import { estimateDuration } from './send/estimate.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
 import { Throttle } from './send/throttle.ts'
-import type { UnknownRowDecisions } from './unknown-row-decisions.ts'
+import type { UnknownRowResolutions } from './unknown-row-resolutions.ts'
 
-/** Ms of a request, before any was made. */
-const usualLatency = 100
+/** In ms, of a request, if none was made yet. */
+const assumedLatency = 100
 
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 
-/** A key need not belong to a user: what counts is that it was accepted. */
+/** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
 function isKeyAccepted(error: unknown): boolean {
-  const answers: readonly FailureKind[] = [
-    'forbidden',
-    'not_found',
-    'rejected',
-    'conflict',
-    'invalid_response',
-  ]
-  return error instanceof Failure && answers.includes(error.kind)
+  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict', 'invalid_response']
+  return error instanceof Failure && kinds.includes(error.kind)
 }
 
-/** One run over the rows, from what the journal has to what became of them. */
+/** One run of an import: plans the work, asks for confirmation, sends, and reports. */
 export class ImportRun {
   readonly #input: Input
   readonly #options: ImportOptions
   readonly #checked: CheckedInput
   readonly #journal: Journal
-  readonly #decisions: UnknownRowDecisions
+  readonly #resolutions: UnknownRowResolutions
   readonly #throttle: Throttle
-  readonly #draining: GracefulAbort
+  readonly #gracefulAbort: GracefulAbort
   #requests = 0
 
   constructor(
@@ -52,15 +46,15 @@ export class ImportRun {
     options: ImportOptions,
     checked: CheckedInput,
     journal: Journal,
-    decisions: UnknownRowDecisions,
-    spent: Spent | undefined,
+    resolutions: UnknownRowResolutions,
+    spent: SpentQuota | undefined,
   ) {
     this.#input = input
     this.#options = options
     this.#checked = checked
     this.#journal = journal
-    this.#decisions = decisions
-    this.#draining = new GracefulAbort(options)
+    this.#resolutions = resolutions
+    this.#gracefulAbort = new GracefulAbort(options)
     this.#throttle = new Throttle({
       clock: options.clock,
       maxWait: options.maxWait,
@@ -72,44 +66,44 @@ export class ImportRun {
         if (quota) journal.noteWindow({ at: options.clock.now(), length: quota.window, ...window })
       },
       onPause: options.onPause,
-      onGo: options.onGo,
+      onResume: options.onResume,
     })
   }
 
-  async go(): Promise<Imported> {
+  async run(): Promise<Imported> {
     const { kind } = this.#options
-    const outline = await planWork(this.#input, kind, {
+    const planned = await planWork(this.#input, kind, {
       checked: this.#checked,
       states: this.#journal.rows,
-      decisions: this.#decisions,
+      resolutions: this.#resolutions,
     })
     const client = await this.#connect()
-    // What became of a row in an earlier run can be said without a service.
-    const isSettling = this.#options.settlement !== undefined && this.#journal.rows.unsettled > 0
-    if (outline.requests > 0) {
-      // Of a quota that was given, it would be the request that is missing in the end.
+    // Resolving rows of an earlier run may need no request.
+    const isResolving = this.#options.resolution !== undefined && this.#journal.rows.unresolved > 0
+    if (planned.requests > 0) {
+      // With a configured quota, the probe would use up one of its requests.
       const latency = this.#options.quota ? undefined : await this.#probe(client)
-      await this.#options.confirm(this.#prospect(outline, latency))
-    } else if (!isSettling) await this.#checkService(client)
-    // What was asked for is counted, not what we wanted to know.
+      await this.#options.confirm(this.#forecast(planned, latency))
+    } else if (!isResolving) await this.#checkService(client)
+    // The probe does not count.
     this.#requests = 0
-    if (outline.requests === 0 && !isSettling) return this.#report(undefined)
+    if (planned.requests === 0 && !isResolving) return this.#report(undefined)
     await this.#preparePasswords()
-    return this.#report(await this.#send(client, outline))
+    return this.#report(await this.#send(client, planned))
   }
 
-  /** @param latency ms of one request, where one was made */
-  #prospect(outline: PlannedWork, latency = usualLatency): Prospect {
+  /** @param latency of one request, in ms */
+  #forecast(planned: PlannedWork, latency = assumedLatency): Forecast {
     const perSecond = (this.#options.concurrency * 1000) / latency
     const quota = this.#throttle.known
-    const duration = estimateDuration({ requests: outline.requests, perSecond, quota })
-    return { ...outline, quota, duration }
+    const duration = estimateDuration({ requests: planned.requests, perSecond, quota })
+    return { ...planned, quota, duration }
   }
 
   async #connect(): Promise<Client> {
     return this.#options.connect({
       maxWait: 0,
-      signal: this.#draining.signal,
+      signal: this.#gracefulAbort.signal,
       observe: (event) => {
         if (event.type === 'request') this.#requests++
         this.#throttle.observe(event)
@@ -118,10 +112,10 @@ export class ImportRun {
   }
 
   /**
-   * One request that changes nothing, before anybody is asked: it tells whether the credential is
-   * good, how long an answer takes, and what the headers say of the quota.
+   * Sends one request that changes nothing, before the confirmation prompt. It checks the credential, and
+   * reads the quota from the headers of the response.
    *
-   * @returns ms
+   * @returns its duration in ms; undefined if it failed
    */
   async #probe(client: Client): Promise<number | undefined> {
     const { clock } = this.#options
@@ -137,7 +131,7 @@ export class ImportRun {
     }
   }
 
-  /** A run with nothing to send must not succeed where the service cannot be reached, or refuses the key. */
+  /** A run with nothing to send must still fail if the service is unreachable or refuses the key. */
   async #checkService(client: Client): Promise<void> {
     try {
       await this.#throttle.through(() => client.users.profile())
@@ -158,10 +152,10 @@ export class ImportRun {
     }
   }
 
-  /** @returns what ended it early; undefined where all was sent */
-  async #send(client: Client, outline: PlannedWork): Promise<unknown> {
+  /** @returns the error or abort reason that ended it early */
+  async #send(client: Client, planned: PlannedWork): Promise<unknown> {
     const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
-    const tally: RowCounts = { done: outline.done, failed: 0, unknown: outline.unknown }
+    const counts: RowCounts = { done: planned.done, failed: 0, unknown: planned.unknown }
     const sending = {
       users: client.users,
       journal: this.#journal,
@@ -174,33 +168,33 @@ export class ImportRun {
     const work = async (input: InputRow) => {
       const { index, row } = input
       if (!row || this.#checked.faulty.has(index)) return
-      const settlement = this.#decisions.of(input)
+      const resolution = this.#resolutions.of(input)
       const before = this.#journal.rows.offsetOf(index)
-      await sendRow(sending, index, row, settlement)
-      // What an earlier run has settled is counted already.
+      await sendRow(sending, index, row, resolution)
+      // A row that an earlier run resolved is already counted.
       if (this.#journal.rows.offsetOf(index) === before) return
       const status = this.#statusOf(index)
-      if (status !== undefined) tally[status]++
-      onProgress({ ...tally })
+      if (status !== undefined) counts[status]++
+      onProgress({ ...counts })
     }
     onBegin({
-      rows: outline.rows,
-      tally: { ...tally },
+      rows: planned.rows,
+      counts: { ...counts },
       estimate: (rows, perSecond) => {
-        // A row is as many requests as the others are.
-        const perRow = outline.requests / Math.max(1, outline.rows - outline.done)
+        // Assumes that the remaining rows need the average number of requests.
+        const perRow = planned.requests / Math.max(1, planned.rows - planned.done)
         const quota = this.#throttle.known
         return estimateDuration({ requests: rows * perRow, perSecond: perSecond * perRow, quota })
       },
     })
-    this.#draining.begin()
+    this.#gracefulAbort.begin()
     try {
       await runRows(batches, concurrency, work, () => signal.aborted)
       return signal.aborted ? signal.reason : undefined
     } catch (error) {
       return signal.aborted ? signal.reason : error
     } finally {
-      this.#draining.end()
+      this.#gracefulAbort.end()
     }
   }
 
@@ -232,5 +226,41 @@ export class ImportRun {
       requests: this.#requests,
       ended,
     }
+  }
+}
+
+/** In ms: how long requests in progress may take to finish after an abort. */
+const patience = 4_000
+
+/**
+ * The abort signal for the requests of a run. While rows are sent, it is aborted some time after the signal
+ * of the run, because the outcome of an interrupted request is unknown.
+ */
+class GracefulAbort {
+  readonly #controller = new AbortController()
+  #isSending = false
+  readonly #ended = new AbortController()
+
+  constructor({ signal, clock }: { signal: AbortSignal; clock: Clock }) {
+    const abort = () => this.#controller.abort(signal.reason)
+    const onAbort = () => {
+      if (this.#isSending) clock.sleep(patience, this.#ended.signal).then(abort, () => {})
+      else abort()
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  begin(): void {
+    this.#isSending = true
+  }
+
+  end(): void {
+    this.#isSending = false
+    this.#ended.abort()
   }
 }

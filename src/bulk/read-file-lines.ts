@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 
-/** The lines of a file. Not readline's, which end at U+2028 and U+2029 too, and JSON may hold these. */
+/** The lines of a file. node:readline would also split at U+2028 and U+2029, which JSON may contain. */
 export async function* readFileLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 1024 * 1024 })) {

@@ -2,7 +2,7 @@ import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
 import type { DocumentFormat } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
-import { heldRequestView, localChangeView } from '../view/dry-run.ts'
+import { dryRunChangeView, dryRunRequestView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { readCatalog } from './command-catalog.ts'
 import { commandFor } from './command-line.ts'
@@ -123,14 +123,14 @@ export abstract class BaseCommand extends HostedCommand {
 
   /** Shows what a change on this machine would do, where `--dry-run` asks for that. */
   protected async showLocalChange(change: Values): Promise<void> {
-    await this.#context?.output.withoutFields().show(localChangeView, change)
+    await this.#context?.output.withoutFields().show(dryRunChangeView, change)
   }
 
   /** Shows what was held back: a request by itself, several as a list. */
   protected async showHeld(held: readonly HeldRequest[]): Promise<void> {
     const [first, ...others] = held.map((request) => request.describe())
     const shown = others.length === 0 ? first : [first, ...others]
-    await this.#context?.output.withoutFields().show(heldRequestView, shown)
+    await this.#context?.output.withoutFields().show(dryRunRequestView, shown)
   }
 
   /**
@@ -142,7 +142,7 @@ export abstract class BaseCommand extends HostedCommand {
     try {
       return await change
     } catch (error) {
-      if (!(error instanceof Failure && error.inDoubt)) throw error
+      if (!(error instanceof Failure && error.isOutcomeUnknown)) throw error
       throw unknownOutcome(error, hint ?? outcomeHint(error.request, this.#command))
     }
   }

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { parseQuota, type Quota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
-import { readSwitch, switchWords } from '../contract/text-value.ts'
+import { booleanWords, parseBoolean } from '../contract/text-value.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
@@ -78,8 +78,8 @@ export const streamFormatFlag = Flags.option({
 export const switchFlag = Flags.custom<boolean>({
   helpValue: 'on|off',
   parse: async (input) => {
-    const value = readSwitch(input)
-    if (value === undefined) throw new Error(`"${input}" must be ${switchWords}`)
+    const value = parseBoolean(input)
+    if (value === undefined) throw new Error(`"${input}" must be ${booleanWords}`)
     return value
   },
 })

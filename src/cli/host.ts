@@ -58,7 +58,7 @@ export interface Host {
   readonly clock: Clock
   /** Takes the lines of a log; undefined for descriptor 2. */
   readonly log: { write(line: string): void } | undefined
-  openKeychain(options: Pick<KeychainOptions, 'patience' | 'onWait' | 'mayAsk'>): CredentialStore
+  openKeychain(options: Pick<KeychainOptions, 'timeout' | 'onWait' | 'mayAsk'>): CredentialStore
   /** @returns whether a browser was opened. Pending while it runs, where it is its own launcher. */
   openBrowser(url: string): Promise<boolean>
 }

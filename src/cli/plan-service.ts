@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../client/response.ts'
 import type { Settings } from '../contract/settings.ts'
-import type { Locking } from '../plan/apply/settings-lock.ts'
+import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import type { Context } from './create-context.ts'
 import { describeFaults } from './describe-faults.ts'
 
@@ -10,7 +10,7 @@ export function serviceOf(context: Context): string {
 }
 
 /** What a person is told while another chatctl changes the settings of the same service. */
-export function lockingFor({ directories, output, signal }: Context): Locking {
+export function lockingFor({ directories, output, signal }: Context): LockOptions {
   return {
     directories,
     signal,

@@ -65,7 +65,7 @@ function render(error: unknown, connection: Connection | undefined): Rendered {
   if (error instanceof Failure) {
     const { message, hint } = describeFailure(error, connection)
     return {
-      exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
+      exitCode: exitCodeOf(error.isOutcomeUnknown ? 'unknown_outcome' : error.kind),
       code: error.code,
       message,
       ...(error.status === undefined ? {} : { status: error.status }),

@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
-import { parseEnd, parseMoment } from '../config/moment.ts'
+import { parseFutureTime, parsePastTime } from '../config/parse-time.ts'
 import { Failure } from '../contract/failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
 import type { HostedCommand } from './hosted-command.ts'
@@ -32,7 +32,7 @@ export const keyFlags = {
     summary: 'Expiry time: 30d, 12h, 2027-01-31 (UTC), or never',
     parse: async (input, command) => {
       if (input.trim() === 'never') return { at: null }
-      const end = parseEnd(input, nowOf(command))
+      const end = parseFutureTime(input, nowOf(command))
       if (end === undefined)
         throw new Error(`"${input}" is not a date such as 2027-01-31, a duration such as 30d, or never`)
       return { at: new Date(end).toISOString() }
@@ -59,7 +59,7 @@ export function keyPermissions(given: readonly string[] | undefined): readonly s
 export const pastFlag = Flags.custom<string>({
   helpValue: 'TIME',
   parse: async (input, command) => {
-    const moment = parseMoment(input, nowOf(command))
+    const moment = parsePastTime(input, nowOf(command))
     if (moment === undefined)
       throw new Error(`"${input}" is not a date such as 2026-01-31, or a duration such as 7d`)
     return new Date(moment).toISOString()

@@ -1,14 +1,15 @@
 import { Failure } from '../contract/failure.ts'
 
 /**
- * The URL of a path below a base URL, which it can never leave.
- * @throws Failure `refused` for a path that would
+ * The URL of a path below a base URL.
+ *
+ * @throws Failure `refused` for a path that leads outside the base URL
  */
 export function resolvePath(base: URL, path: string, query: Record<string, string> = {}): URL {
   checkPath(path)
   const prefix = base.pathname.replace(/\/+$/, '')
   const url = new URL(base.origin + prefix + path)
-  // URL also resolves `..` and `%2e%2e`, hence the second look.
+  // URL also resolves `..` and `%2e%2e`, so the result is checked, too.
   if (url.origin !== base.origin || !`${url.pathname}/`.startsWith(`${prefix}/`)) {
     throw refused('The path leads outside the base URL')
   }
@@ -16,10 +17,7 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
   return url
 }
 
-/**
- * Refuses what is not an absolute path below the base URL, before anything is looked up.
- * @throws Failure `refused`
- */
+/** @throws Failure `refused` unless the path is absolute and valid */
 export function checkPath(path: string): void {
   if (!path.startsWith('/'))
     throw refused('The path must begin with /', 'Give a path below the base URL, such as /v1/settings.')
@@ -30,8 +28,9 @@ export function checkPath(path: string): void {
 }
 
 /**
- * Puts an identifier into a path: `{id}` of `/v1/users/{id}`, percent-escaped (RFC 3986 section 2.1).
- * @throws Failure `refused` for one that would name another resource or none
+ * Inserts percent-encoded identifiers into a path, such as `{id}` of `/v1/users/{id}` (RFC 3986 section 2.1).
+ *
+ * @throws Failure `refused` for an identifier that would name another resource, or none
  */
 export function expandPath(template: string, params: Record<string, string> = {}): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => escapeSegment(name, params[name] ?? ''))
@@ -44,7 +43,7 @@ function escapeSegment(name: string, value: string): string {
   return encodeURIComponent(value)
 }
 
-/** C0 controls, DEL and C1 controls. */
+/** Whether a text contains C0 controls, DEL, or C1 controls. */
 function hasControl(text: string): boolean {
   return /\p{Cc}/u.test(text)
 }

@@ -3,26 +3,26 @@ import { startTimer } from '../system/clock.ts'
 import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
 import { ResponseBytes } from './response-bytes.ts'
 
-/** Bytes that are read of a response that is no success. */
+/** Maximum number of bytes that are read of an error response. */
 const maxErrorBytes = 64 * 1024
 
-/** A response as far as it has been read. */
+/** The response to one attempt. */
 export interface Arrival {
   status: number
   statusText: string
   headers: Record<string, string>
-  /** The whole body; of a stream, its first bytes. */
+  /** The whole body, or the first bytes of a stream. */
   bytes: Uint8Array
-  /** Whether an error's body went on beyond what is read of one. */
+  /** Whether the body of an error response was longer than the part that is read. */
   cut: boolean
   /** The rest of a stream. */
   rest?: OpenResponse
 }
 
 interface AttemptOptions {
-  /** Milliseconds until the last byte; of a stream, until the first. */
+  /** Milliseconds until the last byte, or until the first of a stream. */
   timeout: number
-  /** Leave the body of a 2xx to be read as it comes. */
+  /** Whether the caller reads the body of a 2xx response. */
   stream: boolean
   /** Maximum size of the body, in MiB (default: 256). A stream has none. */
   maxBodyMiB?: number | undefined
@@ -33,7 +33,8 @@ interface AttemptOptions {
 
 /**
  * Sends a request once.
- * @throws Interrupted where the network or the timeout ended it; else the signal's reason
+ *
+ * @throws Interrupted if the network or the timeout ends it; the reason of the signal
  */
 export async function attempt(
   dispatcher: Dispatcher,
@@ -43,8 +44,8 @@ export async function attempt(
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
   const given = options.signal
-  // A stream goes on after this. For all others, of which there may be a million, `any` costs memory:
-  // what it makes stays with a signal that lives as long as the process until long after its use.
+  // A stream needs the signal after this function returns. For all other requests, perhaps a million,
+  // `any` would leak memory: its signals stay referenced by a signal that lives as long as the process.
   const signal = given && options.stream ? AbortSignal.any([given, deadline.signal]) : deadline.signal
   const pass = (): void => deadline.abort(given?.reason)
   if (!options.stream) {
@@ -79,7 +80,7 @@ async function readAll(
   return kept.join()
 }
 
-/** The status has said what matters: a body that breaks off is taken as far as it came. */
+/** The body of an error response. If it is interrupted, the part that arrived is enough. */
 async function readSome(response: OpenResponse): Promise<{ bytes: Uint8Array; cut: boolean }> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -1,6 +1,6 @@
 interface About {
   method: string
-  /** Holds no secret. */
+  /** Contains no secret. */
   url: string
   /** 1 for the first attempt. */
   attempt: number

@@ -98,7 +98,7 @@ export class Client {
     { onContext = () => {} }: CollectOptions = {},
   ): Promise<ApiResponse<SendResponse>> {
     const { source, redact } = await this.#openStream('sendMessage', input)
-    // A reply that is not shown as it comes may pause for as long as its first byte may take.
+    // A reply that is not shown while it arrives may pause for as long as its first byte may take.
     const { timeout = replyTimeout, maxBodyMiB } = this.#options
     const idleTimeout = Math.max(source.idleTimeout, timeout)
     return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onContext, maxBodyMiB }))
@@ -149,9 +149,9 @@ export class Client {
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
     signal?.throwIfAborted()
     request.headers['user-agent'] ??= options.userAgent ?? 'chatctl'
-    // RFC 9110 section 12.5.3: without the field, any coding would do. We decode none.
+    // RFC 9110 section 12.5.3: without this header, the service may use any coding. The client decodes none.
     request.headers['accept-encoding'] ??= 'identity'
-    // What can be refused without the base URL of a service yet to be started is refused first.
+    // Check everything that does not need the base URL first, because it may start the embedded service.
     const known =
       typeof options.baseUrl === 'string'
         ? resolvePath(await this.#baseUrl(), request.path, request.query)
@@ -162,9 +162,9 @@ export class Client {
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
-    // The credential may come from another process: it is on its way while the network is loaded.
-    const asked = this.#credential()
-    asked.catch(() => {})
+    // The credential may come from another process, so fetch it while the network modules load.
+    const pending = this.#credential()
+    pending.catch(() => {})
     this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout), options.env ?? {})
     const dispatcher = await this.#pool
     const body = encode(request.body)
@@ -195,7 +195,7 @@ export class Client {
       return { delivered, redact }
     }
 
-    const credential = await asked
+    const credential = await pending
     const first = await send(credential)
     if (first.delivered.status !== 401 || credential === undefined) return first
     const another = await this.#credential(credential)
@@ -224,7 +224,7 @@ export class Client {
   }
 }
 
-/** Node reads the stack of what destroys a socket, and to write one down takes longer than all the rest. */
+/** Without a stack: Node reads the stack of an error that destroys a socket, and computing it is slow. */
 function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }

@@ -13,11 +13,11 @@ import { wrongScheme } from './wrong-scheme.ts'
 
 interface Delivery {
   dispatcher: Dispatcher
-  /** Says which proxy there is, for errors. */
+  /** Names the proxy, for errors. */
   env: NodeJS.ProcessEnv
   policy: RetryPolicy
   clock: Clock
-  /** Milliseconds of one attempt. */
+  /** Milliseconds for one attempt. */
   timeout: number
   stream: boolean
   maxBodyMiB?: number | undefined
@@ -27,19 +27,18 @@ interface Delivery {
   observe: ((event: ClientEvent) => void) | undefined
 }
 
-/** The response that counts: after redirects, and after the last attempt. */
+/** The final response, after redirects and retries. */
 export interface Delivered extends Arrival {
-  /** The request that it answers, as it can be shown. */
+  /** The request of this response, without secrets. */
   request: FailedRequest
-  /** Milliseconds that the service asked us to wait, where that was too long. */
+  /** Milliseconds that the service asked to wait, if that was too long. */
   asked?: number
 }
 
 /**
- * Sends a request until a response counts: again where that is safe (see `judge`), and where a
- * redirect leads.
+ * Sends a request, follows its redirects, and retries it if that is safe (see `judge`).
  *
- * @throws Failure of the network or a redirect; else the signal's reason
+ * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: Envelope, delivery: Delivery): Promise<Delivered> {
   const { dispatcher, policy, clock, signal } = delivery
@@ -73,7 +72,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
         report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
         continue
       }
-      verdict = decide({ type: 'answered', status, headers: arrival.headers })
+      verdict = decide({ type: 'response', status, headers: arrival.headers })
       if (!verdict.again) {
         return { ...arrival, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
       }

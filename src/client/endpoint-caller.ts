@@ -7,12 +7,12 @@ import type { ReplyStream } from './stream/reply-stream.ts'
 
 /** Options of `Chat.collect`. */
 export interface CollectOptions {
-  /** Called with the id of the conversation as soon as it is known. */
+  /** Called with the ID of the conversation as soon as it is known. */
   onContext?: ((id: string) => void) | undefined
 }
 
 /**
- * What the resources need of a client: a way to call the endpoints of the contract.
+ * Calls the endpoints of the contract. Implemented by the client, used by its resources.
  *
  * @internal
  */

@@ -9,27 +9,27 @@ import {
   unknownOutcome,
 } from '../contract/failure.ts'
 import { cutDeeperThan, readJson } from './json.ts'
-import { doubtHint } from './network-failure.ts'
+import { unknownOutcomeHint } from './network-failure.ts'
 import { requestIdOf } from './response.ts'
 
-interface Answered {
+interface ErrorResponse {
   status: number
   statusText: string
   headers: Record<string, string>
   bytes: Uint8Array
 }
 
-/** Levels of an error's details. Code that shows them recurses, and a hostile service can nest 30,000. */
-const deepestDetails = 100
+/** Maximum depth of the details of an error. Code that shows them recurses, and a hostile service can nest 30,000 levels. */
+const maxDetailsDepth = 100
 
-/** What a service says in an error, whatever shape it has. */
-export interface Complaint {
+/** The content of an error response, in any of the known shapes. */
+export interface ErrorContent {
   code?: string
   message?: string
   details?: unknown
 }
 
-/** The kind of failure that a status means (docs/interface.md, "Errors"). */
+/** The kind of failure for an HTTP status (docs/interface.md, "Errors"). */
 export function kindOfStatus(status: number): FailureKind {
   switch (status) {
     case 401:
@@ -47,52 +47,52 @@ export function kindOfStatus(status: number): FailureKind {
   }
 }
 
-/** The code of a service that could not connect to its model server: nothing was asked of that. */
+/** The error code if the service could not connect to its model server. The model got no request. */
 const unreachedUpstream = 'upstream_unreachable'
 const upstreamHint = 'The service responds, but cannot reach its model server. Start the model server.'
 
 /**
- * The failure that a response outside 2xx means.
- * @param asked milliseconds that the service wants us to wait, where that was too long
+ * The failure for a response outside 2xx.
+ *
+ * @param asked milliseconds that the service asked to wait, if that was too long
  */
 export function responseFailure(
-  answered: Answered,
+  response: ErrorResponse,
   request: FailedRequest,
   asked: number | undefined,
   now: number,
 ): Failure {
-  const { status, headers } = answered
+  const { status, headers } = response
   const id = requestIdOf(headers)
-  const complaint = readComplaint(readJson(answered.bytes))
+  const content = readErrorContent(readJson(response.bytes))
   const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
-  if (complaint.code !== undefined) options.code = complaint.code
-  if (complaint.details !== undefined) options.details = complaint.details
-  const wasHeld = complaint.code === unreachedUpstream
-  const doubt = doubtHint(request, mayHaveDone(status) && !wasHeld)
-  options.inDoubt = doubt !== undefined
+  if (content.code !== undefined) options.code = content.code
+  if (content.details !== undefined) options.details = content.details
+  const reachedNoModel = content.code === unreachedUpstream
+  const hint = unknownOutcomeHint(request, mayHaveDone(status) && !reachedNoModel)
+  options.isOutcomeUnknown = hint !== undefined
   if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
-  else if (doubt !== undefined) options.hint = doubt
-  else if (wasHeld) options.hint = upstreamHint
-  else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, answered.bytes)
-  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeResponse(answered), options)
-  // A redirect from a change, which is not followed, does not say whether the change was made.
-  return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
+  else if (hint !== undefined) options.hint = hint
+  else if (reachedNoModel) options.hint = upstreamHint
+  else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, response.bytes)
+  const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)
+  // A redirect that is not followed does not tell whether the change was made.
+  return failure.kind === 'rejected' && hint !== undefined ? unknownOutcome(failure, hint) : failure
 }
 
 /**
- * Whether a service may have done its work before it gave that response. It or a gateway before it may
- * have fallen over then; and a 303, as many send a 302 for it, leads to what came of it (RFC 9110
- * section 15.4.4).
+ * Whether the service may have made the change before it sent this status. A 5xx may come from a crash
+ * or a gateway. A 303, for which many services send 302, points to the result (RFC 9110 section 15.4.4).
  */
 export function mayHaveDone(status: number): boolean {
   return status >= 500 || status === 302 || status === 303
 }
 
-/** Nobody plans further ahead, and beyond the year 275760 there is no date to show. */
-const longestPlan = 365 * 24 * 3600 * 1000
+/** Longer waits are shown without a date, because dates end in the year 275760. */
+const maxDatedWait = 365 * 24 * 3600 * 1000
 
 function waitHelp(asked: number, now: number): Help {
-  if (asked > longestPlan) return { hint: 'The service asks to wait for more than a year.' }
+  if (asked > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
   return { advice: [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }] }
 }
 
@@ -100,7 +100,7 @@ function waitHelp(asked: number, now: number): Help {
  * Reads `{error: {code, message, details}}` (docs/interface.md, "Errors") and what gateways send
  * instead: `error` as a string, `message` and `code` at the top, or `detail` (RFC 9457 section 3.1.4).
  */
-export function readComplaint(body: unknown): Complaint {
+export function readErrorContent(body: unknown): ErrorContent {
   if (!isRecord(body)) return {}
   const error = body['error']
   const inner = isRecord(error) ? error : {}
@@ -113,25 +113,27 @@ export function readComplaint(body: unknown): Complaint {
   return {
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
-    ...(details === undefined || details === null ? {} : { details: cutDeeperThan(deepestDetails, details) }),
+    ...(details === undefined || details === null
+      ? {}
+      : { details: cutDeeperThan(maxDetailsDepth, details) }),
   }
 }
 
-/** Servers made with FastAPI have a list of faults in the place of the text. */
+/** FastAPI servers send a list of faults instead of a text. */
 function messageOfDetail(detail: unknown): string | undefined {
   const [first] = Array.isArray(detail) ? detail : []
   return textOf(isRecord(first) ? first['msg'] : detail)
 }
 
-function describeResponse({ status, statusText, headers, bytes }: Answered): string {
-  const said = `HTTP ${status}${statusText ? ` ${statusText}` : ''}`
-  if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return said
+function describeResponse({ status, statusText, headers, bytes }: ErrorResponse): string {
+  const statusLine = `HTTP ${status}${statusText ? ` ${statusText}` : ''}`
+  if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return statusLine
   const excerpt = new TextDecoder()
     .decode(bytes)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-  if (excerpt === '') return said
-  return `${said}: ${excerpt.length > 200 ? `${excerpt.slice(0, 200)}…` : excerpt}`
+  if (excerpt === '') return statusLine
+  return `${statusLine}: ${excerpt.length > 200 ? `${excerpt.slice(0, 200)}…` : excerpt}`
 }
 
 function textOf(value: unknown): string | undefined {
@@ -139,7 +141,7 @@ function textOf(value: unknown): string | undefined {
   return isNumber(value) ? String(value) : undefined
 }
 
-/** Advice for a web page in place of a response, as from a captive portal, a sign-in page, or another path. */
+/** Advice if the response is a web page, as from a captive portal, a sign-in page, or a wrong path. */
 export function webPageAdvice(
   { method, url }: FailedRequest,
   headers: Record<string, string>,

@@ -12,21 +12,21 @@ import { type Anchor, beforeWalk, type HistoryPosition } from './history-positio
 import { keysOf, type MessageKeys } from './message-keys.ts'
 import type { ApiResponse } from './response.ts'
 
-/** A page as a walk understands it. */
+/** A page of the history, as a walk interprets it. */
 export interface PageReading {
   response: ApiResponse<HistoryPage>
-  /** All that are messages, and the new ones of them, oldest first. */
+  /** All messages of the page, oldest first, and those of them that are new. */
   all: readonly HistoryMessage[]
   messages: readonly HistoryMessage[]
-  /** Undefined where nothing tells. */
+  /** Undefined if unknown. */
   order: HistoryOrder | undefined
-  /** Whether messages of an earlier part are on it. */
+  /** Whether it contains messages of an earlier part. */
   met: boolean
   position: HistoryPosition
 }
 
 /**
- * Sorts out which messages of a page are new, and adds them to those seen.
+ * Finds the new messages of a page, and adds them to those seen.
  *
  * @param part messages of a smaller part of `seen` end the walk
  * @param from where the walk was; undefined for its first page
@@ -52,10 +52,10 @@ export function readPage(
   const firstMet = parts.findIndex((found) => found !== undefined && found < part)
   const isWanted = (message: HistoryMessage, index: number): boolean => {
     if (parts[index] !== undefined) return false
-    // It came while we walked, and the service leads to where we were.
+    // The message arrived during the walk, on a page that overlaps the last one.
     const isBeyond = newest !== undefined && lastSeen >= 0 && index > lastSeen
     if (isBeyond && timeOf(message) > newest) return false
-    // What is older than what another walk had is for that one to find.
+    // Older messages than those of another walk are left to that walk.
     if (index < firstMet && !(timeOf(message) >= timeOf(all[firstMet]))) return false
     return seen.add(keys, isTurned ? page.length - 1 - index : index, part)
   }
@@ -64,7 +64,7 @@ export function readPage(
   return { response, all, messages, order, met: firstMet >= 0, position }
 }
 
-/** We walk back: what we have seen is the newer end of a page, what another walk had the older one. */
+/** The walk goes back in time: its own messages are at the newer end of a page, those of another walk at the older end. */
 function orderBySeen(parts: readonly (number | undefined)[], own: number): HistoryOrder | undefined {
   const rank = (found: number | undefined): number => (found === undefined ? 0 : found < own ? -1 : 1)
   const [first, last] = [rank(parts[0]), rank(parts.at(-1))]
@@ -121,7 +121,7 @@ function positionAfter({
   }
 }
 
-/** @param from index of the first message that may be it */
+/** @param from index of the first message to consider */
 function anchorOf(messages: readonly HistoryMessage[], from = 0): Anchor {
   const anchor: Anchor = {}
   for (const field of ['id', 'created_at'] as const) {

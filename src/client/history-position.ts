@@ -4,35 +4,35 @@ import type { HistoryOrder } from '../contract/history-order.ts'
 /** The field of a message that `before` takes. */
 type CursorField = 'id' | 'created_at'
 
-/** What `before` may hold, of the first messages that have it. */
+/** Values for `before`, from the first messages that have them. */
 export interface Anchor {
   id?: string
   created_at?: string
 }
 
-/** Where a walk through the history is: plain data, to store and to continue from. */
+/** The position of a walk through the history. Plain data, which can be stored to continue later. */
 export interface HistoryPosition {
   cursor: CursorField
   /** Whether that cursor has led to older messages before. */
   proven: boolean
-  /** Of the pages so far, where they told. */
+  /** The order of the pages so far, if known. */
   order?: HistoryOrder
-  /** The order in which the last page was read where nothing told. */
+  /** The order in which the last page was read, if its order was unknown. */
   assumed: HistoryOrder
   /** The oldest message, and its time in ms. */
   oldest?: Anchor
   time?: number
-  /** The oldest message of a later time than that: of the last page, or of one before. */
+  /** The oldest message with a later time than `oldest`, from the last page or an earlier one. */
   later?: Anchor
   laterIsOfPage: boolean
-  /** The other end of the last page, while nothing tells the order. */
+  /** The other end of the last page, while the order is unknown. */
   newestEnd?: Anchor
-  /** Whether the service refuses to be told how many messages a page may have. */
+  /** Whether the service rejects `limit`. */
   withoutLimit?: boolean
-  /** How many messages the last page had, and whether it said that there are more. */
+  /** Number of messages on the last page, and whether it reported more. */
   count: number
   saidMore: boolean
-  /** Time, in ms, of the newest message of all: what is later came during the walk. */
+  /** Time, in ms, of the newest message. Later messages arrived during the walk. */
   newest?: number
 }
 
@@ -45,25 +45,25 @@ export const beforeWalk: HistoryPosition = {
   saidMore: true,
 }
 
-/** One way to ask for what is older. */
+/** One way to request older messages. */
 export interface Attempt {
   field: CursorField
   query: Pick<HistoryQuery, 'before' | 'limit'>
-  /** The order that the pages have if it leads on. */
+  /** The order of the pages, if this attempt finds older messages. */
   order?: HistoryOrder
-  /** Whether a service that compares times would leave out the rest of those of the oldest time. */
+  /** Whether a service that compares times would skip the remaining messages of the oldest time. */
   skipsEqualTimes: boolean
 }
 
-/** Messages on a page, when all of one time do not fit a usual page. */
+/** Maximum page size, for many messages with the same time. */
 const largest = 1000
 
 /**
- * The ways to go on, the best first. Many a service takes an id for the time of its message, and
- * leaves out all of that time: so the cursor is the oldest message of a *later* time than the
- * oldest, and the few that come again are known. Where a full page is of one time, a larger page is
- * asked for, and last the oldest message itself is the cursor. A page that is not full was bounded by
- * the service, as one of long messages may be: a larger one would not be granted either.
+ * The ways to request older messages, best first. Many services map an ID to the time of its message
+ * and skip all messages of that time. So the cursor is the oldest message with a *later* time than the
+ * oldest one; the few repeated messages are recognized. If a full page has only one time, a larger page
+ * is requested, and finally the oldest message itself is the cursor. A page that is not full was limited
+ * by the service, for example because of long messages, so a larger page would not help.
  */
 export function attemptsToStepBack(position: HistoryPosition, limit: number | undefined): Attempt[] {
   const { cursor, oldest, later, laterIsOfPage, time, count, order, assumed, newestEnd } = position
@@ -87,7 +87,7 @@ export function attemptsToStepBack(position: HistoryPosition, limit: number | un
     if (isOfOneTime) add(field, later?.[field], { limit: more })
     add(field, oldest?.[field], { skipsEqualTimes: time !== undefined })
   }
-  // Nothing told the order, and the page may have been read from the wrong end.
+  // The order is unknown, and the page may have been read from the wrong end.
   if (order === undefined)
     for (const field of fields)
       add(field, newestEnd?.[field], { order: assumed === 'oldest first' ? 'newest first' : 'oldest first' })

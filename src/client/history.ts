@@ -18,7 +18,7 @@ export interface HistoryBatch {
   met: boolean
   /**
    * Whether messages of the same time as its newest may lie between this page and the one before: a
-   * service whose cursor leaves out all of the same time hides those that fill more than a page.
+   * service whose cursor skips all messages of one time hides those that fill more than a page.
    */
   unsure: boolean
 }
@@ -70,16 +70,17 @@ export class History {
    */
   pages(query: HistoryQuery = {}, options: WalkOptions & Options = {}): AsyncGenerator<HistoryBatch> {
     const { signal, ...walk } = options
-    return walkHistory((asked) => this.page(asked, signal ? { signal } : {}), query, walk)
+    return walkHistory((request) => this.page(request, signal ? { signal } : {}), query, walk)
   }
 }
 
 type FetchPage = (query: HistoryQuery) => Promise<ApiResponse<HistoryPage>>
 
 /**
- * Walks back page by page. The interface shows neither the order within a page nor what `before`
- * holds: the order is read from the times, else from where messages that were seen stand, and the
- * cursor is an id or a `created_at`, whichever leads on (see `attemptsToStepBack`).
+ * Walks back page by page. The interface shows neither the order within a page nor the meaning of
+ * `before`. The order is derived from the times, else from the position of messages that were seen. The
+ * cursor is an ID or a `created_at`, depending on which one leads to older messages (see
+ * `attemptsToStepBack`).
  */
 async function* walkHistory(
   fetchPage: FetchPage,
@@ -106,7 +107,7 @@ async function* walkHistory(
       if (isOver(reading)) return
       position = reading.position
     } else {
-      // Only the second page can tell how the first is to be read.
+      // Only the second page shows the order of the first.
       const step = await stepBack(fetchPage, asked, read, reading.position)
       const { assumed } = reading.position
       const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
@@ -128,7 +129,7 @@ async function* walkHistory(
 
 const isSince = (since: number) => (message: HistoryMessage) => !(timeOf(message) < since)
 
-/** A service that refuses our number of messages on a page may choose its own. */
+/** Fetches the first page, without `limit` if the service rejects that. */
 async function fetchFirst(
   fetchPage: FetchPage,
   query: HistoryQuery,
@@ -136,7 +137,7 @@ async function fetchFirst(
   try {
     return { response: await fetchPage(query), withoutLimit: false }
   } catch (error) {
-    if (query.limit === undefined || !isRefusal(error)) throw error
+    if (query.limit === undefined || !isRejectedQuery(error)) throw error
     return { response: await fetchPage(unlimited(query)), withoutLimit: true }
   }
 }
@@ -159,7 +160,7 @@ async function stepBack(
   position: HistoryPosition,
 ): Promise<Step | undefined> {
   const query = position.withoutLimit ? unlimited(asked) : asked
-  let refusal: Failure | undefined
+  let rejection: Failure | undefined
   let ended = false
   let repeated = false
   for (const attempt of attemptsToStepBack(position, query.limit)) {
@@ -168,23 +169,23 @@ async function stepBack(
       const from = { ...position, cursor: attempt.field, proven: true }
       if (attempt.order) from.order = attempt.order
       const reading = read(response, from)
-      // Read from the wrong end, the page before would have led back to itself.
+      // If the last page had been read from the wrong end, this page would be the same.
       const order = reading.order ?? position.assumed
       if (reading.messages.length > 0 || reading.met) {
         const unsure =
           attempt.skipsEqualTimes && !reading.all.some((message) => timeOf(message) === position.time)
         return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
       }
-      // A full page of what is known may be that of a service that heeds no cursor.
+      // A full page without new messages may come from a service that ignores the cursor.
       const { has_more } = response.body ?? {}
       if (has_more === undefined && reading.all.length > 0 && reading.all.length === query.limit)
         repeated = true
-      // An empty page may be what a cursor leads to that is not understood, until it has led on once.
+      // An empty page means the end, unless the cursor has never led to older messages: then it may be misunderstood.
       else if (has_more !== true) ended = true
       if (has_more === false && position.proven && attempt.field === position.cursor) break
     } catch (error) {
-      if (!isRefusal(error)) throw error
-      refusal ??= error
+      if (!isRejectedQuery(error)) throw error
+      rejection ??= error
     }
   }
   if (ended) return undefined
@@ -193,16 +194,16 @@ async function stepBack(
       hint: 'There may be older messages, but the service offers no way to request them.',
     })
   }
-  // Where nothing is said about more, a page that is not full was the last.
-  if (!position.saidMore && (!refusal || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
+  // If the service reports nothing about more messages, a page that is not full is the last.
+  if (!position.saidMore && (!rejection || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
     return undefined
-  if (refusal) throw refusal
+  if (rejection) throw rejection
   throw new Failure('invalid_response', 'The service reports older messages but does not return them', {
     hint: 'The service accepts neither the ID nor the time of the oldest message as `before`.',
   })
 }
 
-/** Only of these can another cursor make something else. */
-function isRefusal(error: unknown): error is Failure {
+/** Whether a request with another query may succeed after this error. */
+function isRejectedQuery(error: unknown): error is Failure {
   return error instanceof Failure && (error.status === 400 || error.status === 422)
 }

@@ -1,6 +1,6 @@
 import { ExactNumber, parseJson } from '../contract/exact-json.ts'
 
-/** The value that bytes hold as JSON in UTF-8 (a byte order mark is ignored); undefined where they hold none. */
+/** Parses JSON in UTF-8, and ignores a byte order mark. Undefined for invalid JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes)
   try {
@@ -10,7 +10,7 @@ export function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Exact numbers are found by recursion. What is nested too deep for that is refused for its depth. */
+/** Exact numbers are parsed by recursion. Values too deep for that are parsed here, and rejected by their depth. */
 function readDeepJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -19,13 +19,13 @@ function readDeepJson(text: string): unknown {
   }
 }
 
-/** Whether lists and objects are nested in more levels than that. It goes no deeper itself. */
+/** Whether lists and objects are nested deeper than a number of levels. Recurses no deeper itself. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (!isNested(value)) return false
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
 }
 
-/** The same value, with a note in the place of what is nested in more levels than that. */
+/** The same value, in which a note replaces everything deeper than a number of levels. */
 export function cutDeeperThan(levels: number, value: unknown): unknown {
   if (!isNested(value)) return value
   if (levels === 0) return '[nested too deep]'

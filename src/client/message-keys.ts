@@ -8,71 +8,71 @@ interface PageKeys {
 }
 
 /**
- * Which messages were seen, in 20 to 80 bytes for each: a set of ids would take several times that. A
- * message is known by 64 bits of a hash, so that two of a million are taken for one with a
- * probability of 1 to 10^7.
+ * A hash set of the messages that were seen. Takes 20 to 80 bytes per message, several times less than a
+ * set of IDs. A message is identified by a 64-bit hash: among a million messages, the probability that
+ * any two collide is about 1 in 10^7.
  *
- * Each belongs to a *part*, a number, by which the walks that share a table are told apart.
+ * Each message has a *part*, a number that identifies one of the walks that share the set.
  */
 export class MessageKeys {
   #low = new Uint32Array(1024)
   #high = new Uint32Array(1024)
-  /** The part and one; 0 is an empty place. */
+  /** The part plus one; 0 is an empty slot. */
   #parts = new Uint16Array(1024)
   #size = 0
 
-  /** The part that had it first. */
+  /** The part that added the message first. */
   find(keys: PageKeys, index: number): number | undefined {
-    const part = this.#parts[this.#placeOf(keys.low[index] ?? 0, keys.high[index] ?? 0)] ?? 0
+    const part = this.#parts[this.#slotOf(keys.low[index] ?? 0, keys.high[index] ?? 0)] ?? 0
     return part === 0 ? undefined : part - 1
   }
 
   /** @returns whether it is new */
   add(keys: PageKeys, index: number, part: number): boolean {
     const [low, high] = [keys.low[index] ?? 0, keys.high[index] ?? 0]
-    const place = this.#placeOf(low, high)
-    if (this.#parts[place] !== 0) return false
-    this.#put(place, low, high, part + 1)
+    const slot = this.#slotOf(low, high)
+    if (this.#parts[slot] !== 0) return false
+    this.#put(slot, low, high, part + 1)
     this.#size += 1
     if (this.#size * 2 > this.#parts.length) this.#grow()
     return true
   }
 
-  #placeOf(low: number, high: number): number {
+  #slotOf(low: number, high: number): number {
     const mask = this.#parts.length - 1
-    let place = low & mask
-    while (this.#parts[place] !== 0 && (this.#low[place] !== low || this.#high[place] !== high)) {
-      place = (place + 1) & mask
+    let slot = low & mask
+    while (this.#parts[slot] !== 0 && (this.#low[slot] !== low || this.#high[slot] !== high)) {
+      slot = (slot + 1) & mask
     }
-    return place
+    return slot
   }
 
-  #put(place: number, low: number, high: number, part: number): void {
-    this.#low[place] = low
-    this.#high[place] = high
-    this.#parts[place] = part
+  #put(slot: number, low: number, high: number, part: number): void {
+    this.#low[slot] = low
+    this.#high[slot] = high
+    this.#parts[slot] = part
   }
 
   #grow(): void {
     const [lows, highs, parts] = [this.#low, this.#high, this.#parts]
-    // By four: each growth puts every key in its place again.
+    // Grow by a factor of four, because each growth rehashes every key.
     this.#low = new Uint32Array(parts.length * 4)
     this.#high = new Uint32Array(parts.length * 4)
     this.#parts = new Uint16Array(parts.length * 4)
     for (let index = 0; index < parts.length; index++) {
       const [low = 0, high = 0, part = 0] = [lows[index], highs[index], parts[index]]
-      if (part !== 0) this.#put(this.#placeOf(low, high), low, high, part)
+      if (part !== 0) this.#put(this.#slotOf(low, high), low, high, part)
     }
   }
 }
 
 /**
- * The keys of a page's messages, in its order. An id may be one of its conversation alone, so that
- * the time counts too. Of messages without an id that are the same in all else each has a key of
- * its own: two people may well say "ok" in the same second.
+ * The keys of the messages of a page, in its order. An ID may be unique only within its conversation, so
+ * the key includes the time and the context. Equal messages without an ID get different keys: two people
+ * may say "ok" in the same second.
  */
 export function keysOf(messages: readonly HistoryMessage[]): PageKeys {
-  // No typed arrays: each would be memory of its own outside of the heap.
+  // No typed arrays: each would allocate memory outside of the heap.
   const keys = { low: [] as number[], high: [] as number[] }
   const counts = new Map<string, number>()
   for (const message of messages) {
@@ -110,7 +110,7 @@ const hashing = {
       low = Math.imul(low ^ unit, 0x01000193)
       high = Math.imul((high << 5) ^ (high >>> 27) ^ unit, 0x5bd1e995)
     }
-    // What ends here is not what goes on there.
+    // A separator, so that the boundaries between texts count.
     this.low = Math.imul(low ^ 0x10000, 0x01000193)
     this.high = Math.imul(high ^ 0x10000, 0x5bd1e995)
   },

@@ -5,7 +5,7 @@ import { describeDuration } from '../system/clock.ts'
 import { Expired, type Interrupted } from './open-response.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
 
-/** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */
+/** TLS error codes of Node, of the verification in OpenSSL (`X509_V_ERR_` without the prefix), and of undici. */
 const tlsCode =
   /^(CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|EPROTO$|UND_ERR_PRX_TLS)/
 
@@ -23,7 +23,7 @@ const words: Record<string, string> = {
   UND_ERR_HEADERS_OVERFLOW: 'response headers are too long',
 }
 
-/** Whether another attempt would fail too, as for an untrusted certificate or an unknown host. */
+/** Whether another attempt would fail, too: an untrusted certificate or an unknown host, for example. */
 export function isHopeless(interrupted: Interrupted): boolean {
   const code = codeOf(interrupted.cause)
   return (
@@ -42,14 +42,13 @@ export function describeInterruption(interrupted: Interrupted): string {
   if (isConnectTimeout(code)) return 'connection timed out'
   if (isProxyRefusal(interrupted)) return `the proxy refused the connection: ${messageOf(cause)}`
   if (tlsCode.test(code)) return messageOf(cause)
-  // Undici documents a code for these, and sets none.
+  // Undici documents a code for these errors, but sets none.
   if (cause instanceof Error && cause.name === 'HTTPParserError') return 'the response is not HTTP'
   return words[code] ?? (stage === 'connect' ? messageOf(cause) : code || messageOf(cause))
 }
 
 /**
- * The failure that a caller sees for a request that was interrupted for good. `truncated` where
- * a response had begun, so that only its end is missing.
+ * The failure for an interrupted request that is not sent again. `truncated` if the response had begun.
  */
 export function networkFailure(
   interrupted: Interrupted,
@@ -59,14 +58,14 @@ export function networkFailure(
   const { cause, stage } = interrupted
   const { origin } = new URL(request.url)
   const what = describeInterruption(interrupted)
-  const doubt = doubtHint(request, stage !== 'connect')
-  const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
+  const unknownHint = unknownOutcomeHint(request, stage !== 'connect')
+  const unknown = unknownHint === undefined ? {} : { hint: unknownHint, isOutcomeUnknown: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
     return new Failure('tls', `Cannot open a TLS connection to ${origin}: ${what}`, {
       cause,
       request,
-      inDoubt: doubt !== undefined,
+      isOutcomeUnknown: unknownHint !== undefined,
       hint: 'If your organization has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
     })
   }
@@ -111,15 +110,16 @@ function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
 }
 
 /**
- * The hint for a request whose outcome is unknown.
+ * The hint for a request whose outcome is unknown. Undefined if the request changed nothing.
+ *
  * @param arrived whether it may have reached the service
  */
-export function doubtHint(request: FailedRequest, arrived: boolean): string | undefined {
+export function unknownOutcomeHint(request: FailedRequest, arrived: boolean): string | undefined {
   if (!arrived || !mayChange(request)) return undefined
   return 'The request may have taken effect. Check before you send it again.'
 }
 
-/** Whether a request can change something. The service keeps nothing of a completion. */
+/** Whether a request can change something. The service stores nothing of a completion. */
 export function mayChange({ method, url }: FailedRequest): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   const { method: completes, path } = endpoints.createCompletion
@@ -139,7 +139,7 @@ function isProxyRefusal(interrupted: Interrupted): boolean {
   return interrupted.stage === 'connect' && codeOf(interrupted.cause) === 'UND_ERR_ABORTED'
 }
 
-/** The code of an error, of the first of several (one for each address tried), or of its cause. */
+/** The code of an error, of the first of several (one for each address), or of its cause. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const own = 'code' in error && typeof error.code === 'string' ? error.code : ''

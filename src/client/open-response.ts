@@ -1,9 +1,8 @@
 import type { Dispatcher } from 'undici'
 
 /**
- * How far a request had come. `connect`: not one byte of it had left, so that it can
- * be sent again whatever its method is. `request`: it may have arrived. `body`: the service had
- * begun to answer.
+ * The progress of a request. `connect`: no byte has been sent, so any method can be sent again.
+ * `request`: it may have arrived. `body`: the response has begun.
  */
 export type Stage = 'connect' | 'request' | 'body'
 
@@ -18,7 +17,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** Why we gave up waiting: `ms` is the limit that ran out. */
+/** The reason of an abort by a timeout of `ms` milliseconds. */
 export class Expired extends Error {
   override name = 'Expired'
   readonly ms: number
@@ -29,7 +28,7 @@ export class Expired extends Error {
   }
 }
 
-/** A request as it goes on the wire. Header names are lower-case. */
+/** A request as it is sent. Header names are lower case. */
 export interface Envelope {
   method: string
   url: URL
@@ -41,29 +40,29 @@ export interface Envelope {
 export interface OpenResponse {
   readonly status: number
   readonly statusText: string
-  /** Names are lower-case; a repeated field is joined with commas (RFC 9110 section 5.3). */
+  /** Names are lower case; a repeated field is joined with commas (RFC 9110 section 5.3). */
   readonly headers: Record<string, string>
   /**
-   * The next bytes, undefined at a clean end.
-   * @throws Interrupted where the body was cut off; the signal's reason where it was aborted
+   * The next bytes. Undefined at the regular end.
+   *
+   * @throws Interrupted if the body is truncated; the reason of the signal if it is aborted
    */
   read(): Promise<Uint8Array | undefined>
   /** Closes the connection if the body has not ended. */
   cancel(): void
 }
 
-/** Bytes that we hold for a slow reader before the socket is paused. */
+/** Bytes that are buffered for a slow reader before the socket is paused. */
 const highWaterMark = 64 * 1024
 
 /**
- * Sends one request and resolves when the head of its response has come.
+ * Sends one request, and resolves when the head of its response has arrived.
  *
- * This is a handler of our own on undici's `dispatch`, for two facts that its `request` hides:
- * whether the first byte had left when something failed, and an abort that does not wait for a
- * connection to be made.
+ * Uses `dispatch` of undici instead of `request`, because `request` hides whether the first byte was sent
+ * before a failure, and because its abort waits for the connection.
  *
  * @param onSent called when the connection is open and the request leaves
- * @throws Interrupted for a failure of the network or an `Expired` abort; else the signal's reason
+ * @throws Interrupted for a failure of the network or an `Expired` abort; else the reason of the signal
  */
 export function openResponse(
   dispatcher: Dispatcher,
@@ -84,7 +83,7 @@ export function openResponse(
         method: envelope.method,
         headers: envelope.headers,
         body: envelope.body ?? null,
-        // Our own timers are exact; undici's tick twice a second.
+        // The timers of the client are exact; those of undici tick twice a second.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -136,7 +135,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Controller, status: number, headers: Head, statusText?: string): void {
-    // Interim answers (RFC 9110 section 15.2) say nothing about the outcome.
+    // Interim responses (RFC 9110 section 15.2) say nothing about the outcome.
     if (status < 200) return
     this.#stage = 'body'
     this.status = status
@@ -160,8 +159,8 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   /**
-   * Undici frees a connection one turn of the event loop after its response. Who is told of the end
-   * before that, and sends the next request at once, pays for a second connection.
+   * Undici frees a connection one turn of the event loop after its response. If the end were reported
+   * earlier, an immediate next request would open a second connection.
    */
   onResponseEnd(): void {
     setImmediate(() =>

@@ -23,16 +23,16 @@ export interface OutgoingRequest {
 }
 
 /**
- * What an endpoint is called with.
+ * The input of a call to an endpoint.
  *
  * @internal
  */
 export interface Input<N extends EndpointName> {
-  /** For the placeholders of its path. */
+  /** Values for the placeholders in its path. */
   params?: Record<string, string> | undefined
   query?: QueryOf<N> | undefined
   body?: RequestOf<N> | undefined
-  /** Ends this request alone. */
+  /** Aborts this request. */
   signal?: AbortSignal | undefined
 }
 
@@ -52,8 +52,9 @@ export interface RawRequest {
 }
 
 /**
- * A request to a documented endpoint, checked against its schemas before anything leaves.
- * @throws Failure `refused`, its `details` the list of faults
+ * A request to a documented endpoint, checked against its schemas before it is sent.
+ *
+ * @throws Failure `refused`, with the list of faults in its `details`
  * @internal
  */
 export function composeRequest<N extends EndpointName>(
@@ -87,7 +88,7 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
   })
 }
 
-/** In milliseconds. A reply that is not streamed arrives only after the model has finished it. */
+/** In milliseconds. A reply that is not streamed arrives only when the model has finished it. */
 export const replyTimeout = 600_000
 const otherTimeout = 60_000
 
@@ -102,7 +103,7 @@ export function defaultTimeoutOf({ method, path }: OutgoingRequest): number {
 /** RFC 9110 section 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** What the client or the connection decides, and the headers that would undo a rule of safety. */
+/** Headers that the client or the connection sets, and those that would bypass a safety rule. */
 const ownHeaders = new Set([
   'authorization',
   'connection',
@@ -120,7 +121,8 @@ const ownHeaders = new Set([
 
 /**
  * Any request below the base URL.
- * @throws Failure `refused` for a method, path or header that cannot be sent
+ *
+ * @throws Failure `refused` for a method, path, or header that cannot be sent
  */
 export function composeRawRequest(raw: RawRequest): OutgoingRequest {
   const method = raw.method.toUpperCase()

@@ -3,12 +3,12 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { PoolOptions } from './proxied-pool.ts'
 
 /**
- * Opens the one keep-alive pool of a client. Undici is loaded here and not before, and its proxy
- * agent only where the environment names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`, upper
- * or lower case). Loopback never goes through one.
+ * Opens the keep-alive pool of a client. Loads undici on demand, and its proxy agent only if the
+ * environment names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`, in upper or lower case). Loopback
+ * addresses never use a proxy.
  *
  * @param connectTimeout milliseconds, TLS handshake included
- * @throws Failure `config` where the environment's proxy is not a URL
+ * @throws Failure `config` if the proxy is not a valid URL
  */
 export async function openPool(
   origin: URL,
@@ -16,9 +16,9 @@ export async function openPool(
   env: NodeJS.ProcessEnv,
 ): Promise<Dispatcher> {
   const options: PoolOptions = {
-    // Undici refuses Infinity; 0 is its word for no bound.
+    // Undici rejects Infinity; 0 means no limit.
     connectTimeout: Number.isFinite(connectTimeout) ? connectTimeout : 0,
-    // HTTP/2 gains a short-lived client nothing and costs it a module and a GOAWAY to understand.
+    // HTTP/2 does not help a short-lived client, and needs another module and the handling of GOAWAY.
     allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -4,23 +4,23 @@ import { networkFailure } from './network-failure.ts'
 import { Expired, Interrupted } from './open-response.ts'
 import { proxyFor } from './proxy-for.ts'
 
-/** What the network is like on the way to a service, or to the proxy before it. */
+/** The connection to a service, or to its proxy. */
 export interface NetworkReport {
-  /** `host:port` of the proxy; its user name and password are not told. */
+  /** `host:port` of the proxy, without user name and password. */
   proxy?: string
-  /** The IP address that answered. */
+  /** The IP address of the connection. */
   address: string
-  /** Ms until the connection was there, the look-up of the name included. */
+  /** Milliseconds to connect, including the DNS lookup. */
   connectMs: number
-  /** Of the service itself: what a proxy secures is not looked into. */
+  /** TLS of the service. Undefined behind a proxy. */
   tls?: { protocol: string; validTo: Date }
 }
 
 /**
- * Connects and says nothing: no request leaves, and no credential.
+ * Connects, and sends no request and no credential.
  *
- * @param timeout ms
- * @throws Failure `unreachable`, `timeout` or `tls`, as a request would
+ * @param timeout in milliseconds
+ * @throws Failure `unreachable`, `timeout`, or `tls`, like a request
  */
 export async function probeNetwork(
   base: URL,
@@ -30,13 +30,13 @@ export async function probeNetwork(
   const to = proxy ?? base
   const isSecured = to.protocol === 'https:'
   const host = to.hostname.replace(/^\[(.*)\]$/, '$1')
-  const place = { host, port: Number(to.port || (isSecured ? 443 : 80)) }
+  const endpoint = { host, port: Number(to.port || (isSecured ? 443 : 80)) }
   const startedAt = performance.now()
-  const socket = isSecured ? secure(place) : process.getBuiltinModule('node:net').connect(place)
+  const socket = isSecured ? secure(endpoint) : process.getBuiltinModule('node:net').connect(endpoint)
   try {
     await connected(socket, isSecured ? 'secureConnect' : 'connect', timeout)
     const connectMs = performance.now() - startedAt
-    const report = { address: socket.remoteAddress ?? place.host, connectMs }
+    const report = { address: socket.remoteAddress ?? endpoint.host, connectMs }
     if (proxy) return { ...report, proxy: proxy.host }
     return isSecured ? { ...report, tls: describe(socket as TLSSocket) } : report
   } catch (cause) {
@@ -48,7 +48,7 @@ export async function probeNetwork(
 
 function secure({ host, port }: { host: string; port: number }): TLSSocket {
   const { isIP } = process.getBuiltinModule('node:net')
-  // RFC 6066 section 3: an address is no server name.
+  // RFC 6066 section 3: an IP address is not a server name.
   const name = isIP(host) === 0 ? { servername: host } : {}
   return process.getBuiltinModule('node:tls').connect({ host, port, ...name, ALPNProtocols: ['http/1.1'] })
 }
@@ -57,7 +57,7 @@ function connected(socket: Socket, event: string, timeout: number): Promise<void
   return new Promise((resolve, reject) => {
     socket.once(event, () => resolve())
     socket.once('error', reject)
-    // The other checks may have held up this thread: what has come meanwhile is heard first.
+    // Other checks may have blocked this thread, so events that are already pending come first.
     const onTimeout = () => setImmediate(() => reject(new Expired(timeout)))
     socket.setTimeout(Math.min(timeout, 2 ** 31 - 1), onTimeout)
   })

@@ -1,9 +1,9 @@
 import { isLoopback } from '../contract/base-url.ts'
 
 /**
- * The proxy that requests to an address go through, as undici's `EnvHttpProxyAgent` chooses it.
+ * The proxy for an address. Follows the rules of `EnvHttpProxyAgent` in undici.
  *
- * @returns undefined for none; also for one that is no URL, which the first request will say
+ * @returns undefined without a proxy, and for an invalid URL, which the first request reports
  */
 export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   const { protocol, hostname, port } = url
@@ -15,15 +15,15 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   return excepted.some((entry) => covers(entry, hostname.toLowerCase(), wanted)) ? undefined : new URL(named)
 }
 
-/** The variable that says which proxy there is for an address, whether it says one or not. */
+/** The environment variable for the proxy of an address, even if it is not set. */
 export function proxyVariable({ protocol }: URL, env: NodeJS.ProcessEnv): string {
   const nameOf = (lower: string): string => (env[lower] === undefined ? lower.toUpperCase() : lower)
   const https = nameOf('https_proxy')
-  // A plain request has no other proxy; a secured one makes do with it.
+  // HTTPS requests fall back to the proxy of HTTP.
   return protocol === 'https:' && env[https] ? https : nameOf('http_proxy')
 }
 
-/** `host`, `.host` and `host:port` mean the host and all below it, `*.host` only those, `*` every host. */
+/** `host`, `.host`, and `host:port` cover the host and its subdomains, `*.host` only subdomains, `*` every host. */
 function covers(entry: string, hostname: string, port: number): boolean {
   const [, named = entry, only] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? []
   if (only !== undefined && Number(only) !== port) return false

@@ -1,4 +1,4 @@
-/** What a service said about a quota. `reset` is milliseconds from now. */
+/** A quota, as reported by the service. `reset` is milliseconds from now. */
 export interface Quota {
   limit?: number
   remaining?: number
@@ -8,25 +8,25 @@ export interface Quota {
 type Headers = Record<string, string>
 
 /**
- * How long a response asks us to wait, in milliseconds; undefined where it does not say.
- * docs/interface.md, "Limits", shows no header for it, so every known one is tried.
+ * The wait that a response requests, in milliseconds. Undefined if it requests none. docs/interface.md,
+ * "Limits", shows no header for it, so every known one is read.
  */
 export function readWait(headers: Headers, now: number): number | undefined {
   return readRetryAfter(headers, now) ?? readQuota(headers, now).reset
 }
 
-/** RFC 9110 section 10.2.3: seconds, or an HTTP date, which is the service's own time. */
+/** RFC 9110 section 10.2.3: seconds, or an HTTP date by the clock of the service. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after']?.trim()
   if (!value) return undefined
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
   const at = readDate(value)
   if (at === undefined) return undefined
-  // Measured on the service's clock where it shows one: ours may be wrong.
+  // Relative to the Date header if present, because the local clock may be wrong.
   return Math.max(0, at - (readDate(headers['date'] ?? '') ?? now))
 }
 
-/** RFC 9110 section 5.6.7: three forms, of which the oldest does not name its zone, GMT. */
+/** RFC 9110 section 5.6.7: three formats. The oldest one omits its time zone, GMT. */
 function readDate(text: string): number | undefined {
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
   const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
@@ -35,7 +35,7 @@ function readDate(text: string): number | undefined {
 
 /**
  * The quota that applies, from `RateLimit` (draft-ietf-httpapi-ratelimit-headers), its older
- * single fields, or their `X-` forms.
+ * separate headers, or their `X-` variants.
  */
 export function readQuota(headers: Headers, now: number): Quota {
   const combined = headers['ratelimit']
@@ -53,7 +53,7 @@ export function readQuota(headers: Headers, now: number): Quota {
 
 /**
  * The quota of a whole window, in milliseconds, from `RateLimit-Policy` (`"hour";q=100;w=3600`, or
- * `100;w=3600` as once) or the windows after `RateLimit-Limit`; of several, the one that allows least.
+ * `100;w=3600` in older drafts) or the windows after `RateLimit-Limit`. Of several, the strictest.
  */
 export function readPolicy(headers: Headers): Omit<Policy, 'name'> | undefined {
   const [first] = readPolicies(headers).sort((a, b) => a.limit / a.window - b.limit / b.window)
@@ -61,7 +61,7 @@ export function readPolicy(headers: Headers): Omit<Policy, 'name'> | undefined {
 }
 
 interface Policy {
-  /** As `RateLimit` refers to it; undefined for a policy without a name. */
+  /** The name that `RateLimit` refers to. Undefined if the policy has none. */
   name: string | undefined
   limit: number
   /** Milliseconds. */
@@ -83,7 +83,7 @@ function nameOf(item: string): string | undefined {
   return /^\s*"([^"]*)"/.exec(item)?.[1]
 }
 
-/** Each window that the headers tell of, with all that they say of it. `window` is milliseconds. */
+/** Each window in the headers, with its quota. `window` is in milliseconds. */
 export function readWindows(headers: Headers, now: number): (Quota & { window?: number })[] {
   const policies = readPolicies(headers)
   const combined = headers['ratelimit'] ?? ''
@@ -99,7 +99,7 @@ export function readWindows(headers: Headers, now: number): (Quota & { window?: 
   return [{ ...quota, ...(policy && { limit: policy.limit, window: policy.window }) }]
 }
 
-/** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy that is used up, or the tightest one. */
+/** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy with the fewest requests left. */
 function readStructured(value: string): Quota {
   const quotas = value.split(',').map((item): Quota => {
     const remaining = /;\s*r\s*=\s*(\d+)/.exec(item)?.[1]
@@ -122,7 +122,7 @@ function readPairs(value: string, now: number): Quota {
 
 function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): Quota {
   const quota: Quota = {}
-  // A limit may have its window after it: `100, 100;w=3600`.
+  // A window may follow the limit: `100, 100;w=3600`.
   const limitValue = numberOf(/^\s*[\d.]+/.exec(limit ?? '')?.[0])
   const remainingValue = numberOf(remaining)
   const resetValue = reset === undefined ? undefined : readReset(reset.trim(), now)
@@ -132,7 +132,7 @@ function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): Q
   return quota
 }
 
-/** A number, a date, or a duration; undefined for anything else, so that we back off by ourselves. */
+/** A number, a date, or a duration. Undefined for anything else; then the client backs off by its own rule. */
 function readReset(text: string, now: number): number | undefined {
   const value = numberOf(text)
   if (value !== undefined) return readNumber(value, now)
@@ -140,7 +140,7 @@ function readReset(text: string, now: number): number | undefined {
   return at === undefined ? readDuration(text) : Math.max(0, at - now)
 }
 
-/** An ISO 8601 date and time, of UTC where it names no zone. */
+/** An ISO 8601 date and time, in UTC if it has no time zone. */
 function readIsoDate(text: string): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text)
   if (!match) return undefined
@@ -150,14 +150,14 @@ function readIsoDate(text: string): number | undefined {
 
 const units: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
-/** A duration in Go's notation: `6m0s`, `500ms`, `1.5s`. */
+/** A duration in the notation of Go: `6m0s`, `500ms`, `1.5s`. */
 function readDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|[dhms]))+$/.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)]
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ''] ?? 0), 0)
 }
 
-/** Seconds from now, or a Unix time in seconds or milliseconds: nobody waits thirty years. */
+/** Seconds from now, or a Unix time in seconds or milliseconds, recognized by its size. */
 function readNumber(value: number, now: number): number {
   if (value > 1e11) return Math.max(0, value - now)
   if (value > 1e9) return Math.max(0, value * 1000 - now)

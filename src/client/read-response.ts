@@ -3,33 +3,33 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
-import { readComplaint, webPageAdvice } from './error-response.ts'
+import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
 import { type ApiResponse, codingOf, requestIdOf } from './response.ts'
 
-/** Levels of a response. JSON can be read at any depth, but code that checks or shows it recurses. */
-const deepest = 1000
+/** Maximum depth of a response. Code that checks or shows a body recurses. */
+const maxDepth = 1000
 
-interface Answered {
+interface SuccessResponse {
   status: number
   headers: Record<string, string>
   bytes: Uint8Array
 }
 
 /**
- * Reads a 2xx response of a documented endpoint. A 2xx means that it happened: where the document
- * shows no body, nothing in one can make it a failure but the service's own word.
+ * Reads a 2xx response of a documented endpoint. A 2xx status confirms the request. If the interface
+ * shows no response body, only an explicit error in the body makes it a failure.
  *
- * @throws Failure `invalid_response` where the document shows a response and this is none of use;
- *   `rejected` where the body says so itself (`success: false`, or the error body)
+ * @throws Failure `invalid_response` if the interface shows a response body and this one is unusable;
+ *   `rejected` if the body reports a failure (`success: false`, or the error body)
  */
 export function readResponse(
   endpoint: Endpoint,
-  answered: Answered,
+  received: SuccessResponse,
   request: FailedRequest,
 ): ApiResponse<unknown> {
-  const { status, headers, bytes } = answered
+  const { status, headers, bytes } = received
   const requestId = requestIdOf(headers)
   const about = requestId === undefined ? request : { ...request, id: requestId }
   const response: ApiResponse<unknown> = { body: undefined, status, headers, faults: [] }
@@ -38,24 +38,24 @@ export function readResponse(
   const fail = (
     kind: FailureKind,
     message: string,
-    more: Pick<FailureOptions, 'code' | 'details' | 'inDoubt' | 'advice'> = {},
+    more: Pick<FailureOptions, 'code' | 'details' | 'isOutcomeUnknown' | 'advice'> = {},
   ) => new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
-  const denial = readDenial(endpoint, body)
-  if (denial) {
-    const words = denial.message ?? 'The request failed'
-    // What it made all the same, it names.
-    const inDoubt = mayChange(request) && (namesId(body) || response.location !== undefined)
-    throw fail('rejected', words, { ...denial, inDoubt })
+  const reported = readReportedFailure(endpoint, body)
+  if (reported) {
+    const words = reported.message ?? 'The request failed'
+    // If the body names an ID, the service may still have made the change.
+    const isOutcomeUnknown = mayChange(request) && (namesId(body) || response.location !== undefined)
+    throw fail('rejected', words, { ...reported, isOutcomeUnknown })
   }
-  const tooDeep = isDeeperThan(deepest, body)
-  const isUseless = endpoint.response !== undefined && !isRecord(body)
-  if (body === undefined || tooDeep || isUseless) {
+  const tooDeep = isDeeperThan(maxDepth, body)
+  const isUnusable = endpoint.response !== undefined && !isRecord(body)
+  if (body === undefined || tooDeep || isUnusable) {
     const unread = tooDeep ? 'is nested too deeply' : `is not JSON${typeOf(headers)}`
     const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
     const what = bytes.length === 0 ? 'has no body' : noObject
-    // Of a change whose response nobody needs, the status alone says that it is done.
+    // If no caller needs the response of a change, the status is enough.
     if (endpoint.method === 'GET' || endpoint.needs) {
       const advice = webPageAdvice(request, headers, bytes)
       throw fail('invalid_response', `The response ${what}`, { advice })
@@ -64,15 +64,15 @@ export function readResponse(
     return response
   }
 
-  const useless = uselessness(endpoint, body)
-  if (useless !== undefined) throw fail('invalid_response', `The response ${useless}`)
+  const unusable = whyUnusable(endpoint, body)
+  if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
   const shape = endpoint.response
   if (shape) deferFaults(response, () => check(shape, body))
   return response
 }
 
-/** Whoever reads a thousand pages of history need not look at every field of every message. */
+/** Checks the body only when `faults` is read, because checking a thousand pages of history is slow. */
 function deferFaults(response: ApiResponse<unknown>, find: () => Fault[]): void {
   let found: Fault[] | undefined
   Object.defineProperty(response, 'faults', {
@@ -84,16 +84,19 @@ function deferFaults(response: ApiResponse<unknown>, find: () => Fault[]): void 
   })
 }
 
-/** A failure in a 2xx: `success: false`, or the documented error body in the place of a response. */
-function readDenial(endpoint: Endpoint, body: unknown): ReturnType<typeof readComplaint> | undefined {
+/** A failure in a 2xx response: `success: false`, or the documented error body. */
+function readReportedFailure(
+  endpoint: Endpoint,
+  body: unknown,
+): ReturnType<typeof readErrorContent> | undefined {
   if (!isRecord(body)) return undefined
-  if (body['success'] === false) return readComplaint(body)
+  if (body['success'] === false) return readErrorContent(body)
   const error = body['error']
   const named = isRecord(error)
     ? typeof error['message'] === 'string'
     : typeof error === 'string' && error !== ''
-  const useful = endpoint.needs !== undefined && uselessness(endpoint, body) === undefined
-  return named && !useful ? readComplaint(body) : undefined
+  const useful = endpoint.needs !== undefined && whyUnusable(endpoint, body) === undefined
+  return named && !useful ? readErrorContent(body) : undefined
 }
 
 function namesId(body: unknown): boolean {
@@ -101,12 +104,12 @@ function namesId(body: unknown): boolean {
   return id !== undefined && id !== null && id !== ''
 }
 
-/** Why a response is of no use to anybody; undefined where it is of some. */
-function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefined {
+/** Why a response is unusable. Undefined for a usable one. */
+function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefined {
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
   if (missing.length > 0) return `does not contain ${missing.join(', ')}`
-  // No need is of a number, and to look for exact ones in every message takes time.
+  // No required field is a number, so the slow search for exact numbers is skipped.
   const faults = Object.entries(needs).flatMap(([name, need]) =>
     faultsIn(z.safeParse(need, fields[name])).map(({ message }) => `${name} ${message}`),
   )

@@ -4,15 +4,17 @@ import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
 const placeholder = '[redacted]'
 
-/** Takes secrets out of whatever a person or a log will see. */
+/** Removes secrets from a value that is shown or logged. */
 export type Redact = <T>(value: T) => T
 
-/** A shorter one is no secret, and taking it out would maim words. */
-const shortest = 6
+/** Minimum length of a secret. Removing shorter texts would damage words. */
+const minSecretLength = 6
 
-/** A service may quote the key or the request that it refuses; nothing that we say may hold a secret. */
+/** A service may quote the key or the request that it rejects, so messages are cleaned of these secrets. */
 export function redactorOf(...secrets: (string | undefined)[]): Redact {
-  const known = secrets.filter((secret) => secret !== undefined).filter(({ length }) => length >= shortest)
+  const known = secrets
+    .filter((secret) => secret !== undefined)
+    .filter(({ length }) => length >= minSecretLength)
   if (known.length === 0) return (value) => value
   const forms = [...new Set(known.flatMap(formsOf))]
   const clean = (value: unknown): unknown => {
@@ -25,18 +27,18 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   return <T>(value: T) => clean(value) as T
 }
 
-/** A secret on its own, in a URL, and inside a string of JSON. */
+/** A secret as is, URL-encoded, and escaped as in JSON. */
 function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** The password in a request's body; the interface has it in that of a new user. */
+/** The password in a request body, as for a new user. */
 export function passwordOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null || !('password' in body)) return undefined
   return typeof body.password === 'string' ? body.password : undefined
 }
 
-/** A URL that can be shown: no user info, and no value of a query field that sounds like a secret. */
+/** A URL without user info, and without the values of query fields that may be secrets. */
 export function showUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''
@@ -46,7 +48,7 @@ export function showUrl(url: URL): string {
   return shown.href
 }
 
-/** Headers that can be shown. */
+/** Headers without secrets. */
 export function showHeaders(headers: Record<string, string>): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
@@ -55,7 +57,7 @@ export function showHeaders(headers: Record<string, string>): Record<string, str
   return Object.fromEntries(shown)
 }
 
-/** Runs something and takes the credential out of its failure, wherever the service has put it. */
+/** Runs a function, and removes secrets from its failure. */
 export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run()
@@ -64,19 +66,19 @@ export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>
   }
 }
 
-/** The same failure without the credential. */
+/** The same failure without secrets. */
 export function concealFailure(failure: Failure, redact: Redact): Failure {
   const options: FailureOptions = {
     ...redact(helpOf(failure)),
     code: redact(failure.code),
     cause: failure.cause,
-    inDoubt: failure.inDoubt,
+    isOutcomeUnknown: failure.isOutcomeUnknown,
   }
   if (failure.status !== undefined) options.status = failure.status
   if (failure.details !== undefined) options.details = redact(failure.details)
   if (failure.request !== undefined) options.request = redact(failure.request)
   const concealed = new Failure(failure.kind, redact(failure.message), options)
-  // Where it happened, not where it was cleaned.
+  // Keep the stack of the original failure.
   if (failure.stack !== undefined) concealed.stack = redact(failure.stack)
   return concealed
 }

@@ -9,14 +9,14 @@ export class ResponseBytes {
   readonly #chunks: Uint8Array[] = []
   #length = 0
 
-  /** @param maxMiB a longer body is an attack, or an accident */
+  /** @param maxMiB maximum size of the body */
   constructor(status: number, request: FailedRequest, maxMiB = 256) {
     this.#status = status
     this.#request = request
     this.#maxMiB = maxMiB
   }
 
-  /** @throws Failure `invalid_response` for a body that is too long; what it answers has been done */
+  /** @throws Failure `invalid_response` for a body that is too long; the request has taken effect */
   add(chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#length += chunk.length
@@ -24,11 +24,11 @@ export class ResponseBytes {
     const { origin } = new URL(this.#request.url)
     throw new Failure('invalid_response', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
       status: this.#status,
-      inDoubt: mayChange(this.#request),
+      isOutcomeUnknown: mayChange(this.#request),
     })
   }
 
-  /** All that has come. */
+  /** The bytes so far. */
   join(): Uint8Array {
     const [first, ...rest] = this.#chunks
     return first && rest.length === 0 ? first : Buffer.concat(this.#chunks)

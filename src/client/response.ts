@@ -18,7 +18,7 @@ export interface ApiResponse<T> {
   requestId?: string
   /** Where the body departs from the documented types. */
   faults: Fault[]
-  /** What is unusual about a response that can be used all the same, in one sentence. */
+  /** What is unusual about a response that is still usable, in one sentence. */
   warning?: string
 }
 
@@ -40,20 +40,20 @@ export interface RawResponse {
 }
 
 /**
- * The content coding of a response, undefined for none (RFC 9110 section 8.4: its names know no
- * case). We ask for none, so that one that comes is not understood.
+ * The content coding of a response (RFC 9110 section 8.4, case-insensitive). Undefined for none. The
+ * client requests none, so it cannot decode one.
  */
 export function codingOf(headers: Record<string, string>): string | undefined {
   const coding = headers['content-encoding']?.trim() ?? ''
   return /^(identity)?$/i.test(coding) ? undefined : coding
 }
 
-/** The service's own id for a request, by the two header names in common use. */
+/** The ID that the service gave the request, from the two common headers. */
 export function requestIdOf(headers: Record<string, string>): string | undefined {
   return headers['x-request-id'] || headers['request-id'] || undefined
 }
 
-/** The last segment of the path that users are created at. */
+/** The last segment of the path at which users are created. */
 const collection = 'users'
 
 /**

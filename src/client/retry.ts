@@ -1,24 +1,24 @@
 import type { Stage } from './open-response.ts'
 import { readRetryAfter, readWait } from './rate-limit-headers.ts'
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export type Outcome =
-  | { type: 'answered'; status: number; headers: Record<string, string> }
-  /** `hopeless`: trying again cannot help, such as a certificate that is not trusted. */
+  | { type: 'response'; status: number; headers: Record<string, string> }
+  /** `hopeless`: a retry cannot help, for example with an untrusted certificate. */
   | { type: 'interrupted'; stage: Stage; hopeless: boolean }
 
 export interface RetryPolicy {
-  /** Further attempts after a failure; rate limits are not counted. */
+  /** Maximum number of retries after a failure. Rate limits are not counted. */
   retries: number
-  /** Milliseconds, all the waiting that a service may ask of one request. */
+  /** Maximum total wait, in milliseconds, that a service may request. */
   maxWait: number
 }
 
-/** What one request has used up so far. */
+/** The retries and waits of one request so far. */
 interface RetryCounts {
   retries: number
   limits: number
-  /** Milliseconds that the service asked for. */
+  /** Milliseconds, as requested by the service. */
   waited: number
 }
 
@@ -26,12 +26,12 @@ export const untried: RetryCounts = { retries: 0, limits: 0, waited: 0 }
 
 export type Verdict =
   | { again: true; after: number; limited: boolean; counts: RetryCounts }
-  /** `asked`: the wait in milliseconds that would have been needed, where that was too long. */
+  /** `asked`: the requested wait in milliseconds, if it was too long. */
   | { again: false; asked?: number }
 
 /**
- * PUT and GET mean the same twice (RFC 9110 section 9.2.2), as does HEAD. DELETE does too, but
- * the interface has none, so that we know nothing of what its second response would say.
+ * Idempotent methods (RFC 9110 section 9.2.2). DELETE is idempotent, too, but the interface has none, and
+ * the response to a second DELETE is unknown.
  */
 const repeatable = new Set(['GET', 'PUT', 'HEAD'])
 
@@ -51,7 +51,7 @@ export function judge(
   now: number,
   random: number,
 ): Verdict {
-  if (outcome.type === 'answered' && outcome.status === 429) {
+  if (outcome.type === 'response' && outcome.status === 429) {
     const after = limitedWait(readWait(outcome.headers, now), counts.limits, random)
     if (counts.waited + after > policy.maxWait) return { again: false, asked: after }
     const used = { ...counts, limits: counts.limits + 1, waited: counts.waited + after }
@@ -61,22 +61,21 @@ export function judge(
 
   const backoff = random * Math.min(8000, 250 * 2 ** counts.retries)
   const asked =
-    outcome.type === 'answered' && outcome.status === 503 ? readRetryAfter(outcome.headers, now) : undefined
+    outcome.type === 'response' && outcome.status === 503 ? readRetryAfter(outcome.headers, now) : undefined
   if (asked !== undefined && counts.waited + asked > policy.maxWait) return { again: false, asked }
   const used = { ...counts, retries: counts.retries + 1, waited: counts.waited + (asked ?? 0) }
   return { again: true, after: asked ?? backoff, limited: false, counts: used }
 }
 
 function mayRepeat(outcome: Outcome, method: string): boolean {
-  if (outcome.type === 'answered') return outcome.status >= 500 && repeatable.has(method)
+  if (outcome.type === 'response') return outcome.status >= 500 && repeatable.has(method)
   if (outcome.hopeless) return false
   return outcome.stage === 'connect' || repeatable.has(method)
 }
 
 /**
- * The wait before the next attempt at a rate limit: what the service asked for, else 1 s, 2 s,
- * 4 s … 30 s, each less up to half of it by chance. A service that keeps asking for nothing is
- * still not asked more than once a second.
+ * The wait before the next attempt after a rate limit: the time that the service requested, else 1 s,
+ * 2 s, 4 s … 30 s, each reduced at random by up to half. After the first attempt, at least one second.
  */
 function limitedWait(asked: number | undefined, limits: number, random: number): number {
   if (asked === undefined) return Math.min(30_000, 1000 * 2 ** limits) * (1 - random / 2)

@@ -22,7 +22,7 @@ export class Settings {
    * Changes application settings: PATCH /v1/settings. Only the keys of `body` are sent
    * (docs/interface.md, "Endpoints", rule 1).
    *
-   * @throws Failure with `inDoubt` if the change may have been made
+   * @throws Failure with `isOutcomeUnknown` if the change may have been made
    */
   update(body: SettingsPatch): Promise<ApiResponse<unknown>> {
     return this.#caller.call('updateSettings', { body })

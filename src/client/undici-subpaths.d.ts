@@ -1,6 +1,6 @@
 /**
- * The parts of undici that we load one by one: its index also loads fetch, WebSocket and the
- * caches, a third of the time that a short command takes.
+ * Modules of undici that are loaded separately. Its index also loads fetch, WebSocket, and the caches,
+ * which takes a third of the time of a short command.
  */
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici'

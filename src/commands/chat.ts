@@ -20,7 +20,7 @@ import {
 } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
-import type { Beginning } from '../talk/session-options.ts'
+import type { ConversationStart } from '../talk/session-options.ts'
 
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
@@ -78,7 +78,7 @@ export default class Chat extends BaseCommand {
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
-      isModelAsked: context.options.model.source === 'flag',
+      isModelExplicit: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
@@ -89,7 +89,7 @@ export default class Chat extends BaseCommand {
       env,
       cwd: host.cwd,
       sessionsDirectory: folder,
-      recallPath: join(directories.state, 'recall.jsonl'),
+      inputHistoryPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
@@ -112,7 +112,7 @@ async function chooseBeginning(
   flags: { context?: string | undefined; continue: boolean; resume?: string | undefined },
   context: Context,
   folder: string,
-): Promise<Beginning> {
+): Promise<ConversationStart> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume !== undefined) {
     const { findTranscript } = await import('../talk/transcript/find-transcript.ts')

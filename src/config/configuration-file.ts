@@ -102,15 +102,15 @@ function readText(path: string): string | undefined {
 }
 
 /**
- * Replaces the file as a whole, aside and renamed, 0600 in a 0700 directory.
+ * Replaces the file atomically, with mode 0600 in a directory with mode 0700.
  *
  * @param change receives the configuration as read under the lock
- * @param patience maximum wait for another process that changes the file, in ms
+ * @param maxWait maximum wait for another process that changes the file, in ms
  */
 export async function changeConfiguration(
   directories: Directories,
   change: (configuration: Configuration) => Configuration,
-  patience?: number,
+  maxWait?: number,
 ): Promise<void> {
   const path = configurationPath(directories)
   try {
@@ -128,7 +128,7 @@ export async function changeConfiguration(
         })
         file.store = configuration
       },
-      patience,
+      maxWait,
     )
   } catch (cause) {
     if (cause instanceof Failure) throw cause

@@ -86,7 +86,7 @@ interface PlanAdvice {
   other_plan_file: NoData
   export_settings: NoData
   expand_references: NoData
-  /** The command line that shows the settings, from the caller. */
+  /** The command that shows the settings. */
   check_settings: { command: string }
 }
 

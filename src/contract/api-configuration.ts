@@ -8,7 +8,7 @@ const described = <T extends z.ZodMiniType>(type: T, words: string): T => type.c
 
 /** docs/interface.md, "API configuration" (POST /v1/settings/api). It can be set, never read. */
 export interface ApiConfiguration {
-  /** Its meaning is the service's own. */
+  /** The service defines its meaning. */
   version?: string | undefined
   rate_limiting?: RateLimiting | undefined
   cors?: Cors | undefined

@@ -6,15 +6,15 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Reads the address of a service (docs/interface.md, "Endpoints"). A path in it is a prefix of every path
- * of the interface.
+ * Reads the base URL of a service (docs/interface.md, "Endpoints"). Its path is a prefix of every path of the
+ * interface.
  *
  * @param name of the address, for errors
  * @throws Failure `refused`: not a URL, plain HTTP to another machine, user info, query, fragment
  */
 export function readBaseUrl(text: string, name = 'base URL'): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // The text is not echoed before we know that it holds no password.
+  // An invalid URL is not quoted, because it may contain a password.
   if (!url?.hostname) {
     throw refused(`The ${name} is not a URL`, 'Write it as https://HOST or https://HOST/PREFIX.')
   }
@@ -27,7 +27,7 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
       'Remove it. Requests carry an API key or a token instead.',
     )
   }
-  // `https://host/?` has an empty search, but is a mistake too.
+  // `https://host/?` is an error too, although its `search` is empty.
   if (/[?#]/.test(text)) throw refused(`The ${name} for ${url.host} must not contain a query or a fragment`)
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw refused(`http://${url.host} would send the credential unencrypted`, `Use https://${url.host}.`)
@@ -36,10 +36,10 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
 }
 
 /**
- * Reads the address of an authorization, token or revocation endpoint: like a base URL, but the whole
- * of it is used as it is, and a query is allowed (RFC 6749 sections 3.1 and 3.2).
+ * Reads the address of an authorization, token, or revocation endpoint. Unlike a base URL, it is used unchanged,
+ * and may have a query (RFC 6749 sections 3.1 and 3.2).
  *
- * @throws Failure `refused`: a code or a token must not travel unencrypted
+ * @throws Failure `refused`, also because a code or a token must not be sent unencrypted
  */
 export function readEndpoint(address: unknown, name: string): string {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined

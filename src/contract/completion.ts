@@ -12,7 +12,7 @@ export interface Message {
 /** @internal */
 export const message: z.ZodMiniType<Message> = z.strictObject({ role: z.enum(roles), content: z.string() })
 
-/** docs/interface.md, "Chat completion request". The document gives it no `stream` field. */
+/** docs/interface.md, "Chat completion request". It has no `stream` field. */
 export interface CompletionRequest {
   /** Id of a model, as `models` lists it. */
   model?: string | undefined
@@ -31,7 +31,7 @@ export const completionRequest = request<CompletionRequest>(() => ({
   max_tokens: z.int(),
 }))
 
-/** Tokens that a reply took (docs/interface.md, "Chat completion response"). */
+/** Token counts of a completion (docs/interface.md, "Chat completion response"). */
 export interface Usage extends Received {
   prompt_tokens?: Maybe<number>
   completion_tokens?: Maybe<number>
@@ -47,7 +47,7 @@ const usage = response<Usage>(() => ({
 /** One reply of a completion. */
 export interface Choice extends Received {
   message?: Maybe<ChoiceMessage>
-  /** `stop` for a reply that is complete; other values are the service's own. */
+  /** `stop` for a complete reply. The service defines the other values. */
   finish_reason?: Maybe<string>
   index?: Maybe<number>
 }

@@ -5,7 +5,7 @@ import { type Maybe, type Received, request, response } from './shapes.ts'
 export interface SendRequest {
   /** The text to send. */
   message?: string | undefined
-  /** The conversation to continue; omitted, the service begins a new one. */
+  /** The conversation to continue (default: a new one). */
   context_id?: string | undefined
   /** Id of a model, as `models` lists it. */
   model?: string | undefined
@@ -42,7 +42,7 @@ export const sendResponse = response<SendResponse>(() => ({
 
 /** Which messages to read (docs/interface.md, "Chat history"). */
 export interface HistoryQuery {
-  /** One conversation; omitted, all of them. */
+  /** One conversation (default: all). */
   context_id?: string | undefined
   /** Maximum number of messages on a page. */
   limit?: number | undefined
@@ -61,7 +61,7 @@ export const historyQuery = request<HistoryQuery>(() => ({
 export interface HistoryMessage extends Received {
   id?: Maybe<string>
   content?: Maybe<string>
-  /** `user` or `assistant`, as a rule. */
+  /** Usually `user` or `assistant`. */
   role?: Maybe<string>
   /** Timestamp, as the service wrote it. */
   created_at?: Maybe<string>
@@ -74,7 +74,7 @@ const historyMessage = response<HistoryMessage>(() => ({
   created_at: z.string(),
 }))
 
-/** One page of messages (docs/interface.md, "Chat history"). Their order is the service's own. */
+/** One page of messages (docs/interface.md, "Chat history"). The service decides their order. */
 export interface HistoryPage extends Received {
   messages?: Maybe<HistoryMessage[]>
   has_more?: Maybe<boolean>

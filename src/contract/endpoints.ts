@@ -100,9 +100,9 @@ type Inferred<E, Part extends string> = E extends { [P in Part]: infer S extends
   ? z.infer<S>
   : undefined
 
-/** What an endpoint takes as its body; undefined for none. */
+/** The request body of an endpoint; undefined if it has none. */
 export type RequestOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'request'>
-/** What an endpoint takes as its query; undefined for none. */
+/** The query of an endpoint; undefined if it has none. */
 export type QueryOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'query'>
 /** The response body of an endpoint; unknown if the interface does not show it. */
 export type ResponseOf<N extends EndpointName> = (typeof endpoints)[N] extends {

@@ -43,7 +43,7 @@ export interface FailureOptions {
   details?: unknown
   request?: FailedRequest
   /** Whether the outcome is unknown: the request may have taken effect. */
-  inDoubt?: boolean
+  isOutcomeUnknown?: boolean
   cause?: unknown
 }
 
@@ -66,7 +66,7 @@ export class Failure extends Error {
   readonly status: number | undefined
   readonly details: unknown
   readonly request: FailedRequest | undefined
-  readonly inDoubt: boolean
+  readonly isOutcomeUnknown: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause })
@@ -77,7 +77,7 @@ export class Failure extends Error {
     this.status = options.status
     this.details = options.details
     this.request = options.request
-    this.inDoubt = options.inDoubt ?? false
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false
   }
 
   /**
@@ -86,11 +86,11 @@ export class Failure extends Error {
    * @param help hint and advice (default: unchanged)
    */
   reworded(message: string, help: Help = helpOf(this)): Failure {
-    const { kind, code, status, details, request, inDoubt } = this
+    const { kind, code, status, details, request, isOutcomeUnknown } = this
     return new Failure(kind, message, {
       code,
       details,
-      inDoubt,
+      isOutcomeUnknown,
       cause: this,
       ...help,
       ...(status === undefined ? {} : { status }),
@@ -124,7 +124,7 @@ export function unknownOutcome(failure: Failure, hint: string): Failure {
       details,
       // The code of the service is more specific.
       code: code === kind ? 'unknown_outcome' : code,
-      inDoubt: true,
+      isOutcomeUnknown: true,
       cause: failure,
       ...(status === undefined ? {} : { status }),
       ...(request === undefined ? {} : { request }),

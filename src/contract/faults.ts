@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { withDoubles } from './exact-json.ts'
 
-/** One place where a value departs from its schema. */
+/** A place where a value does not match its schema. */
 export interface Fault {
-  /** Dotted path from the root, `messages.0.role`; empty for the root itself. */
+  /** Dotted path from the root, such as `messages.0.role`; empty for the root itself. */
   path: string
   message: string
 }

@@ -1,8 +1,7 @@
 /**
- * How to convert a text that is not UTF-8. Its first bytes may show what it is: a byte order mark
- * (Unicode 16, section 23.8), or a 0 in every other byte.
+ * The hint for converting a text that is not UTF-8.
  *
- * @param name of a file, or stdin
+ * @param name of a file, or `stdin`
  */
 export function conversionHint(first: Uint8Array, name: string): string {
   const encoding = foreignEncodingOf(first)
@@ -13,7 +12,12 @@ export function conversionHint(first: Uint8Array, name: string): string {
     : `The text is ${encoding}. Convert it with: ${command}`
 }
 
-/** The encoding of a text that is not UTF-8, where its first bytes show it. iconv takes a byte order mark off what it is told to be UTF-16. */
+/**
+ * The encoding of a text by its first bytes: a byte order mark (Unicode 16, section 23.8), or a 0 in every other
+ * byte. With a byte order mark it is UTF-16 without a byte order, so that iconv removes the mark.
+ *
+ * @returns undefined if the bytes do not show it
+ */
 export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined {
   if (a === 0xff && b === 0xfe) return c === 0 && d === 0 ? 'UTF-32' : 'UTF-16'
   if (a === 0xfe && b === 0xff) return 'UTF-16'
@@ -22,7 +26,7 @@ export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined 
   return a === 0 && b && c === 0 && d ? 'UTF-16BE' : undefined
 }
 
-/** What a text that is not UTF-8 is, for an error after its name. */
+/** Describes a text that is not UTF-8, for an error message after its name and "is". */
 export function encodingWords(first: Uint8Array): string {
   const encoding = foreignEncodingOf(first)
   return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8 text`

@@ -2,7 +2,7 @@ import { visit } from 'jsonc-parser'
 import { numberOf } from './exact-json.ts'
 import type { Located, LocatedEntry } from './located.ts'
 
-/** What JSON (RFC 8259) requires at an offset. */
+/** What JSON (RFC 8259) allows at an offset. */
 export type Expected =
   | 'value'
   | 'value or ]'
@@ -15,22 +15,22 @@ export type Expected =
 
 export interface JsonFault {
   at: number
-  /** What should be here, or the bound that the value here exceeds. */
+  /** What is allowed here, or the bound that the value here exceeds. */
   expected: Expected | 'less depth' | 'fewer values'
 }
 
 export interface JsonBounds {
-  /** Levels around a value. The parser is recursive: 5,000 levels fit on the stack. */
+  /** Maximum number of levels around a value. The parser is recursive; 5,000 levels fit on the stack. */
   depth: number
   values?: number
 }
 
 export interface LocatedJson {
-  /** The value, or what of it is before the fault. */
+  /** The value, or the part of it before the fault. */
   root: Located | undefined
   /** Where the text stops being JSON or exceeds a bound. */
   fault: JsonFault | undefined
-  /** Names that their object already has: `JSON.parse` keeps only the last value. */
+  /** Duplicate names, of which `JSON.parse` keeps only the last value. */
   repeated: readonly { name: string; at: number }[]
 }
 
@@ -45,7 +45,7 @@ export function locateJson(text: string, bounds: JsonBounds): LocatedJson {
   return reader
 }
 
-/** Ends the visit at the first fault: what the parser finds after it is an echo. */
+/** Ends the visit at the first fault, because it causes the next ones. */
 const stop = new Error('stop')
 
 /** A character of a number or a keyword, if it follows one. */
@@ -119,7 +119,7 @@ class LocatedJsonReader implements LocatedJson {
   }
 
   #close(at: number, length: number): void {
-    // The parser also ends what is still open at the end of the text.
+    // At the end of the text, the parser also closes unclosed values, with length 0.
     if (length === 0) this.#fail(at, this.#expected)
     this.#levels.pop()
     this.#expectAfterValue()

@@ -1,4 +1,4 @@
-/** A value of a document, with its place; `at` is an offset into the text. */
+/** A value of a document with its place. `at` is an offset in the text. */
 export type Located = LocatedMap | LocatedList | LocatedScalar
 
 export interface LocatedMap {

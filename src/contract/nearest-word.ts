@@ -1,8 +1,10 @@
 import { closest, distance } from 'fastest-levenshtein'
 
 /**
- * The known word that was probably meant, or undefined where none is near. Of dotted paths, the one
- * that has the last name of the word in it: `theme.color` is `theme.primary_color`.
+ * The most similar known word, for "did you mean". Among dotted paths, the only one that contains the last name of
+ * the word: `theme.primary_color` for `theme.color`.
+ *
+ * @returns undefined if no known word is similar
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined

@@ -10,13 +10,13 @@ export interface Preferences extends Received {
   display?: Maybe<DisplayPreferences>
 }
 
-/** Which notifications a user gets. */
+/** The notifications that a user receives. */
 export interface NotificationPreferences extends Received {
   email?: Maybe<boolean>
   push?: Maybe<boolean>
 }
 
-/** How the application looks to a user; the values are the service's own. */
+/** The appearance of the application. The service defines the values. */
 export interface DisplayPreferences extends Received {
   theme?: Maybe<string>
   font_size?: Maybe<string>

@@ -40,7 +40,7 @@ export const userSettingsRequest = request<UserSettingsRequest>(() => ({
   notifications: freeForm(),
 }))
 
-/** The response of PUT /api/user/settings. `success: false` rejects instead. */
+/** The response of PUT /api/user/settings. `success: false` is a failure instead. */
 export interface UserSettingsResponse extends Received {
   success?: Maybe<boolean>
   settings?: Maybe<Record<string, unknown>>

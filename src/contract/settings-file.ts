@@ -2,13 +2,13 @@ import * as z from 'zod/mini'
 import { type ApiConfiguration, apiConfiguration } from './api-configuration.ts'
 import { type SettingsPatch, settingsPatch } from './settings.ts'
 
-/** What a settings file manages: its keys and no others. Both may be empty. */
+/** The keys that a settings file manages. Both parts may be empty. */
 export interface SettingsFile {
   settings: SettingsPatch
   api: ApiConfiguration
 }
 
-/** The keys of both file layouts that are not settings. */
+/** Keys of both layouts that are not settings. */
 const notes = {
   $schema: z.optional(z.string().check(z.describe('Location of the JSON Schema of this file, for editors'))),
   $unmanaged: z.optional(

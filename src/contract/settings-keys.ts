@@ -8,7 +8,7 @@ import { type Settings, type SettingsPatch, settingsPatch } from './settings.ts'
 export interface SettingsKey {
   /** Dotted, `theme.mode`. */
   path: string
-  /** A list holds texts. */
+  /** The items of a list are strings. */
   type: 'string' | 'boolean' | 'integer' | 'list'
   schema: z.ZodMiniType
 }
@@ -22,10 +22,10 @@ const typeNames: Record<string, SettingsKey['type']> = {
   array: 'list',
 }
 
-/** Every leaf, read from the schema that requests are built with. */
+/** All leaves, from the schema of the request. */
 export const settingsKeys: readonly SettingsKey[] = keysOf(settingsPatch, [])
 
-/** The same of the API configuration, paths from its own root. */
+/** All leaves of the API configuration, with paths from its root. */
 export const apiConfigurationKeys: readonly SettingsKey[] = keysOf(apiConfiguration, [])
 
 function keysOf(schema: z.ZodMiniType, path: string[]): SettingsKey[] {
@@ -35,7 +35,7 @@ function keysOf(schema: z.ZodMiniType, path: string[]): SettingsKey[] {
   return [{ path: path.join('.'), type: typeNames[type] ?? 'string', schema }]
 }
 
-/** What a setting is, in a sentence. */
+/** The description of a setting; its path if it has none. */
 export function describeSettingsKey(path: string): string {
   const key = settingsKeys.find((known) => known.path === path)
   return key ? (z.toJSONSchema(key.schema).description ?? path) : path
@@ -44,15 +44,14 @@ export function describeSettingsKey(path: string): string {
 type Values = Record<string, unknown>
 
 /**
- * The settings that were read as a settings file: those that can be set again, and below `$unmanaged`
- * all others.
+ * Settings of the service as a settings file: keys that can be set, and below `$unmanaged` all others.
  */
 export function settingsDocument(settings: Settings): SettingsPatch & { $unmanaged?: Values } {
   const { managed, unmanaged } = split(settings, '')
   return { ...managed, ...(unmanaged && { $unmanaged: unmanaged }) }
 }
 
-/** @param above the dotted path of `values`, with a dot at its end */
+/** @param above the dotted path of `values`, with a trailing dot */
 function split(values: Values, above: string): { managed?: Values; unmanaged?: Values } {
   const managed: [string, unknown][] = []
   const unmanaged: [string, unknown][] = []
@@ -60,7 +59,7 @@ function split(values: Values, above: string): { managed?: Values; unmanaged?: V
     const path = `${above}${name}`
     const key = settingsKeys.find((known) => known.path === path)
     const isGroup = settingsKeys.some((known) => known.path.startsWith(`${path}.`))
-    // A documented key that is null is one that the service does not have.
+    // A documented key with the value null is absent.
     if ((key || isGroup) && value === null) continue
     if (isGroup && isRecord(value)) {
       const inner = split(value, `${path}.`)

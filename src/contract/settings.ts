@@ -22,7 +22,7 @@ const limits = () => ({
 
 /**
  * A change to the application settings (docs/interface.md, "Application settings"): any subset, nested
- * keys too. A key that is omitted keeps its value.
+ * keys too. An omitted key keeps its value.
  */
 export interface SettingsPatch {
   app_name?: string | undefined
@@ -34,7 +34,7 @@ export interface SettingsPatch {
 export interface ThemePatch {
   /** As `#RRGGBB`. */
   primary_color?: string | undefined
-  /** The names are the service's own. */
+  /** The service defines the names. */
   mode?: string | undefined
 }
 
@@ -58,7 +58,7 @@ export const settingsPatch = request<SettingsPatch>(() => ({
   limits: request<LimitsPatch>(limits),
 }))
 
-/** The application settings as the service has them (docs/interface.md, "Application settings"). */
+/** The application settings in a response (docs/interface.md, "Application settings"). */
 export interface Settings extends Received {
   app_name?: Maybe<string>
   theme?: Maybe<Theme>

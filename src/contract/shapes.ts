@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
 
 /**
- * Two readings of one shape. Requests are built strictly: only known fields, each of its documented
- * type, none required (docs/interface.md, "User", does not show which are). Responses are read
- * leniently: unknown fields are kept, and any documented field may be absent or null.
+ * Strict schemas for requests: only known fields of the documented types, none of them required
+ * (docs/interface.md, "User", does not show which are). Lenient schemas for responses: unknown fields are kept, and
+ * any documented field may be absent or null.
  *
- * The fields are made when the first value is checked: a command needs the shapes of one endpoint,
- * and to make those of all was a fifteenth of the work of a start.
+ * The fields are created when the first value is checked. A command needs the schemas of one endpoint, and creating
+ * all of them took a fifteenth of the time of a start.
  */
 
 /** A documented field of a response: the service may omit it or send null. */
@@ -28,7 +28,7 @@ type Optional<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<F[K]> }
 type Nullish<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<z.ZodMiniNullable<F[K]>> }
 
 /**
- * A request object: every field optional, unknown fields refused.
+ * A request object: every field is optional, unknown fields are errors.
  *
  * @internal
  */
@@ -39,7 +39,7 @@ export function request<T>(
 }
 
 /**
- * A response object: every field optional or null, unknown fields kept.
+ * A response object: every field may be absent or null, unknown fields are kept.
  *
  * @internal
  */

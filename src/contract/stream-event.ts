@@ -1,7 +1,6 @@
 import type { Usage } from './completion.ts'
 import type { Failure } from './failure.ts'
 
-/** Every value of `StreamFormat`. */
 export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text'] as const
 
 /** The format of a streamed reply, which the interface does not show; `auto` detects it. */
@@ -28,9 +27,9 @@ export interface StreamEnd {
   createdAt?: string
   /** The whole text. */
   text: string
-  /** Why the reply is not complete. */
+  /** Why the reply is incomplete. */
   reason?: string
-  /** The same as a failure, for callers that cannot use a part of a reply. */
+  /** The same as a failure, for callers that need the whole reply. */
   failure?: Failure
   /** Set if the service did not stream, and sent one JSON body. */
   isWholeBody?: true

@@ -1,28 +1,28 @@
 import { numberOf } from './exact-json.ts'
 
-/** A text for a value of this type, as a command line or an environment has it; what is none stays a text. */
-export function valueOfText(type: 'string' | 'boolean' | 'integer' | 'list', text: string): unknown {
-  if (type === 'boolean') return readSwitch(text) ?? text
+/** Converts a text from a command line or an environment variable. A text that is not of the type is unchanged. */
+export function parseValue(type: 'string' | 'boolean' | 'integer' | 'list', text: string): unknown {
+  if (type === 'boolean') return parseBoolean(text) ?? text
   if (type === 'integer') return integerOf(text) ?? text
   return text
 }
 
-/** With a plus, or with zeros before it, it is none of JSON's. */
+/** Also accepts a plus and leading zeros, which JSON does not. */
 function integerOf(text: string): unknown {
   const [, minus = '', digits] = /^(?:\+|(-))?0*(\d+)$/.exec(text) ?? []
   return digits === undefined ? undefined : numberOf(`${minus}${digits}`)
 }
 
-const switches = new Map([
+const booleans = new Map([
   ['on', true],
   ['true', true],
   ['off', false],
   ['false', false],
 ])
 
-/** A boolean as a command line or a cell of CSV has it; undefined for any other text. */
-export function readSwitch(text: string): boolean | undefined {
-  return switches.get(text.toLowerCase())
+/** Reads a boolean from a command line or a CSV cell. */
+export function parseBoolean(text: string): boolean | undefined {
+  return booleans.get(text.toLowerCase())
 }
 
-export const switchWords = 'on, off, true, or false'
+export const booleanWords = 'on, off, true, or false'

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-export const emailForm = /^[^\s@]+@[^\s@]+$/
-export const emailWords = 'must be a valid email address'
-const email = () => z.string().check(z.regex(emailForm, emailWords))
+export const emailPattern = /^[^\s@]+@[^\s@]+$/
+export const emailRule = 'must be a valid email address'
+const email = () => z.string().check(z.regex(emailPattern, emailRule))
 const metadata = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })
 
@@ -24,7 +24,7 @@ export const createUserRequest = request<CreateUserRequest>(() => ({
   metadata: metadata(),
 }))
 
-/** A change to a user (docs/interface.md, "Endpoints"). A field that is omitted keeps its value. */
+/** A change to a user (docs/interface.md, "Endpoints"). An omitted field keeps its value. */
 export interface UpdateUserRequest {
   name?: string | undefined
   metadata?: Record<string, unknown> | undefined
@@ -38,7 +38,7 @@ export const updateUserRequest = request<UpdateUserRequest>(() => ({
   settings: request<NonNullable<UpdateUserRequest['settings']>>(userSettings),
 }))
 
-/** A user as the service has them (docs/interface.md, "User"). */
+/** A user in a response (docs/interface.md, "User"). */
 export interface User extends Received {
   id?: Maybe<string>
   email?: Maybe<string>
@@ -65,18 +65,18 @@ export const user = response<User>(() => ({
   settings: response<UserSettings>(userSettings),
 }))
 
-export const permissionForm = /^[^\s:]+:[^\s:]+$/
-export const permissionWords = 'must have the form <action>:<resource>, such as read:chat'
-const permission = () => z.string().check(z.regex(permissionForm, permissionWords))
+export const permissionPattern = /^[^\s:]+:[^\s:]+$/
+export const permissionRule = 'must have the form <action>:<resource>, such as read:chat'
+const permission = () => z.string().check(z.regex(permissionPattern, permissionRule))
 
 /**
- * Permissions for a user (docs/interface.md, "User"). The interface does not show whether they replace
- * the ones that the user has or are added to them.
+ * Permissions for a user (docs/interface.md, "User"). The interface does not show whether they replace the user's
+ * permissions or are added to them.
  */
 export interface AssignPermissionsRequest {
   /** Each has the form `<action>:<resource>`, such as `read:chat`. */
   permissions?: string[] | undefined
-  /** The names are the service's own. */
+  /** The service defines the names. */
   role?: string | undefined
 }
 

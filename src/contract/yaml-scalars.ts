@@ -5,7 +5,7 @@ import { ExactNumber, numberOf } from './exact-json.ts'
 const integer = /^(?:[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/
 const number = /^(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/
 
-/** A number of YAML as JSON has it: without a plus, zeros before it, or a point at an end. */
+/** Converts a YAML number to JSON syntax: no plus, no leading zeros, no leading or trailing point. */
 function readNumber(text: string): number | ExactNumber {
   if (/^0[ox]/.test(text)) return numberOf(String(BigInt(text)))
   const [, sign = '', whole = '', fraction = '', exponent = ''] =
@@ -13,7 +13,7 @@ function readNumber(text: string): number | ExactNumber {
   return numberOf(`${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`)
 }
 
-/** Without a point, or a sign of its exponent, 1e5 is a text in YAML 1.1. */
+/** In YAML 1.1, a number with an exponent needs a point and a sign of the exponent: 1e5 is a string. */
 function writeNumber(source: string): string {
   const [, whole, fraction = '.0', e, sign = '+', exponent] =
     /^(-?\d+)(\.\d+)?([eE])([-+])?(\d+)$/.exec(source) ?? []
@@ -36,7 +36,7 @@ const integerTag: ScalarTag = {
   identify: () => false,
 }
 
-/** The name of a field is a text, as in JSON: 1.0 is not the name 1. */
+/** A key is a string with the notation of the number: 1.0 is not the key 1. */
 const keyTag: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: 'key',
@@ -45,13 +45,13 @@ const keyTag: ScalarTag = {
 }
 
 /**
- * What is no text to a reader, or ends a line, or is taken for a byte order mark (YAML 1.2.2 sections
- * 5.1 to 5.4; YAML 1.1 section 5.4), the two names of YAML 1.1 that are more than texts, white space
- * that a block takes for its indentation (YAML 1.2.2 section 8.1.1.1), and a tab, which PyYAML takes
- * for the end of a text that is not quoted.
+ * Strings that must be quoted with escapes: characters that are not printable, line breaks other than a line feed,
+ * and byte order marks (YAML 1.2.2 sections 5.1 to 5.4; YAML 1.1 section 5.4), the special keys `=` and `<<` of
+ * YAML 1.1, leading white space that a block would treat as its indentation (YAML 1.2.2 section 8.1.1.1), and a tab,
+ * at which PyYAML ends an unquoted string.
  */
 const unsafe =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su
 const unsafeUnits = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
 
@@ -60,7 +60,7 @@ const unsafeTextTag: ScalarTag = {
   default: true,
   identify: (value) => typeof value === 'string' && unsafe.test(value),
   resolve: (text) => text,
-  // JSON's own escapes are YAML's too (YAML 1.2.2 section 5.7).
+  // The escapes of JSON are valid in YAML (YAML 1.2.2 section 5.7).
   stringify: ({ value }) => JSON.stringify(value).replace(unsafeUnits, escapeUnit),
 }
 

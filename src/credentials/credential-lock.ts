@@ -6,7 +6,7 @@ import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
 /** Maximum wait, in ms, for another process that renews the same credential. */
-const patience = 90_000
+const maxWait = 90_000
 
 /**
  * Runs work on a credential under a lock that excludes other processes of this user.
@@ -35,7 +35,7 @@ async function acquire(
   const path = join(locks, `${digestOf(owner).slice(0, 32)}.lock`)
   let release: (() => void) | undefined
   try {
-    release = await waitForProcessLock(path, { signal, patience })
+    release = await waitForProcessLock(path, { signal, maxWait })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
     throw new Failure('storage', `Cannot lock ${path}: ${describeSystemError(cause)}`, {

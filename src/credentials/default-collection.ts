@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** Timeout in ms. The Secret Service has just responded to another call. */
-const patience = 5_000
+const timeout = 5_000
 
 /** In bytes. A reply contains one path. */
 const maximumReply = 65_536
@@ -23,7 +23,7 @@ async function askBus(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const path = busPath(env)
   if (path === undefined) return undefined
   const socket = connect(path)
-  const timer = setTimeout(() => socket.destroy(), patience)
+  const timer = setTimeout(() => socket.destroy(), timeout)
   try {
     return await readAlias(socket)
   } finally {

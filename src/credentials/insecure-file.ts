@@ -34,17 +34,17 @@ export class InsecureFile implements CredentialStore {
     this.#directories = directories
   }
 
-  get #folder(): string {
+  get #directory(): string {
     return join(this.#directories.data, 'credentials')
   }
 
   #pathOf(owner: CredentialOwner): string {
-    return join(this.#folder, `${digestOf(owner)}.json`)
+    return join(this.#directory, `${digestOf(owner)}.json`)
   }
 
   async read(owner: CredentialOwner): Promise<StoredCredential | undefined> {
     const path = this.#pathOf(owner)
-    const text = readOwnFile(this.#folder, path)
+    const text = readOwnFile(this.#directory, path)
     if (text === undefined) return undefined
     try {
       return parseStored(text)
@@ -60,8 +60,8 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = this.#pathOf(owner)
     try {
-      makePrivateDirectory(this.#folder)
-      demandOurs(this.#folder, lstatSync(this.#folder), 'folder')
+      makePrivateDirectory(this.#directory)
+      demandOurs(this.#directory, lstatSync(this.#directory), 'directory')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
       // This process holds the lock of the credential, so other temporary files are from killed processes.
@@ -76,11 +76,11 @@ export class InsecureFile implements CredentialStore {
   async delete(owner: CredentialOwner): Promise<boolean> {
     const path = this.#pathOf(owner)
     try {
-      const folder = lstatSync(this.#folder, { throwIfNoEntry: false })
+      const directory = lstatSync(this.#directory, { throwIfNoEntry: false })
       // The target of a link belongs to something else.
-      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a directory')
+      if (directory && !directory.isDirectory()) throw unsafe(this.#directory, 'is not a directory')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-      if (folder) removeLeftovers(path)
+      if (directory) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
@@ -90,10 +90,10 @@ export class InsecureFile implements CredentialStore {
   }
 }
 
-function readOwnFile(folder: string, path: string): string | undefined {
+function readOwnFile(directory: string, path: string): string | undefined {
   let descriptor: number
   try {
-    demandOurs(folder, lstatSync(folder), 'folder')
+    demandOurs(directory, lstatSync(directory), 'directory')
     // Opening a pipe would block.
     descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {
@@ -115,7 +115,7 @@ function readOwnFile(folder: string, path: string): string | undefined {
 }
 
 /** @throws Failure `unauthorized`, code `insecure_file_unsafe` */
-function demandOurs(path: string, stats: Stats, kind: 'file' | 'folder'): void {
+function demandOurs(path: string, stats: Stats, kind: 'file' | 'directory'): void {
   if (kind === 'file' ? !stats.isFile() : !stats.isDirectory()) throw unsafe(path, `is not a plain ${kind}`)
   if (process.getuid === undefined) return
   if (stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')

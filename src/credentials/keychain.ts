@@ -6,7 +6,7 @@ import { parseStored, type StoredCredential, serialize } from './stored-credenti
 
 export interface KeychainOptions {
   /** Timeout of one call, in ms. It is long, because the user may have to unlock the keychain. */
-  patience: number
+  timeout: number
   /** Called once if a call takes so long that a dialog may be open. */
   onWait: () => void
   /** Whether the system may open a dialog (default: true). If not, a locked keychain is an error. */
@@ -133,9 +133,9 @@ function itemOf(owner: CredentialOwner): KeychainItem {
 /** After this time, in ms, the user is told what chatctl waits for. */
 const silence = 2_000
 
-interface Waiting {
+interface WaitOptions {
   /** In ms. */
-  patience: number
+  timeout: number
   onWait: () => void
   signal: AbortSignal | undefined
 }
@@ -145,10 +145,10 @@ interface Waiting {
  *
  * @throws Failure `unauthorized` with code `keychain_timeout`; else the signal's reason
  */
-function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Waiting): Promise<T> {
+function patiently<T>(call: Promise<T>, { timeout, onWait, signal }: WaitOptions): Promise<T> {
   return new Promise((resolve, reject) => {
     const notice = setTimeout(onWait, silence)
-    const bound = setTimeout(() => end(() => reject(timedOut(patience))), patience)
+    const bound = setTimeout(() => end(() => reject(timedOut(timeout))), timeout)
     const onAbort = (): void => end(() => reject(signal?.reason))
     const end = (settle: () => void): void => {
       clearTimeout(notice)
@@ -165,8 +165,8 @@ function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Waiting): 
   })
 }
 
-function timedOut(patience: number): Failure {
-  return new Failure('unauthorized', `The keychain did not respond within ${patience / 1_000} s`, {
+function timedOut(timeout: number): Failure {
+  return new Failure('unauthorized', `The keychain did not respond within ${timeout / 1_000} s`, {
     code: 'keychain_timeout',
     hint: 'Unlock or restart it, or set CHATCTL_API_KEY, which needs no keychain.',
   })

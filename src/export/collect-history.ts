@@ -6,43 +6,42 @@ import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import type { PageStore } from './page-store.ts'
 
-export interface Collecting {
+export interface CollectOptions {
   history: Pick<History, 'pages'>
   context: string | undefined
-  /** Ms. */
+  /** Unix time in ms. */
   since: number | undefined
   store: PageStore
-  onFirstAnswer(answer: ApiResponse<HistoryPage>): void | Promise<void>
-  /** Is told of every page when it is on disk. */
+  onFirstResponse(answer: ApiResponse<HistoryPage>): void | Promise<void>
+  /** Called with every page after it was written to disk. */
   onPage(page: { messages: number; oldest: number | undefined }): void
-  /** More messages are of one time than the service shows of it. */
-  onUnsure(): void
+  /** Called if more messages have the same time than fit on a page, so that some may be missing. */
+  onAmbiguousTime(): void
 }
 
-/** As many as most services give. */
+/** The maximum of most services. */
 const pageSize = 100
 
-/** Of these another try from the same place would end in the same. */
-const hopeless: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 'not_found'])
+/** Kinds of failures that would occur again at the same position. */
+const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 'not_found'])
 
 /**
- * Brings the history to disk, from where an earlier run has stopped. What is new since then is a
- * part of its own, which ends where it meets what that run had; a part that was not finished goes
- * on where it stopped.
+ * Downloads the history to disk, and resumes an earlier run. Messages that are newer than that run are a separate
+ * part, which ends where it meets the messages of that run. Then an incomplete part is resumed at its position.
  *
- * @returns false where the place at which an earlier run stopped leads nowhere any more
+ * @returns false if the position of an earlier run is no longer valid
  */
-export async function collectHistory(collecting: Collecting): Promise<boolean> {
-  const { store } = collecting
-  const seen = keysOfSpill(store)
-  await walkPart(store.parts.length, seen, collecting)
+export async function collectHistory(options: CollectOptions): Promise<boolean> {
+  const { store } = options
+  const seen = storedKeys(store)
+  await walkPart(store.parts.length, seen, options)
   for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
     if (store.parts[part]?.ending) continue
     const before = store.pages.length
     try {
-      await walkPart(part, seen, collecting)
+      await walkPart(part, seen, options)
     } catch (error) {
-      const isLost = error instanceof Failure && hopeless.has(error.kind) && store.pages.length === before
+      const isLost = error instanceof Failure && permanent.has(error.kind) && store.pages.length === before
       if (isLost) return false
       throw error
     }
@@ -50,37 +49,37 @@ export async function collectHistory(collecting: Collecting): Promise<boolean> {
   return true
 }
 
-async function walkPart(part: number, seen: MessageKeys, collecting: Collecting): Promise<void> {
-  const { history, context, since, store } = collecting
+async function walkPart(part: number, seen: MessageKeys, options: CollectOptions): Promise<void> {
+  const { history, context, since, store } = options
   const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
   const position = store.parts[part]?.position
   let isFirst = true
   let met = false
   for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
     store.append(part, batch.messages, batch.position)
-    if (isFirst) await collecting.onFirstAnswer(batch.response)
+    if (isFirst) await options.onFirstResponse(batch.response)
     isFirst = false
-    if (batch.unsure) collecting.onUnsure()
+    if (batch.unsure) options.onAmbiguousTime()
     met = batch.met
-    collecting.onPage({ messages: batch.messages.length, oldest: batch.position.time })
+    options.onPage({ messages: batch.messages.length, oldest: batch.position.time })
   }
   store.endPart(part, met ? 'met' : 'ended')
 }
 
-/** The next page is on its way while this one is being written. */
+/** Requests the next page while the current one is written. */
 async function* oneAhead(pages: AsyncGenerator<HistoryBatch>): AsyncGenerator<HistoryBatch> {
   let coming = pages.next()
   for (;;) {
     const { done, value } = await coming
     if (done) return
     coming = pages.next()
-    // It is thrown when it is waited for: this page is to be kept first.
+    // A failure is thrown in the next iteration, after the current page is stored.
     coming.catch(() => {})
     yield value
   }
 }
 
-function keysOfSpill(store: PageStore): MessageKeys {
+function storedKeys(store: PageStore): MessageKeys {
   const seen = new MessageKeys()
   for (const page of store.pages) {
     const lines = store.read(page).toString('utf8').split('\n').slice(0, -1)

@@ -6,29 +6,29 @@ import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 
-/** Ms: what a run has left is of use for that long. */
-const keptFor = 7 * 86_400_000
+/** Pages of an interrupted run are deleted after this time, in ms. */
+const maxAge = 7 * 86_400_000
 
-/** What makes two exports the same one, whatever format they are written in. */
+/** Identifies an export. Two exports in different formats are the same one. */
 export interface ExportIdentity {
-  /** Origin and path; undefined for the embedded service. */
+  /** Base URL; undefined for the embedded service. */
   service: string | undefined
-  /** Whose history it is: a profile, a key. */
+  /** Identifies the user: a profile, a key. */
   owner: readonly string[]
   context: string | undefined
-  /** As it was given. */
+  /** The text of the flag. */
   since: string | undefined
 }
 
 export interface ExportDirectory {
   path: string
-  /** The process of the run that left it; undefined where there was none. */
-  leftBy: number | undefined
+  /** Process ID of the interrupted run; undefined if there was none. */
+  previousPid: number | undefined
 }
 
 /**
- * The directory where a run keeps its pages. Its name ends with the process that has it: one whose
- * process is no more is taken over, so that two runs at the same time never share one.
+ * Opens the directory for the pages of a run. Its name ends with the process ID of the run. The directory of a
+ * process that has ended is taken over, so that concurrent runs never share one.
  *
  * @throws Failure `storage`
  */
@@ -48,23 +48,23 @@ export function openExportDirectory(
       .map((entry) => ({ entry, pid: Number(entry.slice(name.length + 1)) }))
       .filter(({ pid }) => pid === process.pid || !isRunning(pid))
     for (const { entry, pid } of left) {
-      if (takeOver(join(all, entry), path)) return { path, leftBy: pid }
+      if (takeOver(join(all, entry), path)) return { path, previousPid: pid }
     }
     mkdirSync(path, { mode: 0o700 })
-    return { path, leftBy: undefined }
+    return { path, previousPid: undefined }
   } catch (cause) {
     throw directoryFailure(all, cause)
   }
 }
 
-/** A digest, for an owner may be told apart by a key. */
+/** A digest, because the owner may contain a key. */
 function nameOf({ service, owner, context, since }: ExportIdentity): string {
   const { createHash } = process.getBuiltinModule('node:crypto')
   const all = JSON.stringify([service ?? null, owner, context ?? null, since ?? null])
   return createHash('sha256').update(all).digest('hex').slice(0, 24)
 }
 
-/** Another run may be quicker. */
+/** @returns false if another run has already taken it over */
 function takeOver(left: string, path: string): boolean {
   try {
     renameSync(left, path)
@@ -79,7 +79,7 @@ function removeOld(all: string, clock: Clock): void {
     const path = join(all, entry)
     const index =
       statSync(join(path, 'index'), { throwIfNoEntry: false }) ?? statSync(path, { throwIfNoEntry: false })
-    if (index && clock.now() - index.mtimeMs > keptFor) rmSync(path, { recursive: true, force: true })
+    if (index && clock.now() - index.mtimeMs > maxAge) rmSync(path, { recursive: true, force: true })
   }
 }
 
@@ -88,12 +88,12 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch {
-    // EPERM: somebody else's, who has taken the number.
+    // EPERM: the process ID now belongs to another user.
     return false
   }
 }
 
-/** What to say where the pages of an export cannot be kept. */
+/** The failure if the pages of an export cannot be stored. */
 export function directoryFailure(directory: string, cause: unknown): Failure {
   return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
     hint: 'chatctl stores the pages of an export there until it is complete. To use another directory, set XDG_STATE_HOME.',

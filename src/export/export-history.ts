@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
-import { type Collecting, collectHistory } from './collect-history.ts'
+import { type CollectOptions, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportDirectory } from './export-directory.ts'
 import { PageStore } from './page-store.ts'
-import { type ExportFormat, type Write, type Writing, writeDocument } from './write-document.ts'
+import { type ExportFormat, type Write, type WriteOptions, writeDocument } from './write-document.ts'
 
-export interface Export
-  extends Pick<Collecting, 'history' | 'since' | 'onFirstAnswer' | 'onPage' | 'onUnsure'>,
-    Pick<Writing, 'onWritten' | 'signal'> {
+export interface ExportOptions
+  extends Pick<CollectOptions, 'history' | 'since' | 'onFirstResponse' | 'onPage' | 'onAmbiguousTime'>,
+    Pick<WriteOptions, 'onWritten' | 'signal'> {
   format: ExportFormat
   identity: ExportIdentity
   directories: Directories
@@ -17,36 +17,36 @@ export interface Export
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
-  /** Whether the reader of stdout has seen enough, so that nothing is to be kept. */
-  hasReadEnough(): boolean
-  /** Calls `cleanup` where the process ends before the export does; returns what withdraws it. */
+  /** Whether the reader has closed stdout, so that the export need not be resumable. */
+  isStdoutClosed(): boolean
+  /** Calls `cleanup` if the process ends before the export. @returns a function that unregisters it */
   onExit(cleanup: (exitCode: number) => void): () => void
-  /** Is told how many messages an earlier run has left. */
-  onGoingOn(messages: number): void
-  /** Is told that what an earlier run has left is of no use any more. */
-  onStartingAgain(): void
-  /** Is told how many messages are kept for the next run when this one fails. */
+  /** Called with the number of messages of an interrupted run. */
+  onResume(messages: number): void
+  /** Called if the messages of an interrupted run cannot be used. */
+  onRestart(): void
+  /** Called after a failure with the number of messages that are stored for the next run. */
   onKept(messages: number): void
 }
 
 /**
- * Brings the whole history to disk, newest page first, and writes it, oldest first, when it is
- * whole. Whatever ends it before that leaves what the same export goes on from.
+ * Downloads the whole history to disk, newest page first, and then writes it, oldest message first. If it ends
+ * early, the same export resumes it.
  *
- * @returns how many messages were written
+ * @returns the number of written messages
  */
-export async function exportHistory(options: Export): Promise<number> {
+export async function exportHistory(options: ExportOptions): Promise<number> {
   const { to, identity, signal, clock } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
   const directory = openExportDirectory(options.directories, identity, clock)
-  if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
+  if (directory.previousPid !== undefined) file?.removeLeftovers(directory.previousPid)
   const store = new PageStore(directory.path, clock)
-  // Also where the reader of a pipe has had enough, which ends the program at once.
+  // When the reader closes a pipe, the process ends without unwinding the stack.
   const withdrawCleanup = options.onExit((exitCode) => {
     if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
   })
   try {
-    if (store.messages > 0) options.onGoingOn(store.messages)
+    if (store.messages > 0) options.onResume(store.messages)
     await collect(options, store)
     const written = await writeDocument({
       ...options,
@@ -62,7 +62,7 @@ export async function exportHistory(options: Export): Promise<number> {
   } catch (error) {
     await file?.discard()
     store.close()
-    if (store.messages > 0 && !options.hasReadEnough()) options.onKept(store.messages)
+    if (store.messages > 0 && !options.isStdoutClosed()) options.onKept(store.messages)
     else rmSync(directory.path, { recursive: true, force: true })
     throw error
   } finally {
@@ -70,10 +70,10 @@ export async function exportHistory(options: Export): Promise<number> {
   }
 }
 
-async function collect(options: Export, store: PageStore): Promise<void> {
+async function collect(options: ExportOptions, store: PageStore): Promise<void> {
   const collecting = { ...options, context: options.identity.context, store }
   if (await collectHistory(collecting)) return
-  options.onStartingAgain()
+  options.onRestart()
   store.clear()
   await collectHistory(collecting)
 }

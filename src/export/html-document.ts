@@ -4,7 +4,7 @@ import { Html, html } from '../pages/html.ts'
 import { markdownToHtml } from './markdown-to-html.ts'
 import { textOf, titleOf } from './message-text.ts'
 
-/** One file that loads nothing and runs nothing, whatever the messages contain. */
+/** A single file that loads nothing and runs no script, whatever the messages contain. */
 export const htmlDocument = {
   head: (context: string | undefined): string => {
     const title = titleOf(context)
@@ -27,7 +27,7 @@ ${new Html(markdownToHtml(content))}</div>
 
 const kinds: ReadonlySet<string> = new Set(['user', 'assistant', 'system'])
 
-/** No font, image or color is loaded from anywhere. */
+/** Loads no font or image. */
 const style = `
 :root { color-scheme: light dark; --text: #1c1e21; --quiet: #5c6470; --page: #f4f5f7; --card: #fff; --line: #d9dce1; --code: #f0f2f4; --user: #1f5fbf; --assistant: #1a7f4b; --system: #8a5a00; --link: #0b57d0 }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e6ea; --quiet: #9aa3af; --page: #16181c; --card: #1f2227; --line: #363b43; --code: #15171a; --user: #7fb0ff; --assistant: #6fd19c; --system: #e0b04f; --link: #8ab4f8 } }

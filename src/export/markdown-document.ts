@@ -2,9 +2,8 @@ import type { HistoryMessage } from '../contract/conversation.ts'
 import { textOf, titleOf } from './message-text.ts'
 
 /**
- * A heading for each message, and below it what was said as a block quote: no heading, open fence,
- * HTML or list in it can reach beyond its quote (CommonMark 0.31 section 5.1), and it is still
- * there as it was written.
+ * A heading for each message, with its content in a block quote below. No heading, open fence, HTML, or list in
+ * the content can extend beyond the block quote (CommonMark 0.31 section 5.1), and the content is unchanged.
  */
 export const markdownDocument = {
   head: (context: string | undefined): string => `# ${escapeInline(titleOf(context))}\n`,
@@ -22,7 +21,7 @@ function quote(text: string): string {
   return lines.map((line) => (line === '' ? '>\n' : `> ${line}\n`)).join('')
 }
 
-/** One line without any mark-up of its own. */
+/** Escapes text as one line of plain text. */
 function escapeInline(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/[\\`*_{}[\]<>#|~&!]/g, '\\$&')
 }

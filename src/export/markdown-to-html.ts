@@ -1,12 +1,12 @@
 import { Lexer, Marked, Parser, type Token, type Tokens, type TokensList } from 'marked'
 import { escapeHtml } from '../pages/html.ts'
 
-/** Characters. A longer message is shown as it is. */
+/** In characters. A longer message is shown as plain text. */
 const maximumLength = 100_000
 
 /**
- * Markdown as HTML that is safe whatever the text contains: HTML in it is shown as text, links go
- * only to the web or to a mailbox, and an image is a link, so that nothing is loaded.
+ * Converts Markdown to HTML that is safe for any text. HTML in it is shown as text. Links lead only to web and
+ * mail addresses. An image becomes a link, so that nothing is loaded.
  */
 export function markdownToHtml(text: string): string {
   if (text.length > maximumLength) return `<pre class="raw" tabindex="0">${escapeHtml(text)}</pre>\n`
@@ -15,7 +15,7 @@ export function markdownToHtml(text: string): string {
   return parser.parser(tokens)
 }
 
-/** Drops empty headings, and makes the levels follow each other without a gap, below the heading of the message. */
+/** Removes empty headings, and closes gaps between levels. All levels are below the heading of the message. */
 function arrangeHeadings(tokens: TokensList): void {
   const open: number[] = []
   parser.walkTokens(tokens, (token) => {
@@ -33,11 +33,11 @@ function arrangeHeadings(tokens: TokensList): void {
 /** `<h2>` names the role and the time of a message. */
 const messageHeading = 2
 
-/** Levels of block quotes and lists. What is nested deeper is shown as text. */
+/** Levels of block quotes and lists. Deeper levels are shown as text. */
 const maximumDepth = 50
-/** Marks in one paragraph or cell. Beyond it the paragraph is shown as text: the lexer takes quadratic time over marks. */
+/** Marks in one paragraph or cell. With more, it is shown as text, because the lexer takes quadratic time. */
 const maximumMarks = 2_000
-/** Characters in which the underline of a heading is looked for (CommonMark section 4.3). */
+/** Characters that are searched for the underline of a heading (CommonMark section 4.3). */
 const maximumHeading = 2_000
 const marks = new Set('*_~`[]<>!|()\\&@:')
 
@@ -74,7 +74,7 @@ function textToken(source: string): Tokens.Text {
 const parser = new Marked({
   gfm: true,
   tokenizer: {
-    // At each line of a list item marked looks for an underline up to the end of the item, which is quadratic.
+    // At each line of a list item, marked searches for an underline up to the end of the item, in quadratic time.
     lheading(source) {
       const isNear = /\n {0,3}(?:=+|-+)[ \t]*(?:\n|$)/.test(source.slice(0, maximumHeading))
       return isNear ? false : undefined
@@ -83,7 +83,7 @@ const parser = new Marked({
   renderer: {
     html: ({ text }) => escapeHtml(text),
     text(token) {
-      // Behind a `<code>` or `<script>` marked takes all text for HTML that is escaped already.
+      // After `<code>` or `<script>`, marked treats all text as already escaped.
       if ('escaped' in token) token.escaped = false
       return false
     },
@@ -115,7 +115,7 @@ function cellOf({ align }: Tokens.TableCell, name: 'th' | 'td', inner: string): 
 /** @param inner HTML */
 function linkTo(href: string, inner: string): string {
   const address = href.replaceAll('&amp;', '&')
-  // Judged as it stands: whatever a browser would first have to decode is not one of these.
+  // Checked without decoding: an address that a browser would decode first is not allowed.
   if (!/^(https?:\/\/|mailto:)[^\s\\]+$/i.test(address)) return inner
   const text = inner.trim() === '' ? escapeHtml(address) : inner
   return `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${text}</a>`

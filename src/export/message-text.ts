@@ -3,14 +3,14 @@ import { timeOf } from '../contract/history-order.ts'
 
 export interface MessageText {
   role: string
-  /** `2026-01-02 03:04:05 UTC`; as it was sent where it cannot be read; undefined where it is not there. */
+  /** `2026-01-02 03:04:05 UTC`; unchanged if it is not a valid time; undefined if it is missing. */
   time: string | undefined
-  /** For a program, ISO 8601. */
+  /** ISO 8601. */
   isoTime: string | undefined
   content: string
 }
 
-/** A message as people read it, whatever types its fields have. */
+/** The fields of a message as text, even if they have unexpected types. */
 export function textOf(message: HistoryMessage): MessageText {
   const { role, created_at, content } = message
   const ms = timeOf(message)

@@ -16,23 +16,23 @@ import { firstTime } from '../contract/history-order.ts'
 import type { Clock } from '../system/clock.ts'
 import { directoryFailure } from './export-directory.ts'
 
-/** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
+/** A page. Its messages are in the file of pages as lines of JSON, oldest first. */
 export interface StoredPage {
-  /** The walk that it is of: each run that goes on begins with one of its own, for what is new. */
+  /** Each run begins a new part, for the messages that are newer than those of earlier runs. */
   part: number
-  /** Its bytes in the file of pages. */
+  /** Byte range in the file of pages. */
   start: number
   end: number
   messages: number
-  /** Ms; undefined where none of its messages has a time. */
+  /** Unix time in ms; undefined if no message has a time. */
   oldest: number | undefined
 }
 
-/** How the walk of a part ended: at a part before it, or at the end of what was asked for. */
+/** How a part ended: it met an earlier part, or reached the end of the history. */
 export type PartEnding = 'met' | 'ended'
 
 export interface Part {
-  /** From where it goes on. */
+  /** Where the part is resumed. */
   position: HistoryPosition | undefined
   ending: PartEnding | undefined
 }
@@ -41,15 +41,14 @@ type IndexLine =
   | { part: number; end: number; messages: number; oldest?: number; sum: number; position: HistoryPosition }
   | { part: number; ending: PartEnding }
 
-/** Ms. A crash of the system, not of the program, loses what was written after the last time. */
+/** In ms. A crash of the system loses the pages that were written after the last flush. */
 const syncInterval = 1000
 
 const newline = 10
 
 /**
- * The pages of an export on disk, for they come newest first and are wanted the other way round. A
- * file of pages is appended to, and beside it an index: what a killed run left of it is a whole
- * number of pages.
+ * The pages of an export on disk, because they arrive newest first and are written oldest first. Consists of a
+ * file of pages and an index, both only appended to. After a kill, all complete pages can be restored.
  */
 export class PageStore {
   readonly pages: StoredPage[] = []
@@ -60,7 +59,7 @@ export class PageStore {
   #size = 0
   readonly #clock: Clock
   #syncedAt: number
-  /** A buffer for each page would be garbage faster than it is collected. */
+  /** Reused, because a new buffer for each page would grow the memory faster than garbage is collected. */
   #scratch = Buffer.allocUnsafe(64 * 1024)
 
   /** @throws Failure `storage` */
@@ -92,7 +91,7 @@ export class PageStore {
     const bytes = this.#scratch.subarray(0, size)
     const oldest = firstTime(messages)
     this.#guard(() => {
-      writeWhole(this.#pagesFile, bytes)
+      writeAll(this.#pagesFile, bytes)
       this.#add({
         part,
         end: this.#size + bytes.length,
@@ -109,7 +108,7 @@ export class PageStore {
     this.#guard(() => this.#add({ part, ending }))
   }
 
-  /** The lines of a page, good until the next call of any method. */
+  /** The lines of a page, valid until the next call of any method. */
   read({ start, end }: StoredPage): Buffer {
     const bytes = this.#scratchOf(end - start).subarray(0, end - start)
     this.#guard(() => {
@@ -122,7 +121,7 @@ export class PageStore {
     return bytes
   }
 
-  /** Forgets all pages. */
+  /** Deletes all pages. */
   clear(): void {
     this.#guard(() => {
       ftruncateSync(this.#indexFile, 0)
@@ -133,18 +132,18 @@ export class PageStore {
     this.#size = 0
   }
 
-  /** Whatever comes later, what was appended stays. */
+  /** Flushes and closes the files. */
   close(): void {
     try {
       this.#sync()
     } catch {
-      // It was readable so far; a later run finds out what is left.
+      // A later run restores the pages that were flushed.
     }
     closeSync(this.#pagesFile)
     closeSync(this.#indexFile)
   }
 
-  /** @param used of its bytes are kept where it has to grow */
+  /** @param used number of bytes to keep if the buffer grows */
   #scratchOf(size: number, used = 0): Buffer {
     if (this.#scratch.length < size) {
       const larger = Buffer.allocUnsafe(size * 2)
@@ -161,11 +160,11 @@ export class PageStore {
   }
 
   #add(line: IndexLine): void {
-    writeWhole(this.#indexFile, Buffer.from(`${JSON.stringify(line)}\n`))
-    this.#take(line)
+    writeAll(this.#indexFile, Buffer.from(`${JSON.stringify(line)}\n`))
+    this.#apply(line)
   }
 
-  #take(line: IndexLine): void {
+  #apply(line: IndexLine): void {
     this.parts[line.part] ??= { position: undefined, ending: undefined }
     const part = this.parts[line.part]
     if (!part) return
@@ -179,22 +178,22 @@ export class PageStore {
     this.#size = end
   }
 
-  /** Takes what an earlier run has left, as far as it is whole, and cuts the rest off. */
+  /** Restores the complete pages of an earlier run, and truncates the rest. */
   #restore(): void {
     const lines = readFileSync(this.#indexFile, 'utf8').split('\n')
     const available = fstatSync(this.#pagesFile).size
     let kept = 0
     for (const text of lines.slice(0, -1)) {
       const line = readLine(text)
-      if (!line || ('end' in line && (line.end > available || !this.#isWhole(line)))) break
-      this.#take(line)
+      if (!line || ('end' in line && (line.end > available || !this.#isComplete(line)))) break
+      this.#apply(line)
       kept += Buffer.byteLength(text) + 1
     }
     ftruncateSync(this.#indexFile, kept)
     ftruncateSync(this.#pagesFile, this.#size)
   }
 
-  #isWhole(line: Extract<IndexLine, { end: number }>): boolean {
+  #isComplete(line: Extract<IndexLine, { end: number }>): boolean {
     const { part, end, messages } = line
     return crc32(this.read({ part, start: this.#size, end, messages, oldest: undefined })) === line.sum
   }
@@ -212,7 +211,7 @@ function openOwn(path: string): number {
   return openSync(path, 'a+', 0o600)
 }
 
-function writeWhole(file: number, bytes: Buffer): void {
+function writeAll(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
 }
 

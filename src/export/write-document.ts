@@ -5,23 +5,23 @@ import type { PageStore, StoredPage } from './page-store.ts'
 
 export type ExportFormat = 'jsonl' | 'json' | 'md' | 'html'
 
-/** Takes the next bytes of a document, and resolves when there is room for more. */
+/** Writes the next bytes of a document. Resolves when more can be written. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
-export interface Writing {
+export interface WriteOptions {
   format: ExportFormat
   store: PageStore
   context: string | undefined
-  /** Ms. */
+  /** Unix time in ms. */
   since: number | undefined
   write: Write
-  /** Is told how many messages of how many are written. */
+  /** Called with the numbers of written messages and of all messages. */
   onWritten(messages: number, total: number): void
   signal: AbortSignal
 }
 
-/** Writes the messages that are on disk as one document, oldest first, a page at a time. */
-export async function writeDocument(writing: Writing): Promise<number> {
+/** Writes the stored messages as one document, oldest first, page by page. */
+export async function writeDocument(writing: WriteOptions): Promise<number> {
   const { store, since, signal, onWritten } = writing
   const pages = pagesInOrder(store)
   const total = pages.reduce((sum, page) => sum + page.messages, 0)
@@ -43,8 +43,8 @@ export async function writeDocument(writing: Writing): Promise<number> {
 }
 
 /**
- * The pages of a whole walk, the oldest first. Where the newest part came to the end without
- * meeting an earlier one, the history is another one now, and that part is all of it.
+ * The pages of the whole history, oldest first. If a part reached the end of the history without meeting an
+ * earlier part, it replaces all earlier parts.
  */
 function pagesInOrder({ pages, parts }: PageStore): StoredPage[] {
   let first = parts.length - 1
@@ -56,8 +56,8 @@ function pagesInOrder({ pages, parts }: PageStore): StoredPage[] {
 }
 
 /**
- * The lines of a page and how many they are, without those of before `since` (ms): an earlier run
- * may have looked further back, for `7d` was another day then.
+ * The lines of a page without messages before `since`, and their number. An earlier run may have stored older
+ * messages, because a relative time such as `7d` was earlier then.
  */
 function linesOf(
   store: PageStore,
@@ -72,7 +72,7 @@ function linesOf(
   return { lines: Buffer.from(kept.map((line) => `${line}\n`).join('')), messages: kept.length }
 }
 
-/** Gathers what is small to write it at once. */
+/** Combines small writes. */
 class Chunks {
   readonly #write: Write
   readonly #buffer = Buffer.allocUnsafe(128 * 1024)
@@ -82,7 +82,7 @@ class Chunks {
     this.#write = write
   }
 
-  /** @param bytes are not looked at any more when it resolves */
+  /** @param bytes may be reused after it resolves */
   async add(bytes: Uint8Array): Promise<void> {
     if (this.#size + bytes.length > this.#buffer.length) await this.flush()
     if (bytes.length > this.#buffer.length) return this.#write(bytes)

@@ -8,7 +8,7 @@ export class Html {
 
 type Content = string | number | Html | undefined | false | readonly Content[]
 
-/** Markup with values in it. Text is escaped. `Html` and lists of it are inserted unchanged. */
+/** Inserts values into markup. Text is escaped; `Html` and lists of it are inserted unchanged. */
 export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
   return new Html(parts.reduce((text, part, index) => text + write(values[index - 1]) + part))
 }

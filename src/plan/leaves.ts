@@ -3,7 +3,7 @@ import { isRecord } from '../contract/exact-json.ts'
 /** Scalars and lists by their dotted path. */
 export type Leaves = ReadonlyMap<string, unknown>
 
-/** What is in nested objects; an object without keys has no leaf. */
+/** The leaves of nested objects. An object without keys has none. */
 export function leavesOf(value: object): Leaves {
   const leaves = new Map<string, unknown>()
   const collect = (object: object, above: string): void => {
@@ -18,7 +18,7 @@ export function leavesOf(value: object): Leaves {
 
 type Branch = Map<string, unknown>
 
-/** The nested objects that have these leaves. */
+/** The inverse of `leavesOf`. */
 export function patchOf(leaves: Leaves): object {
   const root: Branch = new Map()
   for (const [path, value] of leaves) {
@@ -36,7 +36,7 @@ export function patchOf(leaves: Leaves): object {
   return objectOf(root)
 }
 
-/** Object.fromEntries makes a property of any name, `__proto__` too. */
+/** Object.fromEntries defines a property of any name, even `__proto__`. */
 function objectOf(branch: Branch): object {
   return Object.fromEntries(
     [...branch].map(([key, value]) => [key, value instanceof Map ? objectOf(value) : value]),

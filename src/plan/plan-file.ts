@@ -13,26 +13,26 @@ import type { Directories } from '../system/directories.ts'
 import { replaceDocument } from '../system/document-file.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import type { SettingsSource } from './file/read-settings-files.ts'
-import { fileOf, type Managed, type Plan } from './plan.ts'
+import { type ManagedKey, type Plan, settingsFileOf } from './plan.ts'
 
-/** A plan that was saved. */
+/** A saved plan. */
 export interface PlanFile {
   id: string
   plan: Plan
 }
 
-/** What a plan file must agree with. */
+/** What a plan file is checked against. */
 export interface PlanContext {
   directories: Directories
   service: string
   toolVersion: string
-  /** A new plan is made of it: another version of the tool and an earlier use are forgiven. */
+  /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
   refresh?: boolean
 }
 
 const format = 'chatctl-plan'
 
-/** JSON makes no difference between a field that is undefined and one that is not there. */
+/** zod accepts a missing field as unknown, although JSON has no undefined value. */
 const jsonValue = z.unknown().check(z.refine((value) => value !== undefined))
 const managed = z.array(z.strictObject({ path: z.string(), from: jsonValue, to: jsonValue }))
 
@@ -49,7 +49,7 @@ const planFile = z.strictObject({
   checksum: z.string(),
 })
 
-/** The text of a plan file: JSON with a checksum over all that it says. */
+/** The text of a plan file: JSON with a checksum of its content. */
 export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): string {
   const { service, settings, api } = plan
   const content = {
@@ -66,9 +66,9 @@ export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): 
   return `${JSON.stringify({ ...content, checksum: hashOf(content) }, null, 2)}\n`
 }
 
-/** Names the state that a plan was made for: two plans with one hash have found the same. */
+/** A hash of the values on which a plan is based. */
 function baseHashOf({ settings, api }: Plan): string {
-  const found = (keys: readonly Managed[], prefix: string) =>
+  const found = (keys: readonly ManagedKey[], prefix: string) =>
     keys.map(({ path, from }) => [prefix + path, from])
   return hashOf([...found(settings, ''), ...found(api?.managed ?? [], 'api.')])
 }
@@ -78,10 +78,10 @@ export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
-/** Of what `composePlanFile` makes: it tells a plan that was cut off from a settings file. */
+/** The beginning of a plan file, to recognize a truncated one. */
 const beginning = /^\s*\{\s*"format"\s*:\s*"chatctl-plan"/
 
-/** Whether a text is a plan file rather than a settings file, be it altered, cut off or as it was. */
+/** Whether a text is a plan file, possibly changed or truncated, rather than a settings file. */
 export function isPlanFile(text: string): boolean {
   const value = parse(text)
   if (value === undefined) return beginning.test(text)
@@ -89,14 +89,14 @@ export function isPlanFile(text: string): boolean {
 }
 
 /**
- * @throws Failure `refused` for what is no plan or was altered; `conflict` for one of another
- *   service, by another version, or that was sent already
+ * @throws Failure `refused` if the file is not a plan or was changed; `conflict` if the plan is for another
+ *   service, by another version, or already sent
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
   if (!isPlanFile(text))
     throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
-  if (!fits(checksum, content)) {
+  if (!hasChecksum(checksum, content)) {
     throw new Failure(
       'refused',
       `${name} was changed or truncated: the checksum does not match its content`,
@@ -133,11 +133,11 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   return { id, plan }
 }
 
-function fits(checksum: unknown, content: unknown): boolean {
+function hasChecksum(checksum: unknown, content: unknown): boolean {
   try {
     return checksum === hashOf(content)
   } catch {
-    // Nested deeper than can be followed: nothing that chatctl has made.
+    // Nested too deeply for recursion, so chatctl did not write it.
     return false
   }
 }
@@ -164,9 +164,9 @@ function planOf({ service, created_at: comparedAt, settings, api }: z.infer<type
   }
 }
 
-/** Whether it wants only what a settings file could, each key once. */
+/** Whether a settings file could contain the same keys and values, each key once. */
 function isApplicable(plan: Plan): boolean {
-  const { settings, api } = fileOf(plan)
+  const { settings, api } = settingsFileOf(plan)
   return (
     areKeys(plan.settings, settingsKeys) &&
     areKeys(plan.api?.managed ?? [], apiConfigurationKeys) &&
@@ -174,7 +174,7 @@ function isApplicable(plan: Plan): boolean {
   )
 }
 
-function areKeys(managed: readonly Managed[], known: readonly SettingsKey[]): boolean {
+function areKeys(managed: readonly ManagedKey[], known: readonly SettingsKey[]): boolean {
   const paths = new Set(managed.map(({ path }) => path))
   return paths.size === managed.length && known.filter(({ path }) => paths.has(path)).length === paths.size
 }
@@ -188,15 +188,15 @@ function parse(text: string): unknown {
 }
 
 /**
- * Writes a plan file for its owner alone, whole or not at all.
+ * Writes a plan file atomically, with mode 0600.
  *
- * @throws Failure `refused` where it would take the place of what is no plan, `storage` where it
- *   cannot be written
+ * @throws Failure `refused` if another file than a plan exists at the path, `storage` if the file cannot be
+ *   written
  */
 export async function savePlan(path: string, text: string): Promise<void> {
   try {
-    const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-    if (isThere && !isPlan(realpathSync(path))) {
+    const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    if (exists && !isPlan(realpathSync(path))) {
       throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
         advice: [{ code: 'other_plan_file' }],
       })
@@ -214,29 +214,29 @@ function isPlan(path: string): boolean {
   return lstatSync(path).isFile() && isPlanFile(readFileSync(path, 'utf8'))
 }
 
-function folder({ state }: Directories): string {
+function appliedPlansDirectory({ state }: Directories): string {
   return join(state, 'applied-plans')
 }
 
 /**
- * Keeps in mind that a plan was applied, so that it is not a second time.
+ * Records that a plan was applied, so that it cannot be applied again.
  *
- * @param id one that `composePlanFile` made: it becomes the name of a file
+ * @param id from `composePlanFile`, because it becomes a file name
  * @throws Failure `storage`
  */
 export function markApplied(directories: Directories, id: string): void {
-  const path = join(folder(directories), id)
+  const path = join(appliedPlansDirectory(directories), id)
   try {
-    makePrivateDirectory(folder(directories))
+    makePrivateDirectory(appliedPlansDirectory(directories))
     writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
     throw new Failure('storage', `Cannot record that the plan was applied: ${describeSystemError(cause)}`, {
-      hint: `Make ${folder(directories)} writable. Do not apply the plan file again.`,
+      hint: `Make ${appliedPlansDirectory(directories)} writable. Do not apply the plan file again.`,
       cause,
     })
   }
 }
 
 export function isApplied(directories: Directories, id: string): boolean {
-  return existsSync(join(folder(directories), id))
+  return existsSync(join(appliedPlansDirectory(directories), id))
 }

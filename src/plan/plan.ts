@@ -7,34 +7,34 @@ import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/view.ts'
 import { leavesOf, patchOf } from './leaves.ts'
 
-/** A key that is to change, or has changed. */
+/** A planned or applied change of a key. */
 export interface Change {
-  /** Dotted; of the API configuration with `api.` before it. */
+  /** Dotted; keys of the API configuration begin with `api.`. */
   path: string
-  /** null where the service has none. */
+  /** null if the service has no value. */
   from: unknown
   to: unknown
 }
 
-/** A key that a file names, whether it differs or not. */
-export type Managed = Change
+/** A key of a settings file, whether it differs or not. */
+export type ManagedKey = Change
 
-/** What the service has and what it is to have, of the managed keys. */
+/** The current and the wanted values of the managed keys. */
 export interface Plan {
-  /** Its address, `local` for the embedded one. */
+  /** Base URL, or `local` for the embedded service. */
   service: string
-  settings: readonly Managed[]
-  /** Paths from the root of the API configuration; absent where the file has none of it. */
+  settings: readonly ManagedKey[]
+  /** Paths from the root of the API configuration. Absent if the file contains none of it. */
   api?: {
-    /** When what `from` holds was sent; null where nothing is known to have been. */
+    /** When the `from` values were sent; null if that is not known. */
     sentAt: string | null
-    /** ISO 8601, UTC: what is sent from here after it is news. */
+    /** ISO 8601, UTC. A configuration that this machine sends later makes the plan out of date. */
     comparedAt: string
-    managed: readonly Managed[]
+    managed: readonly ManagedKey[]
   }
 }
 
-/** The API configuration that was last sent to a service from here. */
+/** The API configuration that was last sent to a service from this machine. */
 export interface SentConfiguration {
   /** ISO 8601, UTC. */
   sentAt: string
@@ -43,7 +43,7 @@ export interface SentConfiguration {
 
 /**
  * @param current as it was read from the service
- * @param sent what was last sent from here, for it cannot be read
+ * @param sent replaces reading the API configuration, which the interface does not offer
  */
 export function makePlan(
   service: string,
@@ -63,20 +63,20 @@ export function makePlan(
   }
 }
 
-/** In the order of the contract, whatever that of the file is. */
-function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): Managed[] {
+/** In the order of the contract, not of the file. */
+function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): ManagedKey[] {
   const leaves = leavesOf(wanted)
   return keys.flatMap(({ path }) =>
     leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
   )
 }
 
-/** What a service has at a path as a plan says it; null where it has none. */
+/** The value at a path; null if there is none. */
 export function foundAt(current: object, path: string): unknown {
   return valueAt(current, path) ?? null
 }
 
-/** What differs: settings, then the API configuration with `api.` before its paths. */
+/** The differences: settings, then the API configuration. */
 export function changesOf({ settings, api }: Plan): Change[] {
   return [
     ...settings.filter(isChange),
@@ -84,15 +84,15 @@ export function changesOf({ settings, api }: Plan): Change[] {
   ]
 }
 
-/** The bodies that apply a plan; absent where there is nothing to send. */
+/** The request bodies that apply a plan. Absent if there is nothing to send. */
 export interface PlanRequests {
-  /** Exactly the keys that change. */
+  /** Only the keys that change. */
   patch?: SettingsPatch
-  /** All that is managed: a service may replace by it what it has, or merge it. */
+  /** All managed keys, because a service may replace its configuration rather than merge. */
   configuration?: ApiConfiguration
 }
 
-/** What `applyPlan` will send. */
+/** The request bodies that `applyPlan` sends. */
 export function requestsOf({ settings, api }: Plan): PlanRequests {
   const changes = settings.filter(isChange)
   const configuration = api?.managed.some(isChange) ? wantedOf(api.managed) : undefined
@@ -102,39 +102,39 @@ export function requestsOf({ settings, api }: Plan): PlanRequests {
   }
 }
 
-function wantedOf(managed: readonly Managed[]): object {
+function wantedOf(managed: readonly ManagedKey[]): object {
   return patchOf(new Map(managed.map(({ path, to }) => [path, to])))
 }
 
-/** What a plan wants, as the file that it was made of. */
-export function fileOf({ settings, api }: Plan): SettingsFile {
+/** The wanted values of a plan as a settings file. */
+export function settingsFileOf({ settings, api }: Plan): SettingsFile {
   return {
     settings: wantedOf(settings) as SettingsPatch,
     api: wantedOf(api?.managed ?? []) as ApiConfiguration,
   }
 }
 
-function isChange({ path, from, to }: Managed): boolean {
-  return !isSame(path, from, to)
+function isChange({ path, from, to }: ManagedKey): boolean {
+  return !isSameValue(path, from, to)
 }
 
 /**
- * Whether two JSON values say the same. A color's letters may have any case, for a service may
- * write it its own way.
+ * Whether two JSON values are equal. A color is compared without case, because a service may change the case of
+ * its letters.
  */
-export function isSame(path: string, one: unknown, other: unknown): boolean {
+export function isSameValue(path: string, one: unknown, other: unknown): boolean {
   if (path === 'theme.primary_color' && typeof one === 'string' && typeof other === 'string')
     return one.toLowerCase() === other.toLowerCase()
   return canonicalJson(one) === canonicalJson(other)
 }
 
-/** A change as commands print it. */
+/** A change as commands print it (JSON). */
 export interface PrintedChange extends Change {
-  /** With what `from` was found, where that is not what the service has. */
+  /** The source of `from`, if it was not read from the service. */
   compared_with?: 'last_sent'
 }
 
-/** What commands print of a plan. */
+/** A plan as commands print it. */
 export function resultOf(plan: Plan): { changes: PrintedChange[] } {
   const count = changesOf({ service: plan.service, settings: plan.settings }).length
   const print = (change: Change, index: number): PrintedChange =>
@@ -142,16 +142,16 @@ export function resultOf(plan: Plan): { changes: PrintedChange[] } {
   return { changes: changesOf(plan).map(print) }
 }
 
-/** What a plan covers, whether it changes or not. */
+/** The extent of a plan: all managed keys, whether they change or not. */
 export function coverageOf({ settings, api }: Plan): { managed: number; sentAt: string | null } {
   return { managed: settings.length + (api?.managed.length ?? 0), sentAt: api?.sentAt ?? null }
 }
 
-/** What one configuration says otherwise than the one sent before it. */
+/** The difference between an API configuration and the one sent before it. */
 export interface SentDifference {
   sentAt: string
   changes: PrintedChange[]
-  /** Paths, `api.` before each, that were sent then and are not now: what becomes of them is the service's choice. */
+  /** Paths that only the earlier configuration has. The service decides whether it keeps them. */
   left: string[]
 }
 

@@ -2,7 +2,7 @@
 export interface Clock {
   /** Unix time. It jumps when the clock of the system is set. */
   now(): number
-  /** Only ever grows, for durations. */
+  /** Never decreases; for durations. */
   monotonic(): number
   /** In [0, 1). */
   random(): number
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** The moment in ISO 8601, as `created_at` and file names have it. */
+/** The current time in ISO 8601. */
 export const isoNow = (clock: Pick<Clock, 'now'>): string => new Date(clock.now()).toISOString()
 
 /** Node fires a timer with a longer delay immediately. */

@@ -24,10 +24,10 @@ export interface OutsideEditing {
  *   `storage` if the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
-  const folder = await makeFolder(editing.temporary)
-  const file = join(folder, editing.fileName)
+  const directory = await makeDirectory(editing.temporary)
+  const file = join(directory, editing.fileName)
   try {
-    return await editFile(text, folder, file, editing)
+    return await editFile(text, directory, file, editing)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure(
@@ -40,7 +40,7 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
   }
 }
 
-async function makeFolder(parent: string): Promise<string> {
+async function makeDirectory(parent: string): Promise<string> {
   try {
     return await mkdtemp(join(parent, 'chatctl-'))
   } catch (cause) {
@@ -57,7 +57,7 @@ async function makeFolder(parent: string): Promise<string> {
 
 async function editFile(
   text: string,
-  folder: string,
+  directory: string,
   file: string,
   { command = 'vi', env, cwd }: OutsideEditing,
 ): Promise<string> {
@@ -76,7 +76,7 @@ async function editFile(
     isKept = true
     throw new Failure('refused', `The edited text is ${fault}`, { hint: `The text is in ${file}` })
   } finally {
-    if (!isKept) await rm(folder, { recursive: true, force: true })
+    if (!isKept) await rm(directory, { recursive: true, force: true })
   }
 }
 
@@ -86,7 +86,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
 }
 
 /** Prevents cmd.exe from running a program of the same name in the working directory. */
-const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
+const noCurrentDirectory = { NoDefaultCurrentDirectoryInExePath: '1' }
 
 async function run(
   command: string,
@@ -99,7 +99,7 @@ async function run(
       ? spawn(`${command} "${file}"`, {
           shell: true,
           stdio: 'inherit',
-          env: { ...env, ...onPathAlone },
+          env: { ...env, ...noCurrentDirectory },
           cwd,
         })
       : // Ctrl-C belongs to the editor. The shell receives it too, and must ignore it.

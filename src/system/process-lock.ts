@@ -40,10 +40,10 @@ export function tryProcessLock(path: string): (() => void) | undefined {
   }
 }
 
-interface Waiting {
+interface WaitOptions {
   signal?: AbortSignal | undefined
   /** In ms. */
-  patience: number
+  maxWait: number
   /** Called once if another process holds the lock. */
   onWait?: (() => void) | undefined
 }
@@ -51,15 +51,15 @@ interface Waiting {
 /**
  * Waits until the lock is free and acquires it. Creates its directory.
  *
- * @returns as `tryProcessLock`; undefined if another process held the lock for all of `patience`
+ * @returns as `tryProcessLock`; undefined if another process held the lock for all of `maxWait`
  * @throws as `tryProcessLock`; the signal's reason
  */
 export async function waitForProcessLock(
   path: string,
-  { signal, patience, onWait }: Waiting,
+  { signal, maxWait, onWait }: WaitOptions,
 ): Promise<(() => void) | undefined> {
   makePrivateDirectory(dirname(path))
-  const deadline = performance.now() + patience
+  const deadline = performance.now() + maxWait
   for (let attempt = 0; ; attempt++) {
     const release = tryProcessLock(path)
     if (release || performance.now() > deadline) return release
@@ -71,27 +71,23 @@ export async function waitForProcessLock(
 }
 
 /** In ms. Hundreds of processes may start at the same time. */
-const patienceForFile = 30_000
+const maxFileWait = 30_000
 
 /**
  * Runs a read-modify-write of a file under a lock, so that concurrent chatctl processes do not lose changes.
  *
  * @param path of the file; its directory must exist
  * @param change must not wait, because other processes wait for the lock
- * @param patience maximum wait for the lock, in ms
+ * @param maxWait maximum wait for the lock, in ms
  * @throws Failure `storage` if another process holds the lock for too long, or if the lock file cannot be
  *   opened; Error of the system if the directory is not writable
  */
-export async function withFileLock(
-  path: string,
-  change: () => void,
-  patience = patienceForFile,
-): Promise<void> {
+export async function withFileLock(path: string, change: () => void, maxWait = maxFileWait): Promise<void> {
   const lock = `${path}.lock`
   let release: (() => void) | undefined
   try {
     // If the lock is free, it is acquired synchronously.
-    release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience }))
+    release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { maxWait }))
   } catch (cause) {
     if ((cause as { errcode?: number }).errcode === undefined) throw cause
     // SQLite's error is of the file, as when root was killed while it held the lock.

@@ -2,35 +2,36 @@ import type { CompletionRequest, Message } from '../contract/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/conversation.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
 
-/** What a session may set for the answers to come. */
+/** Parameters of the next replies. */
 export interface Parameters {
   system?: string | undefined
   temperature?: number | undefined
   maxTokens?: number | undefined
 }
 
-/** The prompt of /continue after an incomplete answer: the next answer is its rest, and may begin in mid-word. */
-export const goOnExactly = 'Continue exactly where your last reply stopped.'
-/** The prompt of /continue after an answer that is complete as far as is known. */
-export const goOnFurther = 'Continue from the end of your last reply.'
+/** The prompt of /continue after an incomplete reply. The next reply is the rest of it, and may begin in mid-word. */
+export const continueExactly = 'Continue exactly where your last reply stopped.'
+/** The prompt of /continue after a reply that seems complete. */
+export const continueFromEnd = 'Continue from the end of your last reply.'
 
 /**
- * The conversation as it stands. In `context` mode the service keeps it and gets one message at a
- * time; what that request has no field for (docs/interface.md, "Send-message request and response") needs
- * `completions` mode, in which the conversation is kept here and sent whole.
+ * The current conversation. In `context` mode, the service stores it, and each request carries one
+ * message. The send request has no field for a system prompt or parameters (docs/interface.md,
+ * "Send-message request and response"). These need `completions` mode: this machine stores the
+ * conversation, and each request carries all of it.
  */
 export class Conversation {
   mode: 'context' | 'completions' = 'context'
   contextId: string | undefined
   model: string | undefined
-  /** The model that the last answer named. */
-  answeredBy: string | undefined
+  /** The model that the last reply named. */
+  replyModel: string | undefined
   parameters: Parameters = {}
-  /** What was said so far, by user and assistant. */
+  /** Messages of user and assistant so far, oldest first. */
   messages: Message[] = []
-  /** Whether the service's context has all of `messages`, so that it could go on with them. */
+  /** Whether the service's context contains all of `messages`, so that the conversation can continue there. */
   isOnService = true
-  /** Whether `messages` lacks the beginning, which only the service has. */
+  /** Whether `messages` lacks the oldest messages, which only the service has. */
   lacksBeginning = false
 
   sendRequest(message: string): SendRequest {
@@ -43,7 +44,7 @@ export class Conversation {
 
   completionRequest(prompt: string): CompletionRequest {
     const { system, temperature, maxTokens } = this.parameters
-    const model = this.model ?? this.answeredBy
+    const model = this.model ?? this.replyModel
     return {
       ...(model !== undefined && { model }),
       messages: [
@@ -56,15 +57,15 @@ export class Conversation {
     }
   }
 
-  /** Takes up what was said. */
-  add(prompt: string, answer: string): void {
+  /** @param reply empty if none arrived */
+  add(prompt: string, reply: string): void {
     if (this.mode === 'completions') this.isOnService = false
     this.messages.push({ role: 'user', content: prompt })
-    if (answer !== '') this.messages.push({ role: 'assistant', content: answer })
+    if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
   }
 
-  /** A better text of the last answer. */
-  replaceAnswer(text: string): void {
+  /** Replaces the text of the last reply. */
+  replaceLastReply(text: string): void {
     if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()
     this.messages.push({ role: 'assistant', content: text })
   }
@@ -73,37 +74,37 @@ export class Conversation {
     return this.messages.findLast(({ role }) => role === 'user')?.content
   }
 
-  /** The last answer, from its beginning: /continue may have asked for it in parts. */
-  get lastAnswer(): string | undefined {
+  /** The whole last reply. /continue may have fetched it in parts. */
+  get lastReply(): string | undefined {
     let index = this.messages.findLastIndex(({ role }) => role === 'assistant')
-    let answer = this.messages[index]?.content
-    for (; answer !== undefined; index -= 2) {
+    let reply = this.messages[index]?.content
+    for (; reply !== undefined; index -= 2) {
       const [earlier, asked] = [this.messages[index - 2], this.messages[index - 1]]
       if (asked?.role !== 'user' || earlier?.role !== 'assistant') break
-      if (asked.content === goOnExactly) answer = earlier.content + answer
-      else if (asked.content === goOnFurther) answer = `${earlier.content.trimEnd()}\n\n${answer}`
+      if (asked.content === continueExactly) reply = earlier.content + reply
+      else if (asked.content === continueFromEnd) reply = `${earlier.content.trimEnd()}\n\n${reply}`
       else break
     }
-    return answer
+    return reply
   }
 
-  /** Whether only completions have a field for what is set. */
+  /** Whether a parameter is set. Only completions accept parameters. */
   get hasParameters(): boolean {
     return Object.values(this.parameters).some((value) => value !== undefined)
   }
 
-  /** Whether one question is all that there is. */
+  /** Whether the conversation has exactly one prompt. */
   get hasOnePrompt(): boolean {
     return !this.lacksBeginning && this.messages.findLastIndex(({ role }) => role === 'user') === 0
   }
 
-  /** Takes back the last prompt and all that followed it. */
-  takeBackLastPrompt(): void {
+  /** Removes the last prompt and everything after it. */
+  removeLastPrompt(): void {
     const index = this.messages.findLastIndex(({ role }) => role === 'user')
     if (index >= 0) this.messages.length = index
   }
 
-  /** As a transcript has it: what is in force from here. */
+  /** The transcript line that records the options in force from here on. */
   optionsLine(at: string): TranscriptLine {
     const { system, temperature, maxTokens } = this.parameters
     return {
@@ -118,7 +119,7 @@ export class Conversation {
     }
   }
 
-  /** As a transcript has it: all that was said so far. */
+  /** The transcript line that records all messages so far. */
   conversationLine(at: string): TranscriptLine {
     return {
       type: 'conversation',
@@ -129,8 +130,8 @@ export class Conversation {
   }
 }
 
-/** A message of the history as one of a conversation; none where it is not one of the three roles'. */
-export function asMessage({ role, content }: HistoryMessage): Message[] {
+/** A history message as a message of a conversation. Empty for an unknown role or a content that is not text. */
+export function toMessages({ role, content }: HistoryMessage): Message[] {
   if (typeof content !== 'string') return []
   return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
 }

@@ -1,43 +1,43 @@
 import { Editor } from '../terminal/editor/editor.ts'
 import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
+import { InputHistory } from '../terminal/editor/input-history.ts'
 import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
-import { Recall } from '../terminal/editor/recall.ts'
 import { LineInput, type SessionInput } from '../terminal/input.ts'
 import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import type { SessionOutput } from './session-output.ts'
 
-/** What a keyboard needs of its session. */
+/** The parts of a session that the keyboard uses. */
 export interface KeyboardHost {
   readonly options: SessionOptions
   readonly style: SessionStyle
   readonly screen: Screen
   readonly status: Status
   readonly output: SessionOutput
-  /** Whether something is under way that Ctrl-C stops. */
+  /** Whether work is in progress that Ctrl-C stops. */
   readonly isBusy: boolean
-  /** Whether nothing on the screen may change by itself. */
-  readonly isStill: boolean
+  /** Whether the screen must not change by itself. */
+  readonly isStatic: boolean
   replacesLastPrompt: boolean
   complete: EditorOptions['complete']
   stop(): void
-  editOutside(): Promise<void>
+  openExternalEditor(): Promise<void>
 }
 
-/** What was submitted. */
+/** A submitted text. */
 export interface Entry {
   text: string
-  /** Whether it stands on the screen already. */
+  /** Whether the screen already shows it. */
   isShown: boolean
 }
 
-/** ms within which a second Ctrl-C leaves. */
+/** Milliseconds within which a second Ctrl-C leaves. */
 const leaveWithin = 2000
 const leaveHint = 'Press Ctrl-C again or Ctrl-D to leave'
 const bell = '\u0007'
 
-/** What the person types, at any time: one entry after the other, some of them ahead of their turn. */
+/** Reads what the person types, at any time, and queues entries that are submitted while a reply arrives. */
 export class Keyboard {
   readonly input: SessionInput
   readonly #session: KeyboardHost
@@ -62,7 +62,7 @@ export class Keyboard {
       onEnd: () => this.leave(),
       onInterrupt: () => this.#interruptBySignal(),
       onRedraw: () => this.draw(),
-      onLine: (text) => this.#session.output.say(text),
+      onLine: (text) => this.#session.output.show(text),
     })
     signal.addEventListener('abort', () => this.leave(), { once: true })
   }
@@ -73,7 +73,7 @@ export class Keyboard {
     this.#session.options.terminal.close()
   }
 
-  /** The next entry, when there is one; undefined when the person leaves. */
+  /** Waits for the next entry. Undefined when the person leaves. */
   async next(): Promise<Entry | undefined> {
     while (!this.#hasLeft) {
       const entry = this.#queue.shift()
@@ -93,16 +93,16 @@ export class Keyboard {
   }
 
   /**
-   * Offers a text to be submitted again, unless something was typed since, which stays.
-   * @returns whether it is in the input
+   * Offers a text to be submitted again, unless the person has typed something since.
+   * @returns whether the input contains it
    */
   offer(text: string): boolean {
-    this.#putBack()
+    this.#moveQueueToInput()
     return this.input.text === '' && this.input.offer(text)
   }
 
-  /** Gives back what was typed ahead, before what is being typed. */
-  #putBack(): void {
+  /** Moves the queued entries back into the input, before the text that is being typed. */
+  #moveQueueToInput(): void {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [...ahead, this.input.text].filter((part) => part !== '')
     if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
@@ -112,24 +112,24 @@ export class Keyboard {
   submit(text: string): void {
     const isShown = !this.#session.isBusy && this.#queue.length === 0
     if (isShown) {
-      // Of what stands there, only what was typed is worth keeping.
+      // Keep the typed text on the screen, but not the status.
       this.#session.status.clear()
       this.draw()
-      this.#session.screen.keepFooter()
+      this.#session.screen.commitFooter()
     }
     this.#queue.push({ text, isShown })
     this.#wake?.()
   }
 
-  /** Draws what stands below the text. */
+  /** Draws the footer. */
   draw(): void {
     const { options, screen, status, isBusy } = this.#session
     const { terminal, isPlain } = options
     if (!terminal.addressable || !terminal.isOpen || this.#hasLeft) return
-    // What was submitted is as good as under way.
+    // Submitted work is about to start.
     const isWaiting = isBusy || this.#queue.length > 0
     const footer = composeFooter({
-      // What moves on its own is nothing for a screen reader.
+      // A screen reader would read a changing status again and again.
       status: isPlain ? undefined : status.text,
       queued: isPlain ? [] : this.#queue.filter(({ isShown }) => !isShown).map(({ text }) => text),
       input: isWaiting && (isPlain || this.input.text === '') ? undefined : this.input,
@@ -162,7 +162,7 @@ export class Keyboard {
         break
       case 'edit-outside':
         if (isBusy) options.terminal.write(bell)
-        else void this.#session.editOutside()
+        else void this.#session.openExternalEditor()
         break
       case 'clear-screen':
         screen.clear()
@@ -171,7 +171,7 @@ export class Keyboard {
       case 'bell':
         options.terminal.write(bell)
         if (options.terminal.addressable || isBusy) break
-        screen.keepFooter()
+        screen.commitFooter()
         this.#prompt()
     }
   }
@@ -180,7 +180,7 @@ export class Keyboard {
     const { isBusy, options, screen } = this.#session
     const { text } = this.input
     this.input.setText('')
-    // The terminal has shown ^C, and has dropped the line behind the prompt.
+    // The terminal has shown ^C and has discarded the line after the prompt.
     if (!options.terminal.addressable && !isBusy) screen.append('\n')
     this.#interrupt(text)
     if (!isBusy) this.#prompt()
@@ -197,9 +197,9 @@ export class Keyboard {
     const { clock } = session.options
     if (session.isBusy) {
       session.stop()
-      // What was cleared was typed after what waits.
+      // The cleared text was typed after the queued entries.
       if (cleared !== '') this.input.setText(cleared)
-      this.#putBack()
+      this.#moveQueueToInput()
       return
     }
     session.replacesLastPrompt = false
@@ -213,18 +213,18 @@ export class Keyboard {
       return
     }
     this.#mayLeaveUntil = now + leaveWithin
-    if (session.isStill) session.output.note(leaveHint)
-    else session.status.briefly(leaveHint, leaveWithin)
+    if (session.isStatic) session.output.note(leaveHint)
+    else session.status.showBriefly(leaveHint, leaveWithin)
   }
 }
 
 type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
 
-/** The editor, where the terminal lets us draw one. */
+/** The line editor if the terminal can show one, else whole lines. */
 function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
-  const { terminal, recallPath, clock } = options
+  const { terminal, inputHistoryPath, clock } = options
   if (!terminal.addressable) return new LineInput(hooks.onEvent)
-  const recall = Recall.open(recallPath, clock)
+  const recall = InputHistory.open(inputHistoryPath, clock)
   const editor = new Editor({ ...hooks, recall, style })
   const decoder = new KeyDecoder((key) => editor.handle(key))
   return {

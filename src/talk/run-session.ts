@@ -2,18 +2,17 @@ import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { loadHighlight } from '../terminal/markdown/highlight.ts'
 import { countOf } from '../view/count.ts'
-import { sendPrompt } from './answer/answer-prompt.ts'
 import type { Entry } from './keyboard.ts'
-import { findConversation } from './resume/find-conversation.ts'
+import { sendPrompt } from './reply/send-prompt.ts'
+import { openConversation } from './resume/open-conversation.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
- * Runs a session until the person leaves: what is typed is either sent or a slash command, one at
- * a time.
+ * Runs a session until the person leaves. Each entry is a prompt or a slash command, one at a time.
  *
- * @throws Failure where it cannot begin; the signal's reason
+ * @throws Failure if the session cannot begin; the reason of the signal
  */
 export async function runSession(options: SessionOptions): Promise<void> {
   const { signal, begin, serviceName } = options
@@ -33,10 +32,10 @@ export async function runSession(options: SessionOptions): Promise<void> {
       })
     }
     await session.stoppable(async (stop) => {
-      const begun = await findConversation(session, begin, stop)
-      session.begin(begun)
+      const opened = await openConversation(session, begin, stop)
+      session.begin(opened)
       greet()
-      begun.show()
+      opened.show()
     })
     keyboard.open()
     for (let entry = await keyboard.next(); entry; entry = await keyboard.next()) {
@@ -49,16 +48,16 @@ export async function runSession(options: SessionOptions): Promise<void> {
     keyboard.close()
     session.recorder?.close()
   }
-  sayGoodbye(session)
+  showResumeCommand(session)
 }
 
-/** @throws what is no failure, or ends the session */
+/** @throws any error that is not a Failure; the reason of the signal */
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
   const { options, output, screen } = session
   if (!isShown && options.terminal.addressable) session.output.showPrompt(text)
   try {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
-      // Elsewhere that leaves; here it would be asked of the model, and paid for.
+      // Other programs end on these words. Here they would be a prompt that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
     } else if (!text.startsWith('/')) await sendPrompt(session, text)
@@ -69,30 +68,30 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
     }
   } catch (error) {
     if (options.signal.aborted || !(error instanceof Failure)) throw error
-    output.sayFailure(error)
+    output.showFailure(error)
     screen.separate()
   }
 }
 
-function sayGoodbye({ recorder, options, output }: Session): void {
+function showResumeCommand({ recorder, options, output }: Session): void {
   const { turns } = recorder
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
-  output.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
+  output.show(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
 }
 
-/** Says what is waited for, while it is. */
+/** Shows what the client waits for. */
 function showClientEvent(session: Session, event: ClientEvent): void {
-  const { options, output, status, isStill } = session
-  if (options.describeEvent) output.say(options.describeEvent(event))
-  // What Tab asks for is nothing that one waits for.
+  const { options, output, status, isStatic } = session
+  if (options.describeEvent) output.show(options.describeEvent(event))
+  // Requests for Tab completion run in the background.
   if (!session.isBusy) return
   if (event.type === 'wait') {
     const words = (seconds: number): string => `Rate limited; retrying in ${seconds} s (Ctrl-C cancels)`
-    if (isStill) output.note(words(Math.ceil(event.after / 1000)))
-    else status.until(event.after, words)
+    if (isStatic) output.note(words(Math.ceil(event.after / 1000)))
+    else status.showRemaining(event.after, words)
   } else if (event.type === 'retry') {
-    if (isStill) output.note(`${event.reason}; retrying`)
-    else status.since(`${event.reason}; retrying…`)
-  } else if (event.type === 'request') status.request()
+    if (isStatic) output.note(`${event.reason}; retrying`)
+    else status.showElapsed(`${event.reason}; retrying…`)
+  } else if (event.type === 'request') status.restart()
 }

@@ -10,57 +10,57 @@ import type { EditorStyle } from '../terminal/editor/editor-options.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/terminal.ts'
 
-/** Where a session begins. */
-export type Beginning =
+/** The conversation that a session starts with. */
+export type ConversationStart =
   | { kind: 'new' }
-  /** A session of this machine goes on. */
+  /** Resumes a session of this machine. */
   | { kind: 'transcript'; path: string }
-  /** A conversation that the service keeps. */
+  /** Continues a conversation that the service stores. */
   | { kind: 'context'; id: string }
 
 export type SessionStyle = TextStyle & EditorStyle
 
-/** What a session is given: the outside of it, and what the command line said. */
+/** The environment of a session, and the options of the command line. */
 export interface SessionOptions {
   terminal: Terminal
   connect(observe: ClientOptions['observe']): Promise<Client>
   clock: Clock
-  /** Ends the session from outside. */
+  /** Ends the session, for example on SIGTERM. */
   signal: AbortSignal
-  begin: Beginning
-  /** Whose conversations these are. */
+  begin: ConversationStart
+  /** The service and profile that the conversations belong to. */
   owner: ContextOwner
-  /** The service, for a person. */
+  /** Display name of the service. */
   serviceName: string
   model: string | undefined
-  /** Whether the command line names it, rather than a default. */
-  isModelAsked: boolean
+  /** Whether the command line names the model. */
+  isModelExplicit: boolean
   streamFormat: StreamFormat | undefined
-  /** Raw text, and nothing that moves. */
+  /** Raw text, and nothing on the screen that changes by itself. */
   isPlain: boolean
   /** Undefined without color. */
   style: SessionStyle | undefined
-  /** An address as the terminal shows it best. */
+  /** Makes text clickable. Undefined if the terminal does not support links. */
   link: ((text: string, url: string) => string) | undefined
-  /** What the client does, for debugging; undefined where nobody asked. */
+  /** Describes an event of the client. Undefined without --debug. */
   describeEvent: ((event: ClientEvent) => string) | undefined
-  /** Leave out what is only good to know: see `SessionOutput`. */
+  /** Omit notes: see `SessionOutput`. */
   isQuiet: boolean
   directories: Directories
   env: NodeJS.ProcessEnv
-  /** Where relative names of files are looked for; undefined for the working directory of the process. */
+  /** Base of relative file names. Undefined is the working directory of the process. */
   cwd: string | undefined
-  /** Directory of the transcripts. */
+  /** Directory that contains the transcripts. */
   sessionsDirectory: string
-  /** File of what was typed before. */
-  recallPath: string
-  /** What `$VISUAL` or `$EDITOR` says. */
+  /** File with the input history. */
+  inputHistoryPath: string
+  /** Value of `$VISUAL` or `$EDITOR`. */
   editorCommand: string | undefined
-  /** Remembers the conversation as the last one. @throws Error that says what this means */
+  /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
   rememberContext(contextId: string): Promise<void>
-  /** The command line that goes on with a session, of this connection or of another profile. */
+  /** The command that resumes a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
-  /** The command line that shows all of a session. */
+  /** The command that shows a whole session. */
   showCommand(id: string): string
   /** What to say about a failure. */
   describeFailure(failure: Failure): { message: string; hint: string | undefined }

@@ -1,6 +1,6 @@
 import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../contract/failure.ts'
-import type { AnswerWriter } from '../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
@@ -12,7 +12,7 @@ interface SessionOutputOptions {
   /** Omit notes. */
   isQuiet: boolean
   /** Makes the writer of one reply. */
-  createWriter(): AnswerWriter
+  createWriter(): ReplyWriter
   describeFailure: SessionOptions['describeFailure']
 }
 
@@ -21,7 +21,7 @@ export class SessionOutput {
   readonly #screen: Screen
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
-  readonly #createWriter: () => AnswerWriter
+  readonly #createWriter: () => ReplyWriter
   readonly #describeFailure: SessionOptions['describeFailure']
 
   constructor({ screen, style, isQuiet, createWriter, describeFailure }: SessionOutputOptions) {
@@ -32,36 +32,36 @@ export class SessionOutput {
     this.#describeFailure = describeFailure
   }
 
-  /** What was asked for, in whole lines. */
-  say(text: string): void {
+  /** Shows text in whole lines, also with --quiet. */
+  show(text: string): void {
     this.#screen.appendLines(this.#wrap(text))
   }
 
-  /** What is good to know. */
+  /** Shows additional information; nothing with --quiet. */
   note(text: string): void {
     if (this.#isQuiet) return
     const lines = this.#wrap(text).split('\n')
     this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
   }
 
-  /** @param hint where the failure has none of its own */
-  sayFailure(failure: Failure, hint?: string): void {
+  /** @param hint shown if the failure has none */
+  showFailure(failure: Failure, hint?: string): void {
     const described = this.#describeFailure(failure)
     const words = this.#wrap(`Error: ${described.message}`)
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const details = describeDetails(failure)
-    if (details !== undefined) this.say(details)
+    if (details !== undefined) this.show(details)
     const next = described.hint ?? hint
-    if (next) this.say(`Hint:  ${next}`)
+    if (next) this.show(`Hint:  ${next}`)
   }
 
-  /** A prompt as it looked when it was typed. */
+  /** Shows a prompt as it looked when it was typed. */
   showPrompt(text: string): void {
-    this.say(`> ${text.replaceAll('\n', '\n  ')}`)
+    this.show(`> ${text.replaceAll('\n', '\n  ')}`)
   }
 
-  /** A whole reply. */
-  showAnswer(text: string): void {
+  /** Shows a complete reply. */
+  showReply(text: string): void {
     const writer = this.#createWriter()
     this.#screen.append(writer.push(text) + writer.end())
   }
@@ -77,7 +77,7 @@ export class SessionOutput {
   }
 }
 
-/** What is wrapped is indented as the line was. */
+/** Continuation lines keep the indent of the line. */
 function wrapLine(line: string, columns: number): string {
   const [indent = ''] = /^ */.exec(line) ?? []
   const width = Math.max(1, columns - indent.length)

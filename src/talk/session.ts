@@ -3,21 +3,21 @@ import { Failure } from '../contract/failure.ts'
 import { editOutside } from '../system/external-editor.ts'
 import type { Highlight } from '../terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
-import { type AnswerWriter, PlainWriter } from '../terminal/markdown/plain-writer.ts'
+import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
-import type { UnsentPrompt } from './answer/answer-prompt.ts'
-import { Recorder } from './answer/recorder.ts'
-import type { CutAnswer } from './answer/recover-answer.ts'
-import { stopped } from './answer/take-turn.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
-import type { Begun } from './resume/resume-transcript.ts'
+import { Recorder } from './reply/recorder.ts'
+import type { PartialReply } from './reply/recover-reply.ts'
+import type { UnsentPrompt } from './reply/send-prompt.ts'
+import { stopped } from './reply/take-turn.ts'
+import type { OpenedConversation } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
-/** A session at a terminal as it stands: where it is, and what it is made of. */
+/** The state and the parts of a session in a terminal. */
 export class Session implements KeyboardHost {
   readonly options: SessionOptions
   readonly style: SessionStyle
@@ -28,19 +28,19 @@ export class Session implements KeyboardHost {
   readonly complete: KeyboardHost['complete']
   readonly models = new Models()
   conversation = new Conversation()
-  /** Both are there as soon as the session has begun. */
+  /** Set before the session reads its first entry, as is `client`. */
   recorder!: Recorder
   client!: Client
   unsent: UnsentPrompt | undefined
-  /** The last answer, where it did not come whole. */
-  cutAnswer: CutAnswer | undefined
-  /** Whether what is sent next takes the place of the last question. */
+  /** The last reply, if it is incomplete. */
+  partialReply: PartialReply | undefined
+  /** Whether the next prompt replaces the last one. */
   replacesLastPrompt = false
-  /** Until it is there, code is shown without colors. */
+  /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
 
-  /** @param complete what Tab puts in, by the line as far as the cursor */
+  /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
@@ -58,33 +58,33 @@ export class Session implements KeyboardHost {
     this.keyboard = new Keyboard(this)
   }
 
-  /** Whether something is under way that Ctrl-C stops. */
+  /** Whether work is in progress that Ctrl-C stops. */
   get isBusy(): boolean {
     return this.#work !== undefined
   }
 
-  /** Whether nothing on the screen may change by itself. */
-  get isStill(): boolean {
+  /** Whether the screen must not change by itself. */
+  get isStatic(): boolean {
     return this.options.isPlain || !this.options.terminal.addressable
   }
 
-  /** Goes on with another conversation; nothing of the last one remains. */
-  begin({ conversation, writer, turns, unsent, cutAnswer }: Begun): void {
+  /** Switches to a conversation, and discards all state of the last one. */
+  begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
     this.recorder?.close()
     this.conversation = conversation
     this.recorder = new Recorder(writer, turns, this.options.clock, (failure) =>
-      this.output.sayFailure(
+      this.output.showFailure(
         failure,
         'The session continues, but chatctl no longer saves it on this machine.',
       ),
     )
     this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
-    this.cutAnswer = cutAnswer
+    this.partialReply = partialReply
     this.replacesLastPrompt = false
   }
 
-  /** For the next answer; one is for one. */
-  createWriter(): AnswerWriter {
+  /** Creates the writer of one reply. */
+  createWriter(): ReplyWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
     const { screen } = this
@@ -98,7 +98,7 @@ export class Session implements KeyboardHost {
     })
   }
 
-  /** Work that Ctrl-C ends. */
+  /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.options
     signal.throwIfAborted()
@@ -114,24 +114,24 @@ export class Session implements KeyboardHost {
     }
   }
 
-  /** @param reason other than a person's */
+  /** @param reason if the person did not stop it */
   stop(reason: unknown = stopped): void {
     this.#work?.abort(reason)
   }
 
-  /** Gives a prompt back to be sent again or changed. */
-  giveBack(prompt: string): void {
+  /** Offers a prompt to be sent again or edited. */
+  returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
     const isOffered = this.keyboard.offer(asTyped(prompt))
-    // Only the same text, or an edited one, takes that place.
+    // Only this prompt, or an edited one, replaces the last one.
     if (!isOffered) this.replacesLastPrompt = false
     this.output.note(
       isOffered ? 'Press Enter to send it again, or type to replace it.' : 'Send it again with: /retry',
     )
   }
 
-  /** The person's own editor for the next prompt. */
-  async editOutside(): Promise<void> {
+  /** Opens the person's editor for the next prompt. */
+  async openExternalEditor(): Promise<void> {
     const { terminal, editorCommand, directories, env, cwd } = this.options
     const { input } = this.keyboard
     this.screen.show(undefined)
@@ -148,13 +148,13 @@ export class Session implements KeyboardHost {
       if (!input.setText(text)) this.keyboard.submit(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.output.sayFailure(error)
+      this.output.showFailure(error)
     }
     this.keyboard.draw()
   }
 }
 
-/** The models that the service offers. */
+/** The model IDs of the service. */
 class Models {
   #known: readonly string[] | undefined
 
@@ -166,13 +166,13 @@ class Models {
     return this.#known
   }
 
-  /** Those that were fetched last; none where the service cannot be asked. */
+  /** The IDs that were fetched last. Empty if the request fails. */
   async recall(client: Client, signal: AbortSignal): Promise<readonly string[]> {
     return this.#known ?? this.fetch(client, signal).catch(() => [])
   }
 }
 
-/** A message as it is entered: one slash at its beginning would make it a command. */
+/** A message as it is typed. A message that begins with a slash needs two, or it would be a command. */
 export function asTyped(message: string): string {
   return message.startsWith('/') ? `/${message}` : message
 }

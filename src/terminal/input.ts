@@ -1,23 +1,23 @@
 import type { EditorEvent, EditorView } from './editor/editor-options.ts'
 
-/** Where the person types: the editor, or the lines of a terminal that edits them itself. */
+/** The input of a session: the line editor, or lines that the terminal edits itself. */
 export interface SessionInput {
-  /** What has been typed and not submitted. */
+  /** The text that is not submitted yet. */
   readonly text: string
-  /** @returns whether it could be put there */
+  /** @returns whether the input now contains the text */
   setText(text: string): boolean
-  /** The same for a text that what is typed next replaces. @returns whether it could be put there */
+  /** Sets a text that the next typed character replaces. @returns whether the input now contains it */
   offer(text: string): boolean
-  /** Takes what the terminal sent, as it came. */
+  /** Takes characters as the terminal sends them. */
   feed(typed: string): void
-  /** Undefined where the terminal shows it. */
+  /** Undefined if the terminal shows its input itself. */
   view(columns: number, rows: number): EditorView | undefined
   close(): void
 }
 
 /**
- * Lines that the terminal itself lets a person edit: for one whose cursor cannot be moved. A
- * backslash at the end of a line goes on with the next.
+ * Input from a terminal whose cursor cannot be moved. The terminal itself edits each line. A backslash
+ * at the end of a line continues the text on the next line.
  */
 export class LineInput implements SessionInput {
   readonly #onEvent: (event: EditorEvent) => void
@@ -32,14 +32,14 @@ export class LineInput implements SessionInput {
     return [...this.#lines, this.#typed].join('\n')
   }
 
-  /** The terminal cannot be told what its line holds; what went before that is forgotten. */
+  /** Discards the earlier lines. The line that the terminal edits cannot be set, so only an empty text succeeds. */
   setText(text: string): boolean {
     this.#lines = []
     this.#typed = ''
     return text === ''
   }
 
-  /** The terminal cannot be given a line. */
+  /** Not possible: the terminal edits its line itself. */
   offer(): boolean {
     return false
   }

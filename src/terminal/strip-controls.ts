@@ -1,38 +1,38 @@
 /**
- * Removes the characters by which a text could steer a terminal: C0 but for tab and newline, DEL,
- * C1, and the marks that reorder what is read (Unicode bidirectional controls).
+ * Removes the characters with which a text could steer a terminal: C0 except tab and newline, DEL, C1,
+ * and the Unicode bidirectional controls, which change the reading order.
  */
 export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
-/** JSON of a value in one line, with those characters as escapes: who decides on it sees that they are there. */
+/** JSON of a value on one line, with control characters escaped, so that a reader sees them. */
 export function visibleJson(value: unknown): string {
   const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value).replace(controls, toEscape).replace(lineBreaks, toEscape)
 }
 
 /**
- * Strips a text that comes in parts, and takes whole escape sequences (ECMA-48) out of it, however
- * they are cut: of ESC [ 31 m nothing is left. What looks like a sequence and turns out to be none
- * loses its control characters only. A string such as a title (OSC) is one only if it is ended by BEL
- * or ST on the same line and within 4,096 characters, so that no text is lost in one that never ends.
+ * Strips a text that arrives in parts. Removes whole escape sequences (ECMA-48), also if they are split
+ * between parts: of ESC [ 31 m nothing remains. Of a malformed sequence, only the control characters
+ * are removed. A control string, for example a title (OSC), counts as one only if BEL or ST ends it on
+ * the same line and within 4,096 characters, so that an unterminated one hides no text.
  */
 export class ControlStripper {
   #state: 'text' | 'esc' | 'sequence' | 'string' | 'string-esc' = 'text'
-  /** What came of a sequence that is not over. */
+  /** The beginning of an unfinished sequence. */
   #held = ''
-  /** First half of a surrogate pair that was cut. */
+  /** First half of a surrogate pair that was split. */
   #half = ''
 
   push(text: string): string {
     const all = this.#half + text
     this.#half = isHighSurrogate(all.charCodeAt(all.length - 1)) ? all.slice(-1) : ''
-    // Half a character would be shown as this one too, but measured as nothing.
+    // A lone surrogate is displayed as U+FFFD, but measured with width 0.
     return this.#read((this.#half === '' ? all : all.slice(0, -1)).toWellFormed())
   }
 
-  /** What was held back and is text after all. A sequence that was cut off has none. */
+  /** The text that was held back. An unfinished sequence has none, but an unfinished string has. */
   end(): string {
     const rest = this.#read(this.#half.toWellFormed())
     this.#half = ''
@@ -54,11 +54,11 @@ export class ControlStripper {
       }
       const unit = text.charAt(at)
       const verdict = this.#continue(unit)
-      if (verdict === 'none') out += this.#giveUp()
+      if (verdict === 'malformed') out += this.#giveUp()
       else {
         this.#held += unit
         at++
-        if (verdict === 'over') this.#forget()
+        if (verdict === 'ends') this.#forget()
       }
     }
     return out
@@ -70,25 +70,25 @@ export class ControlStripper {
     else this.#state = introducer === '\u009b' ? 'sequence' : 'string'
   }
 
-  /** What a character makes of the sequence: goes on, is over with it, or never was one. */
-  #continue(unit: string): 'on' | 'over' | 'none' {
+  /** Whether the sequence continues with a character, ends with it, or is malformed. */
+  #continue(unit: string): 'continues' | 'ends' | 'malformed' {
     switch (this.#state) {
       case 'esc':
         if (this.#held === esc && unit === '[') this.#state = 'sequence'
         else if (this.#held === esc && /[P\]X^_]/.test(unit)) this.#state = 'string'
-        else if (/[0-~]/.test(unit)) return 'over'
-        else if (!/[ -/]/.test(unit) || this.#held.length >= longestSequence) return 'none'
-        return 'on'
+        else if (/[0-~]/.test(unit)) return 'ends'
+        else if (!/[ -/]/.test(unit) || this.#held.length >= longestSequence) return 'malformed'
+        return 'continues'
       case 'sequence':
-        if (/[@-~]/.test(unit)) return 'over'
-        return /[ -?]/.test(unit) && this.#held.length < longestSequence ? 'on' : 'none'
+        if (/[@-~]/.test(unit)) return 'ends'
+        return /[ -?]/.test(unit) && this.#held.length < longestSequence ? 'continues' : 'malformed'
       case 'string-esc':
-        return unit === '\\' ? 'over' : 'none'
+        return unit === '\\' ? 'ends' : 'malformed'
       default:
-        if (unit === '\u0007' || unit === '\u009c') return 'over'
-        if (unit === '\n' || isC1Introducer(unit) || this.#held.length >= longestString) return 'none'
+        if (unit === '\u0007' || unit === '\u009c') return 'ends'
+        if (unit === '\n' || isC1Introducer(unit) || this.#held.length >= longestString) return 'malformed'
         if (unit === esc) this.#state = 'string-esc'
-        return 'on'
+        return 'continues'
     }
   }
 
@@ -113,7 +113,7 @@ const longestString = 4096
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
-/** Further line breaks (YAML 1.1 section 4.2), and what no YAML document may hold (YAML 1.2.2 section 5.1). */
+/** Other line breaks (YAML 1.1 section 4.2), and characters that YAML forbids (YAML 1.2.2 section 5.1). */
 const lineBreaks = /[\u2028\u2029\ufffe\uffff]/g
 
 /** ESC, and the C1 forms of DCS, SOS, CSI, OSC, PM and APC. */

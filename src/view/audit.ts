@@ -3,21 +3,21 @@ import { leavesOf, textOf, type View } from './view.ts'
 /** Entries of the audit log. */
 export const auditView: View = {
   layout: 'records',
-  none: 'No matching entries.',
+  emptyText: 'No matching entries.',
   columns: [
     { path: 'at', time: true },
     { path: 'actor' },
     { path: 'action' },
     { path: 'target', whole: true },
     { path: 'change' },
-    { path: 'key_id', aside: true },
-    { path: 'request_id', aside: true },
+    { path: 'key_id', secondary: true },
+    { path: 'request_id', secondary: true },
     { path: 'before', open: true, hidden: true },
     { path: 'after', open: true, hidden: true },
   ],
 }
 
-/** In one line: `role: member → editor; name: Ada`. What is gone is `name: Ada → none`. */
+/** A change in one line: `role: member → editor; name: Ada`. A removed value is `name: Ada → none`. */
 export function describeChange(before: unknown, after: unknown): string {
   const [old, now] = [textsOf(before), textsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]

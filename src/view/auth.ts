@@ -1,6 +1,6 @@
 import { type Span, type View, valueAt } from './view.ts'
 
-/** The credential in use, and whose it is. */
+/** The credential in use, and its user. */
 const credentialColumns: View['columns'] = [
   { path: 'kind' },
   { path: 'storage' },
@@ -14,7 +14,7 @@ const credentialColumns: View['columns'] = [
 
 export const authStatusView: View = {
   layout: 'pairs',
-  sparse: true,
+  omitsEmpty: true,
   columns: [
     { path: 'profile' },
     { path: 'base_url' },
@@ -27,11 +27,11 @@ export const authStatusView: View = {
 
 export const loginView: View = {
   layout: 'pairs',
-  sparse: true,
+  omitsEmpty: true,
   columns: [{ path: 'profile' }, { path: 'base_url' }, ...credentialColumns],
 }
 
-/** A profile, and what it is signed in with. */
+/** A profile and its credential. */
 export const signInsView: View = {
   layout: 'records',
   columns: [
@@ -44,11 +44,11 @@ export const signInsView: View = {
   ],
 }
 
-/** What was signed out. */
+/** Profiles that were signed out. */
 export const logoutView: View = {
   layout: 'records',
   columns: [{ path: 'profile' }, { path: 'origin' }, { path: 'signed_out' }, { path: 'revoked' }],
-  speaksToPeople: true,
+  isForTerminal: true,
   text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),
 }
 
@@ -66,7 +66,7 @@ function describeSignOut({ profile, origin, revoked }: SignedOut): Span {
   return { text: `Signed out of ${profile} (${origin}). ${after}\n` }
 }
 
-/** A credential for another program: the one place that shows one. */
+/** A credential for another program. No other view shows a credential. */
 export const tokenView: View = {
   layout: 'pairs',
   columns: [{ path: 'token' }, { path: 'kind' }, { path: 'expires_at', time: true }],

@@ -11,7 +11,7 @@ const listAt =
 
 export const modelsView: View = {
   layout: 'records',
-  none: 'No models.',
+  emptyText: 'No models.',
   columns: [
     { path: 'id', whole: true },
     { path: 'owned_by' },
@@ -32,7 +32,7 @@ export const sendView: View = {
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
-/** One event of a streamed answer, a line of JSON. */
+/** One event of a streamed reply, a line of JSON. */
 export const streamEventView: View = {
   layout: 'records',
   columns: [
@@ -63,19 +63,19 @@ export const completionView: View = {
     { path: 'usage', hidden: true, open: true },
     { path: 'choices', hidden: true, open: true },
   ],
-  // The contract sees to it that one of them holds a text.
+  // The client has checked that a choice contains text.
   text: (body) => {
     const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
     return String(texts.find((text) => typeof text === 'string') ?? '')
   },
 }
 
-/** As rows a page reads downwards, whatever its order. */
+/** In a table, oldest first, whatever the order of the page. */
 export const historyView: View = {
   layout: 'records',
-  none: 'No messages.',
+  emptyText: 'No messages.',
   columns: [
-    { path: 'id', whole: true, aside: true },
+    { path: 'id', whole: true, secondary: true },
     { path: 'created_at', time: true },
     { path: 'role' },
     { path: 'content' },

@@ -4,7 +4,7 @@ import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
 import type { Span } from './view.ts'
 
-/** What a check has found, as `doctor` prints it. */
+/** The result of a check of `doctor`. */
 interface Check {
   check: string
   status: 'ok' | 'warning' | 'failed' | 'skipped'
@@ -15,34 +15,27 @@ interface Check {
 export interface ChecksStyle {
   /** Columns of the terminal. */
   width: number
-  /** Whether it can show more than ASCII. */
+  /** Whether the terminal can show non-ASCII characters. */
   unicode: boolean
 }
 
-const marks = {
-  ok: { unicode: '✓', ascii: 'ok', style: 'green' },
-  warning: { unicode: '!', ascii: '!', style: 'yellow' },
-  failed: { unicode: '✗', ascii: 'x', style: 'red' },
-  skipped: { unicode: '-', ascii: '-', style: 'dim' },
-} as const
+const styles = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const
+const statusWidth = Math.max(...Object.keys(styles).map((status) => status.length))
 
-/** Columns that what was found has to have beside the names; with fewer it stands below them. */
+/** Minimum width of a message beside the names. With less, it is below its name. */
 const leastBeside = 20
 
-/** A line for each check: a mark, its name, what was found; below that what to do; at the end how many are wrong. */
+/** A line for each check with its status, name, and message; below it the hint; at the end the number of problems. */
 export function describeChecks(checks: readonly Check[], { width, unicode }: ChecksStyle): Span[] {
-  const form = unicode ? 'unicode' : 'ascii'
-  const markWidth = Math.max(...Object.values(marks).map((mark) => mark[form].length))
   const nameWidth = Math.max(0, ...checks.map(({ check }) => stringWidth(check)))
-  const beside = markWidth + 1 + nameWidth + 2
+  const beside = statusWidth + 2 + nameWidth + 2
   const isNarrow = width - beside < leastBeside
-  const indent = isNarrow ? markWidth + 1 : beside
+  const indent = isNarrow ? 2 : beside
   const arrow = unicode ? '→ ' : '> '
   const spans: Span[] = []
   for (const { check, status, message, hint } of checks) {
-    const mark = marks[status]
-    spans.push({ text: mark[form].padEnd(markWidth), style: mark.style })
-    spans.push({ text: isNarrow ? ` ${check}\n${' '.repeat(indent)}` : ` ${check.padEnd(nameWidth)}  ` })
+    spans.push({ text: isNarrow ? status : status.padEnd(statusWidth), style: styles[status] })
+    spans.push({ text: isNarrow ? ` ${check}\n${' '.repeat(indent)}` : `  ${check.padEnd(nameWidth)}  ` })
     const words = wrap(message, width - indent, indent)
     spans.push(status === 'skipped' ? { text: words, style: 'dim' } : { text: words })
     if (hint !== null) {
@@ -59,12 +52,12 @@ export function describeChecks(checks: readonly Check[], { width, unicode }: Che
   return [...spans, { text: `\n${wrap(summarize(checks), width, 0)}\n` }]
 }
 
-/** Any other hint is a command to be copied, so that only the terminal breaks it. */
+/** A hint that is not a sentence is a command. It is not wrapped, so that it can be copied. */
 function isSentence(hint: string): boolean {
   return /[.…]$/.test(hint)
 }
 
-/** What is broken over lines is aligned, a long path too. */
+/** Wraps text with an indent. Long paths are split. */
 function wrap(text: string, width: number, indent: number): string {
   const lines = wrapAnsi(stripControls(text), Math.max(1, width), { trim: true, hard: true })
   return lines.replaceAll('\n', `\n${' '.repeat(indent)}`)

@@ -5,10 +5,10 @@ export const configValueView: View = {
   columns: [{ path: 'profile' }, { path: 'key' }, { path: 'value' }],
 }
 
-/** The profile that counts where none is named. */
+/** The default profile. */
 export const defaultProfileView: View = {
   ...configValueView,
-  speaksToPeople: true,
+  isForTerminal: true,
   text: (body) => `${String(valueAt(body, 'value'))} is now the default profile.`,
 }
 

@@ -1,6 +1,6 @@
 import type { Grid } from './view.ts'
 
-/** Tab-separated, without a header; `\`, tab, newline and carriage return are written as escapes. */
+/** Tab-separated values without a header. Backslash, tab, newline, and carriage return are escaped. */
 export function renderTsv({ rows }: Grid): string {
   return rows.map((row) => `${row.map(escapeCell).join('\t')}\n`).join('')
 }
@@ -11,10 +11,10 @@ function escapeCell(text: string): string {
   return text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character)
 }
 
-/** RFC 4180 with a header, or the rows alone, to go on after it. */
+/** CSV as in RFC 4180. Without the header, the rows continue earlier output. */
 export async function renderCsv({ header, rows }: Grid, withHeader = true): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
-  // An empty line is no record to many readers.
+  // Many readers skip an empty line.
   const options = { quoted_empty: header.length === 1 }
   return stringify([...(withHeader ? [[...header]] : []), ...rows.map((row) => [...row])], options)
 }

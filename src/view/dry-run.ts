@@ -1,10 +1,10 @@
 import { type View, valueAt } from './view.ts'
 
-/** A request that was held back, or a list of them. */
-export const heldRequestView: View = {
+/** A request of a dry run, or a list of them. */
+export const dryRunRequestView: View = {
   layout: 'records',
   columns: [{ path: 'method' }, { path: 'url' }, { path: 'body', open: true }],
-  text: (held) => (Array.isArray(held) ? held : [held]).map(describeRequest).join('\n\n'),
+  text: (body) => (Array.isArray(body) ? body : [body]).map(describeRequest).join('\n\n'),
 }
 
 function describeRequest(request: unknown): string {
@@ -13,5 +13,5 @@ function describeRequest(request: unknown): string {
   return body === undefined ? line : `${line}\n${JSON.stringify(body, null, 2)}`
 }
 
-/** A change of this machine that was held back. */
-export const localChangeView: View = { layout: 'pairs', columns: [] }
+/** A change to this machine that a dry run did not make. */
+export const dryRunChangeView: View = { layout: 'pairs', columns: [] }

@@ -1,26 +1,26 @@
-/** What a failure says, as far as it matters here. */
-interface Told {
+/** The parts of a failure that are shown. */
+interface FailureSummary {
   message: string
-  /** HTTP status, where the service said it: our own details are all in the message. */
+  /** HTTP status, if the failure is a response. The details of other failures are in their message. */
   status?: number | undefined
   details?: unknown
 }
 
-/** The service's details, where they hold a text that its message does not, such as a model server's words. */
-export function describeDetails({ message, status, details }: Told): string | undefined {
-  if (status === undefined || !saysMore(details, message)) return undefined
+/** The details from the service, if they contain text that its message does not, such as the error of a model server. */
+export function describeDetails({ message, status, details }: FailureSummary): string | undefined {
+  if (status === undefined || !addsText(details, message)) return undefined
   return `Details: ${JSON.stringify(details)}`
 }
 
-/** Message and details on one line. */
-export function describeFailure(failure: Told): string {
+/** Message and details, on one line. */
+export function describeFailure(failure: FailureSummary): string {
   const details = describeDetails(failure)
   return details === undefined ? failure.message : `${failure.message}. ${details}`
 }
 
-function saysMore(details: unknown, message: string): boolean {
+function addsText(details: unknown, message: string): boolean {
   if (typeof details !== 'object' || details === null) {
     return details !== undefined && !message.includes(String(details))
   }
-  return Object.values(details).some((inner) => saysMore(inner, message))
+  return Object.values(details).some((inner) => addsText(inner, message))
 }

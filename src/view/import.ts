@@ -1,7 +1,7 @@
 import { countOf, groupDigits } from './count.ts'
 import type { View } from './view.ts'
 
-/** What became of a file of rows, in counts by status. */
+/** The result of an import: numbers of rows by status. */
 export const importView: View = {
   layout: 'pairs',
   columns: [
@@ -20,8 +20,8 @@ export const importView: View = {
   ],
 }
 
-/** What would be sent of a file of rows. */
-export const outlineView: View = {
+/** The requests that an import would send. */
+export const importForecastView: View = {
   layout: 'pairs',
   columns: [
     { path: 'rows' },
@@ -33,14 +33,14 @@ export const outlineView: View = {
   ],
 }
 
-/** Imports that were closed, and how far they were. */
+/** Imports that were closed, and their progress. */
 export const closedView: View = {
   layout: 'records',
   columns: [{ path: 'file' }, { path: 'service' }, { path: 'rows' }, { path: 'sent' }, { path: 'unknown' }],
 }
 
-/** How many requests a run makes, of which kind. */
-export interface OutlineWords {
+/** The number of requests of an import, by kind. */
+export interface ForecastSummary {
   rows: number
   done: number
   steps: { create: number; update: number; assign: number }
@@ -48,7 +48,7 @@ export interface OutlineWords {
 }
 
 /** `300 rows, 470 requests: 300 creates, 20 updates, 150 assignments`. */
-export function describeOutline({ rows, done, steps, requests }: OutlineWords): string {
+export function summarizeForecast({ rows, done, steps, requests }: ForecastSummary): string {
   const { create, update, assign } = steps
   const kinds = [
     ...(create > 0 ? [countOf(create, 'create')] : []),

@@ -9,7 +9,7 @@ export function parseFields(text: string): string[] {
     .filter((field) => field !== '')
 }
 
-/** The fields that the document does not know for this view. */
+/** The fields that this view does not document. */
 export function undocumentedFields(view: View, fields: readonly string[]): string[] {
   return fields.filter(
     (field) =>
@@ -20,14 +20,14 @@ export function undocumentedFields(view: View, fields: readonly string[]): strin
   )
 }
 
-/** Of `fields`, those that no row has. */
+/** The fields that no row has. */
 export function absentFields(view: View, body: unknown, fields: readonly string[]): string[] {
   const rows = view.layout === 'pairs' ? [body] : rowsOf(view, body)
   if (rows.length === 0) return []
   return fields.filter((field) => rows.every((row) => valueAt(row, field) === undefined))
 }
 
-/** The body with only the chosen fields: its rows where it is a list, itself otherwise. */
+/** The body with only the chosen fields. A list is returned as its rows. */
 export function selectFields(view: View, body: unknown, fields: readonly string[]): unknown {
   const isList = Array.isArray(body) || (view.layout === 'records' && view.rows !== undefined)
   return isList ? rowsOf(view, body).map((row) => pick(row, fields)) : pick(body, fields)

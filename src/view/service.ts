@@ -23,23 +23,23 @@ export const serviceStatusView: View = {
 
 export const keyView: View = {
   layout: 'records',
-  none: 'No API keys. Create one with: chatctl service keys create --name NAME',
+  emptyText: 'No API keys. Create one with: chatctl service keys create --name NAME',
   columns: [
     { path: 'id', whole: true },
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
-    { path: 'created_at', time: true, aside: true },
+    { path: 'created_at', time: true, secondary: true },
     { path: 'last_used_at', time: true },
     { path: 'revoked_at', time: true },
-    { path: 'user_id', aside: true },
+    { path: 'user_id', secondary: true },
     { path: 'user_email' },
     { path: 'permissions' },
     { path: 'expires_at', time: true },
   ],
 }
 
-/** A new key is shown this once. */
+/** A new key, which is never shown again. */
 export const newKeyView: View = {
   layout: 'records',
   columns: [
@@ -48,7 +48,7 @@ export const newKeyView: View = {
     { path: 'tier' },
     { path: 'limit' },
     { path: 'key', whole: true },
-    { path: 'user_id', aside: true },
+    { path: 'user_id', secondary: true },
     { path: 'user_email' },
     { path: 'permissions' },
     { path: 'expires_at', time: true },
@@ -57,7 +57,7 @@ export const newKeyView: View = {
 
 export const accountView: View = {
   layout: 'records',
-  none: 'No users.',
+  emptyText: 'No users.',
   columns: [
     { path: 'id', whole: true },
     { path: 'email' },
@@ -80,7 +80,7 @@ export const restoredView: View = {
 /** Sign-ins through the browser. */
 export const sessionView: View = {
   layout: 'records',
-  none: 'No browser sign-ins.',
+  emptyText: 'No browser sign-ins.',
   columns: [
     { path: 'id', whole: true },
     { path: 'kind' },
@@ -94,7 +94,7 @@ export const sessionView: View = {
   ],
 }
 
-/** Where a service that is now ready can be reached. */
+/** The address of a service that is ready. */
 export const serviceUrlView: View = {
   layout: 'records',
   columns: [{ path: 'url' }, { path: 'pid' }, { path: 'admin_url' }],

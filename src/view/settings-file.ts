@@ -5,7 +5,7 @@ import { visibleJson } from '../terminal/strip-controls.ts'
 import { settingsView } from './settings.ts'
 import type { View } from './view.ts'
 
-/** The settings as a YAML file that a person edits: each key under a comment that says what it is. */
+/** The settings as a YAML file for people, with a comment above each key. */
 export const settingsFileView: View = { ...settingsView, text: renderSettingsFile }
 
 function renderSettingsFile(body: unknown): string {
@@ -14,17 +14,17 @@ function renderSettingsFile(body: unknown): string {
 }
 
 function renderManaged(settings: object): string {
-  // Below the {} of an empty document nothing could be added.
+  // After the {} of an empty document, no key can be added.
   if (Object.keys(settings).length === 0) return `${heading.replace(/^/gm, '#')}\n`
   const options = yamlWriting(settings)
   const document = new Document(settings, options)
   document.commentBefore = heading
   if (isMap(document.contents)) comment(document.contents as YAMLMap, [])
-  // Folded, a long text could not be changed as what it is.
+  // Folded text is hard to edit.
   return document.toString({ ...options, lineWidth: 0 })
 }
 
-/** As comments, so that the file can be applied as it is: a service may have fields that change by themselves. */
+/** Comments, so that applying the file does not send these fields. They may change by themselves. */
 function renderUnmanaged(unmanaged: Record<string, unknown>): string {
   const lines = Object.entries(unmanaged).map(([name, value]) => {
     const key = /^[\w-]+$/.test(name) ? name : visibleJson(name)
@@ -33,7 +33,7 @@ function renderUnmanaged(unmanaged: Record<string, unknown>): string {
   return `#\n# The service also has the following, which chatctl cannot set:\n${lines.join('')}`
 }
 
-/** Editors look for the first line; the file that it names is made by the second. */
+/** Editors read the first line. The command on the second creates the schema that it names. */
 const heading = [
   'yaml-language-server: $schema=./settings.schema.json',
   'To create the schema for your editor: chatctl settings schema > settings.schema.json',

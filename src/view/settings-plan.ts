@@ -3,22 +3,22 @@ import { countOf } from './count.ts'
 import type { Span, View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
-/** A key of a settings file that differs; `api.…` is one of the API configuration. */
+/** A key of a settings file that differs. `api.…` is a key of the API configuration. */
 interface Change {
   path: string
-  /** Null where the service has none, or where nothing was sent yet. */
+  /** Null if the service has no value, or nothing was sent yet. */
   from: unknown
   to: unknown
   compared_with?: 'last_sent'
 }
 
-/** What a difference was taken of, beyond the changes themselves. */
+/** Context of a comparison. */
 export interface Comparison {
-  /** How many keys the files name. */
+  /** Number of keys in the files. */
   managed: number
-  /** When the API configuration was last sent from here, or from where the plan was made; null for never. */
+  /** When this machine, or the one that made the plan, last sent the API configuration. Null for never. */
   sentAt: string | null
-  /** Whether the plan was saved, on this machine or another. */
+  /** Whether this is a saved plan, perhaps from another machine. */
   isSaved?: boolean
 }
 
@@ -28,15 +28,15 @@ const base: View = {
   rows: changesIn,
 }
 
-/** What applying the files would change, key by key. */
+/** The changes that applying the files would make. */
 export function differenceView(comparison: Comparison): View {
   return { ...base, text: (body, width = Infinity) => describeDifference(changesIn(body), comparison, width) }
 }
 
-/** What was applied. */
+/** The changes that were applied. */
 export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
 
-/** The lines of the API configuration alone, under their heading. */
+/** The changes to the API configuration only, with a heading. */
 export function sentView(sentAt: string | null): View {
   return { ...base, text: (body, width = Infinity) => describeSent(changesIn(body), sentAt, 'here', width) }
 }
@@ -79,13 +79,13 @@ function lines(changes: readonly Change[], width: number): Span[] {
   return isTooWide ? changes.flatMap((change) => linesBelow(change, width)) : beside
 }
 
-/** The key, and below it both values: no line is wider than the terminal, unless a word is. */
+/** The key, and both values below it. No line is wider than the terminal, unless a word is. */
 function linesBelow({ path, from, to }: Change, width: number): Span[] {
-  const value = (sign: string, one: unknown) => `${wrapWords(`  ${sign} ${valueText(one)}`, width, 4)}\n`
+  const value = (word: string, one: unknown) => `${wrapWords(`    ${word} ${valueText(one)}`, width, 8)}\n`
   return [
     { text: `  ${path}\n` },
-    { text: value('-', from), style: from === null ? 'dim' : 'red' },
-    { text: value('+', to), style: 'green' },
+    { text: value('old', from), style: from === null ? 'dim' : 'red' },
+    { text: value('new', to), style: 'green' },
   ]
 }
 
@@ -108,7 +108,7 @@ export function describeChange({ path, from, to }: Change): string {
   return `${path} from ${valueText(from)} to ${valueText(to)}`
 }
 
-/** As JSON has it, so that `"on"` and `true`, `""` and nothing, look different. */
+/** The value as JSON, so that `"on"` differs from `true`, and `""` from no value. */
 function valueText(value: unknown): string {
   return value === null || value === undefined ? 'none' : visibleJson(value)
 }

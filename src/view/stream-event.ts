@@ -1,8 +1,8 @@
 import type { StreamEvent } from '../contract/stream-event.ts'
 
 /**
- * The public form of an event, version 1: the interface's spelling, and no error object. The same
- * whether it comes from the service or out of a transcript.
+ * The JSON of an event, version 1, without the failure. Events from the service and from a transcript
+ * have the same JSON.
  */
 export function describeStreamEvent(event: StreamEvent): Record<string, unknown> {
   const version = { v: 1, type: event.type }

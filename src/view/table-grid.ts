@@ -1,29 +1,29 @@
 import { isNumber, isRecord } from '../contract/exact-json.ts'
 import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
 
-/** What a table shows of a body: for eyes, where the other forms are for programs. */
+/** The cells of a table, formatted for people. */
 export interface TableGrid extends Grid {
-  /** Names of the columns that are not to be broken. */
+  /** Names of the columns that are not wrapped. */
   whole: readonly string[]
 }
 
 /**
- * One record on its own stands upright, a line for each of its values. In a list the columns that
- * step aside, and those in which no row has anything, are left out.
+ * A single record has a row for each of its values. A list omits secondary columns, and columns without
+ * any value.
  *
- * @param fields the paths asked for, or undefined for what the view shows
+ * @param fields the selected paths; undefined for the columns of the view
  */
 export function tableGrid(view: View, body: unknown, fields: readonly string[] | undefined): TableGrid {
   const wholePaths = view.columns.filter(({ whole, time }) => whole || time).map(({ path }) => path)
   const cell = (value: unknown, path: string): string => cellOf(view, value, path)
   if (view.layout === 'pairs') {
     const { header, rows } = gridOf(view, body, fields, cell)
-    return { header, rows: view.sparse ? rows.filter(([, text]) => text !== '') : rows, whole: ['key'] }
+    return { header, rows: view.omitsEmpty ? rows.filter(([, text]) => text !== '') : rows, whole: ['key'] }
   }
   const [row] = rowsOf(view, body)
-  if (row !== undefined && !Array.isArray(body) && !view.rows) return uprightGrid(view, row, fields, cell)
+  if (row !== undefined && !Array.isArray(body) && !view.rows) return recordGrid(view, row, fields, cell)
   const shown =
-    fields ?? view.columns.filter(({ hidden, aside }) => !hidden && !aside).map(({ path }) => path)
+    fields ?? view.columns.filter(({ hidden, secondary }) => !hidden && !secondary).map(({ path }) => path)
   const { header, rows } = gridOf(view, body, shown, cell)
   const kept = header.map((_, index) => fields !== undefined || rows.some((cells) => cells[index] !== ''))
   const keep = (cells: readonly string[]): string[] => cells.filter((_, index) => kept[index])
@@ -32,7 +32,7 @@ export function tableGrid(view: View, body: unknown, fields: readonly string[] |
 
 type Cell = (value: unknown, path: string) => string
 
-function uprightGrid(view: View, row: unknown, fields: readonly string[] | undefined, cell: Cell): TableGrid {
+function recordGrid(view: View, row: unknown, fields: readonly string[] | undefined, cell: Cell): TableGrid {
   const paths = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
   const rows = paths.flatMap((path) => {
     const leaves = leavesOf(valueAt(row, path) ?? null, path)
@@ -42,7 +42,7 @@ function uprightGrid(view: View, row: unknown, fields: readonly string[] | undef
   return { header: ['key', 'value'], rows: shown, whole: ['key'] }
 }
 
-/** Times by the person's clock, lists and objects without their brackets. */
+/** Formats a cell: local times, and lists and objects without brackets.  */
 function cellOf(view: View, value: unknown, path: string): string {
   const isTime = view.columns.some((column) => column.path === path && column.time)
   const time = isTime ? localTime(value) : undefined
@@ -57,10 +57,10 @@ function cellOf(view: View, value: unknown, path: string): string {
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * A moment by the person's own clock, to the minute: `2026-11-21 23:00`.
+ * A time in the local time zone, to the minute: `2026-11-21 23:00`.
  *
- * @param value ISO 8601 with its zone, or seconds since the epoch
- * @returns undefined for what is neither
+ * @param value ISO 8601 with a time zone, or seconds since the epoch
+ * @returns undefined for any other value
  */
 function localTime(value: unknown): string | undefined {
   const at = new Date(isNumber(value) ? Number(value) * 1000 : textOfInstant(value))

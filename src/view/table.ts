@@ -6,9 +6,9 @@ import { tableGrid } from './table-grid.ts'
 import type { View } from './view.ts'
 
 export interface TableStyle {
-  /** The paths asked for; undefined for all that the view shows. */
+  /** The selected paths; undefined for the columns of the view. */
   fields: readonly string[] | undefined
-  /** Columns of the terminal; what is longer wraps. */
+  /** Columns of the terminal. Longer cells are wrapped. */
   width: number
   bold(text: string): string
 }
@@ -33,17 +33,17 @@ const noFrame = {
 
 const gap = 2
 const narrowest = 12
-/** Ids are to be copied. */
+/** Maximum length of a word that is not split, so that IDs can be copied. */
 const longestId = 40
 
 /**
- * A table without frames, as wide as the terminal at most. Where a list is too wide for whole words,
- * each of its rows stands upright instead.
+ * A table without borders, at most as wide as the terminal. If its words do not fit, each row is shown
+ * as a list of names and values.
  */
 export function renderTable(view: View, body: unknown, { fields, width, bold }: TableStyle): string {
   const { header: names, rows, whole } = tableGrid(view, body, fields)
   if (rows.length === 0) return ''
-  // The names of fields may be the service's too.
+  // The service may have chosen the names, too.
   const header = names.map(stripControls)
   const clean = rows.map((row) => row.map(stripControls))
   const lines = [header.map((name) => name.toUpperCase()), ...clean]
@@ -53,7 +53,7 @@ export function renderTable(view: View, body: unknown, { fields, width, bold }: 
   )
   if (header.length > 1 && total(columns.map(({ least }) => least)) > width) {
     const drawn = clean.map((row) =>
-      header.length > 2 ? drawUpright(header, row, width, bold) : drawStacked(row, width, bold),
+      header.length > 2 ? drawRecord(header, row, width, bold) : drawStacked(row, width, bold),
     )
     return drawn.join(header.length > 2 ? '\n' : '')
   }
@@ -62,13 +62,13 @@ export function renderTable(view: View, body: unknown, { fields, width, bold }: 
 }
 
 interface Measure {
-  /** What it would take without a break. */
+  /** Width without wrapping. */
   natural: number
-  /** What it takes to be readable: without breaking a word, and not narrower than `narrowest`. */
+  /** Minimum readable width: no word is split, and at least `narrowest`. */
   least: number
 }
 
-/** @param unbroken the longest word that is not to be broken; undefined for cells that are whole */
+/** @param unbroken maximum length of a word that is not split; undefined if cells are not wrapped */
 function measure(
   lines: readonly (readonly string[])[],
   index: number,
@@ -88,7 +88,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + gap, -gap)
 }
 
-/** Takes width from the widest column, one at a time, until all fit; words are broken last. */
+/** Narrows the widest column step by step until all fit. Words are split only as a last resort. */
 function shrinkToFit(columns: readonly Measure[], width: number): number[] {
   const widths = columns.map(({ natural }) => Math.min(natural, width))
   const takeDownTo = (least: readonly number[]): void => {
@@ -104,7 +104,7 @@ function shrinkToFit(columns: readonly Measure[], width: number): number[] {
   return widths
 }
 
-function drawUpright(
+function drawRecord(
   header: readonly string[],
   row: readonly string[],
   width: number,
@@ -116,7 +116,7 @@ function drawUpright(
   return `${draw(lines, [key, Math.max(1, width - key - gap)]).join('\n')}\n`
 }
 
-/** A name, and below it what it stands for. */
+/** A name, and below it its value. */
 function drawStacked(
   [name = '', cell = '']: readonly string[],
   width: number,
@@ -127,27 +127,27 @@ function drawStacked(
   return `${[...wrap(name, width).map((line) => bold(line)), ...indented].join('\n')}\n`
 }
 
-/** Lines of the screen that one table is given: what it takes grows faster than their number. */
-const atOnce = 100
+/** Number of lines in one cli-table3 table, whose time grows faster than linearly with its lines. */
+const maxLines = 100
 
 function draw(lines: readonly (readonly string[])[], widths: readonly number[]): string[] {
   const wrapped = lines.flatMap((line) => wrapCells(line, widths))
   const drawn: string[] = []
-  for (let at = 0; at < wrapped.length; at += atOnce) {
+  for (let at = 0; at < wrapped.length; at += maxLines) {
     const table = new Table({
       chars: noFrame,
       style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
       colWidths: [...widths],
     })
-    table.push(...wrapped.slice(at, at + atOnce))
+    table.push(...wrapped.slice(at, at + maxLines))
     drawn.push(...table.toString().split('\n'))
   }
   return drawn.map((line) => line.trimEnd())
 }
 
 /**
- * The lines of the screen that a row takes. Wrapped here, because a cell that is wrapped by the table
- * loses what does not fit into a line, and because one of 60 lines takes it 3 s.
+ * The screen lines of a row. Wrapped here, because cli-table3 loses text that does not fit, and takes 3 s
+ * for a cell of 60 lines.
  */
 function wrapCells(line: readonly string[], widths: readonly number[]): string[][] {
   const cells = line.map((cell, index) => wrapAnsi(cell, widths[index] ?? 1, { hard: true }).split('\n'))

@@ -12,7 +12,7 @@ export const userView: View = {
   ],
 }
 
-/** A new user with the password that chatctl made up, which nothing will show again. */
+/** A new user with a generated password, which is never shown again. */
 export const newUserView: View = {
   ...userView,
   columns: [...userView.columns, { path: 'generated_password' }],

@@ -1,6 +1,6 @@
 import { textOf, type View } from './view.ts'
 
-/** One value on its own: bare, or as a JSON value. */
+/** One value: as text, or as JSON. */
 export const valueView: View = {
   layout: 'records',
   columns: [{ path: 'value' }],
@@ -8,7 +8,7 @@ export const valueView: View = {
   text: (value) => textOf(value),
 }
 
-/** A value that has no table of its own: JSON unless another form is asked for. */
+/** Any JSON document. The default output is JSON. */
 export const documentView: View = {
   layout: 'pairs',
   columns: [],

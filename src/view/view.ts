@@ -1,55 +1,55 @@
 import { isRecord } from '../contract/exact-json.ts'
 
-/** A piece of a text, and how it stands out where there is color. */
+/** A piece of text, and its style if colors are enabled. */
 export interface Span {
   text: string
   style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'
 }
 
-/** How the rows of one resource are found in a body and shown. */
+/** How the rows of a resource are read from a body and shown. */
 export interface View {
-  /** What is shown, and what `--fields` may name, in the documented order. */
+  /** The columns that are shown, and that `--fields` may name, in the documented order. */
   columns: readonly Column[]
   /** `pairs`: one object as a row for each of its leaves; `records`: a row for each element. */
   layout: 'pairs' | 'records'
-  /** The elements of a body; the body itself where this is absent. */
+  /** The rows of a body (default: the body itself). */
   rows?(body: unknown): readonly unknown[]
-  /** Whether what has no value is left out of a table: it says nothing. */
-  sparse?: boolean
-  /** What a person is told instead of a table without rows. */
-  none?: string
+  /** Whether a table omits rows without a value. */
+  omitsEmpty?: boolean
+  /** Shown instead of an empty table. */
+  emptyText?: string
   /**
-   * What a person reads, if the result is a text rather than a table.
+   * The text for a person, if the result is not a table.
    *
    * @param width columns of the terminal; Infinity if it is not one
    */
   text?(body: unknown, width?: number): string | readonly Span[]
-  /** Whether the text is for a terminal alone, so that pipes get rows. */
-  speaksToPeople?: boolean
+  /** Whether only a terminal gets the text, so that a pipe gets rows. */
+  isForTerminal?: boolean
 }
 
 interface Column {
   /** Dotted path into a row. */
   path: string
-  /** Whether deeper paths than this one are anybody's, as in `metadata`. */
+  /** Whether deeper paths are arbitrary, as in `metadata`. */
   open?: boolean
-  /** Shown only where asked for by `--fields`. */
+  /** Shown only if `--fields` names it. */
   hidden?: boolean
-  /** Left out of a table, for the room of what tells its rows apart, unless asked for. */
-  aside?: boolean
-  /** In a table the last to be broken: it is to be copied. */
+  /** Omitted from tables, to save room, unless `--fields` names it. */
+  secondary?: boolean
+  /** Wrapped only as a last resort, so that it can be copied. */
   whole?: boolean
-  /** A moment: ISO 8601, or seconds since the epoch. */
+  /** A time: ISO 8601, or seconds since the epoch. */
   time?: boolean
 }
 
-/** One row of data that was chosen for showing: text by column, in order. */
+/** The text of the selected columns, row by row. */
 export interface Grid {
   header: readonly string[]
   rows: readonly (readonly string[])[]
 }
 
-/** The value at a dotted path; undefined where any step is missing. */
+/** The value at a dotted path. Undefined if any step is missing. */
 export function valueAt(value: unknown, path: string): unknown {
   let here = value
   for (const step of path.split('.')) {
@@ -59,7 +59,7 @@ export function valueAt(value: unknown, path: string): unknown {
   return here
 }
 
-/** Rows of any body: the view's elements, or what stands where they should. */
+/** The rows of any body, also of one with an unexpected type. */
 export function rowsOf(view: View, body: unknown): readonly unknown[] {
   if (body === undefined) return []
   if (view.rows) return view.rows(body)
@@ -67,8 +67,8 @@ export function rowsOf(view: View, body: unknown): readonly unknown[] {
 }
 
 /**
- * @param fields the paths asked for, or undefined for the view's own columns
- * @param cell the text of a value, by its path
+ * @param fields the selected paths; undefined for the columns of the view
+ * @param cell formats a value, given its path
  */
 export function gridOf(
   view: View,
@@ -82,7 +82,7 @@ export function gridOf(
 
 type Cell = (value: unknown, path: string) => string
 
-/** What came where an object was due: a list with the columns of all its elements, or one value. */
+/** A body that is not an object as expected: a list with the columns of all its elements, or one value. */
 function listGrid(body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const rows = rowsOf({ layout: 'records', columns: [] }, body)
   const header = fields ?? [...new Set(rows.flatMap((row) => (isRecord(row) ? Object.keys(row) : ['value'])))]
@@ -97,12 +97,12 @@ function listGrid(body: unknown, fields: readonly string[] | undefined, cell: Ce
 function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const header = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
   const rows = rowsOf(view, body).map((row) => header.map((path) => cell(valueAt(row, path), path)))
-  // Of a body that shows nothing of what it should, a row says nothing either.
+  // A body with none of the columns has no row.
   const isBlank = isRecord(body) && !view.rows && !fields && rows[0]?.every((text) => text === '')
   return { header, rows: isBlank ? [] : rows }
 }
 
-/** The chosen keys, else the documented ones and then whatever else was sent. */
+/** The selected keys, or else the documented ones followed by all others. */
 function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const leaves = new Map(leavesOf(body, ''))
   const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
@@ -117,13 +117,13 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
   }
 }
 
-/** Every value that is not itself an object with something in it, by its dotted path. */
+/** Every value that is not a non-empty object, with its dotted path. */
 export function leavesOf(value: unknown, path: string): [string, unknown][] {
   if (!isRecord(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
 }
 
-/** A cell: strings as they are, nothing for null, anything nested as JSON. */
+/** The text of a value: strings unchanged, empty for null, and JSON for nested values. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,9 +1,8 @@
 /**
- * Breaks lines between words, so that a terminal does not break them within one. A longer word, and a
- * command with all of its arguments, is never broken: it is to be copied. wrap-ansi does the same, but
- * every run would load it.
+ * Wraps lines between words. Long words, and commands with their arguments, are never split, so that
+ * they can be copied. Not wrap-ansi, because every run would load it.
  *
- * @param indent columns before what follows a break
+ * @param indent columns before each continuation line
  */
 export function wrapWords(text: string, width: number, indent = 0): string {
   return text
@@ -13,7 +12,7 @@ export function wrapWords(text: string, width: number, indent = 0): string {
 }
 
 function wrapLine(line: string, width: number, indent: number): string {
-  // A command that is indented has its line to itself already.
+  // An indented command already is on a separate line.
   if (/^ +chatctl /.test(line)) return line
   const [, prose = line, command] = /^(.*?:) (chatctl .*)$/.exec(line) ?? []
   const [first = '', ...words] = prose.split(/(?<=\S) +/)

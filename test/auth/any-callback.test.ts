@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { carriesState, judgeCallback, judgePastedUrl } from '../../src/auth/callback.ts'
+import { checkCallback, checkPastedUrl, hasState } from '../../src/auth/check-callback.ts'
 import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
 describe('any callback of a sign-in', () => {
@@ -88,15 +88,15 @@ describe('any callback of a sign-in', () => {
           target: mark(target[form % 4] ?? ''),
         }
         for (const judged of [
-          judgeCallback(sent, ours),
-          judgeCallback({ ...sent, target: sent.target.slice(2) }, ours),
-          judgePastedUrl(text, ours),
-          judgePastedUrl(`http://${ours.host}${sent.target.slice(2)}`, ours),
+          checkCallback(sent, ours),
+          checkCallback({ ...sent, target: sent.target.slice(2) }, ours),
+          checkPastedUrl(text, ours),
+          checkPastedUrl(`http://${ours.host}${sent.target.slice(2)}`, ours),
         ]) {
           if (judged.kind !== 'ignored') throw new Error(judged.kind)
           reasons.add(judged.reason)
         }
-        expect(carriesState(sent.target, state)).to.equal(false)
+        expect(hasState(sent.target, state)).to.equal(false)
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )

@@ -1,4 +1,8 @@
-import { type CallbackExpectation, type CallbackVerdict, judgeCallback } from '../../src/auth/callback.ts'
+import {
+  type CallbackExpectation,
+  type CallbackResult,
+  checkCallback,
+} from '../../src/auth/check-callback.ts'
 
 export const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
 export const issuer = 'https://id.example'
@@ -13,9 +17,9 @@ export const ours: CallbackExpectation = {
 }
 
 /** Judges a callback with this query. */
-export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): CallbackVerdict {
+export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): CallbackResult {
   const request = { method: 'GET', host: ours.host, target: `/callback?${query}` }
-  return judgeCallback(request, { ...ours, ...expectation })
+  return checkCallback(request, { ...ours, ...expectation })
 }
 
 export function encode(pairs: [string, string][]): string {

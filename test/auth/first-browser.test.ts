@@ -85,7 +85,7 @@ describe('the start page of a sign-in', () => {
       // A page on another port may have set a cookie of the same name.
       const page = visit(right, { headers: { cookie: `${name}=planted; ${cookie}` } })
       expect((await listener.outcome).kind).to.equal('granted')
-      await listener.answer(true)
+      await listener.respond(true)
       expect((await page).status).to.equal(200)
     }))
 
@@ -109,7 +109,7 @@ describe('the start page of a sign-in', () => {
       expect((await visit(pathname)).status).to.equal(404)
       void visit(right)
       expect((await listener.outcome).kind).to.equal('granted')
-      await listener.answer(true)
+      await listener.respond(true)
     }))
 
   it('stays required if a browser opened it, also if its launcher reported a failure', () =>

@@ -15,7 +15,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 async function signIn({ listener, visit }: TemporaryListener, worked: boolean): Promise<Visit> {
   const page = visit(right)
   expect((await listener.outcome).kind).to.equal('granted')
-  await listener.answer(worked)
+  await listener.respond(worked)
   return page
 }
 
@@ -45,7 +45,7 @@ describe('the callback listener', () => {
         ['state', state],
       ])
       expect(await isSettled(page)).to.equal(false)
-      await listener.answer(true)
+      await listener.respond(true)
       expect((await page).status).to.equal(200)
     }))
 
@@ -68,7 +68,7 @@ describe('the callback listener', () => {
           const page = visit(`/callback?state=${state}&${query}`)
           expect(await listener.outcome).to.deep.equal(outcome)
           expect(await isSettled(page)).to.equal(false)
-          await listener.answer(false)
+          await listener.respond(false)
           expect((await page).body).to.contain('Not signed in')
         },
         { issuer: 'https://id.example' },
@@ -112,7 +112,7 @@ describe('the callback listener', () => {
       expect(wrong.body).to.equal(plain.body)
       const page = visit(`${right}&x=Qz9`, { headers })
       await listener.outcome
-      await listener.answer(false)
+      await listener.respond(false)
       for (const { headers, body } of [wrong, await page])
         expect(JSON.stringify(headers) + body).not.to.match(/Qz|c0de|script/)
     }))
@@ -177,7 +177,7 @@ describe('the callback listener', () => {
         kind: 'ignored',
         status: 400,
       })
-      await listener.answer(true)
+      await listener.respond(true)
       expect((await first).body).to.contain('<h1>Signed in</h1>')
       expect((await visit(right)).status).to.equal(400)
       const outcome = await listener.outcome
@@ -193,7 +193,7 @@ describe('the callback listener', () => {
       const verdict = listener.paste(` ${listener.redirectUri}?code=pasted&state=${state}\n`)
       expect(verdict.kind).to.equal('granted')
       expect(await listener.outcome).to.equal(verdict)
-      await listener.answer(true)
+      await listener.respond(true)
       expect((await visit(right)).status).to.equal(400)
       expect(ignored).to.deep.equal([])
     }))
@@ -205,8 +205,8 @@ describe('the callback listener', () => {
       await listener.outcome
       socket.destroy()
       await sleep(20)
-      await listener.answer(true)
-      await listener.answer(false)
+      await listener.respond(true)
+      await listener.respond(false)
     }))
 
   it('can be closed twice, and closes at once while a browser waits', () =>
@@ -221,7 +221,7 @@ describe('the callback listener', () => {
       await Promise.all([listener.close(), listener.close()])
       expect(await page).to.equal('closed')
       await idleClosed
-      await listener.answer(true)
+      await listener.respond(true)
       expect(listener.paste(listener.redirectUri + right.slice(9)).kind).to.equal('ignored')
       expect(await visit(right).catch(({ code }) => code)).to.equal('ECONNREFUSED')
     }))

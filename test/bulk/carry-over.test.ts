@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { carryOver } from '../../src/bulk/journal/carry-over.ts'
 import { Journal } from '../../src/bulk/journal/journal.ts'
-import type { Outcome } from '../../src/bulk/journal/journal-line.ts'
+import type { StepOutcome } from '../../src/bulk/journal/journal-line.ts'
 import { rowKey, stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
@@ -13,10 +13,10 @@ import { perTest } from '../support/lifetime.ts'
 /** The steps of a row that an import has reached, and the outcome of the last one. Undefined if nothing was sent. */
 interface Progress {
   row: UserRow
-  sent: { step: number; did: Outcome | 'intended' } | undefined
+  sent: { step: number; did: StepOutcome | 'intended' } | undefined
 }
 
-const outcome = fc.constantFrom<Outcome | 'intended'>(
+const outcome = fc.constantFrom<StepOutcome | 'intended'>(
   ...(['took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped', 'intended'] as const),
 )
 
@@ -58,7 +58,7 @@ describe('a journal carried over to a changed file', () => {
       const steps = stepsOf(row)
       for (const [number, step] of steps.entries()) {
         if (sent === undefined || number > sent.step) break
-        await journal.intend(index, step, row.id, rowKey(row))
+        await journal.recordIntent(index, step, row.id, rowKey(row))
         const did = number < Math.min(sent.step, steps.length - 1) ? 'took' : sent.did
         if (did !== 'intended') journal.record({ row: index, step, did, id: row.id ?? `made_${index}` })
       }
@@ -113,7 +113,7 @@ describe('a journal carried over to a changed file', () => {
             seed,
           )
           const isLost = before.some(
-            (_, index) => removed.includes(index) && journal.rows.mayHaveTakenRow(index),
+            (_, index) => removed.includes(index) && journal.rows.mayHaveChanged(index),
           )
           let carried: Journal
           try {
@@ -130,7 +130,7 @@ describe('a journal carried over to a changed file', () => {
             const was = before.findIndex((one) => rowKey(one.row) === rowKey(row))
             expect(carried.rows.of(index)).to.deep.equal(was === -1 ? undefined : journal.rows.of(was))
             if (was === -1) continue
-            expect(carried.rows.mayHaveTakenRow(index)).to.equal(journal.rows.mayHaveTakenRow(was))
+            expect(carried.rows.mayHaveChanged(index)).to.equal(journal.rows.mayHaveChanged(was))
           }
           await carried.close()
         },

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Journal } from '../../src/bulk/journal/journal.ts'
 import type { EndLine, JournalHeader, StepLine } from '../../src/bulk/journal/journal-line.ts'
-import { isUnsettled, type RowState } from '../../src/bulk/journal/row-states.ts'
+import { isUnresolved, type RowState } from '../../src/bulk/journal/row-states.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
@@ -86,7 +86,7 @@ describe('the journal of an import', () => {
           const journal = open()
           const wanted = standingsIn(prefix)
           expect(wanted.map((_, row) => journal.rows.of(row))).to.deep.equal(wanted)
-          expect(journal.rows.unsettled).to.equal(wanted.filter(isUnsettled).length)
+          expect(journal.rows.unresolved).to.equal(wanted.filter(isUnresolved).length)
           // The partial line is removed, and the next line is complete.
           journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
           await journal.close()
@@ -139,7 +139,7 @@ describe('the journal of an import', () => {
       undefined,
     ])
     expect(again.lastLine(0)?.id).to.equal('u0')
-    await again.intend(1, 'assign', 'u1', 'key1')
+    await again.recordIntent(1, 'assign', 'u1', 'key1')
     expect([0, 1].map((row) => again.wasRequested(row))).to.deep.equal([false, true])
     await again.close()
     const text = readFileSync(path, 'utf8')
@@ -163,7 +163,7 @@ describe('the journal of an import', () => {
     // Nothing is replaced before something is sent.
     again.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '2' })
     expect(readFileSync(path, 'utf8').startsWith(text)).to.equal(true)
-    await again.intend(0, 'assign', 'u0', 'key0')
+    await again.recordIntent(0, 'assign', 'u0', 'key0')
     await again.close()
     expect(readFileSync(`${path}.old`, 'utf8').startsWith(text)).to.equal(true)
     const types = readFileSync(path, 'utf8')
@@ -184,7 +184,7 @@ describe('the journal of an import', () => {
 
   it('is readable by its owner only', async () => {
     const journal = open()
-    await journal.intend(0, 'create', undefined, 'key0')
+    await journal.recordIntent(0, 'create', undefined, 'key0')
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
@@ -192,7 +192,7 @@ describe('the journal of an import', () => {
   it('has flushed an intent to disk before it confirms it', async () => {
     const journal = open()
     const intents = Array.from({ length: rows }, (_, row) =>
-      journal.intend(row, 'create', undefined, `key${row}`),
+      journal.recordIntent(row, 'create', undefined, `key${row}`),
     )
     await Promise.race(intents)
     expect(readFileSync(path, 'utf8').split('\n')).to.have.length(rows + 2)

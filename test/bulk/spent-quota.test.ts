@@ -2,7 +2,7 @@ import { appendFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readSpent } from '../../src/bulk/journal/spent-quota.ts'
+import { readSpentQuota } from '../../src/bulk/journal/spent-quota.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
@@ -25,7 +25,7 @@ describe('the quota that imports have used', () => {
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     utimesSync(path, writtenAt / 1000, writtenAt / 1000)
   }
-  const read = (window = hour) => readSpent(folder.path, { service, window, now })
+  const read = (window = hour) => readSpentQuota(folder.path, { service, window, now })
 
   it('includes all journals of the service, and replaced ones, in the current window', async () => {
     plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])

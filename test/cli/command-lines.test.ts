@@ -8,9 +8,9 @@ import { createSandbox } from '../support/sandbox.ts'
 
 type Case = [line: string | string[], ...words: (string | RegExp)[]]
 
-/** All of these are exit 2, and nothing is sent or made for them. */
+/** Each line exits 2, sends nothing, and creates no file. */
 const cases: Record<string, Case[]> = {
-  'what is no command': [
+  'with an unknown command': [
     ['snd', 'Unknown command: chatctl snd'],
     ['login', 'Did you mean: chatctl auth login'],
     ['models', 'Did you mean: chatctl chat models'],
@@ -50,7 +50,7 @@ const cases: Record<string, Case[]> = {
     ['--bogus', 'no command before --bogus', 'chatctl --help'],
     ['-x', 'no command before -x'],
   ],
-  'a missing argument': [
+  'with a missing argument': [
     ['users get', 'Missing argument ID', 'chatctl users get --help'],
     ['users update', 'Missing argument ID'],
     ['users permissions assign', 'Missing argument ID'],
@@ -71,7 +71,7 @@ const cases: Record<string, Case[]> = {
     [['chat', 'send', '   '], 'MESSAGE is missing or empty'],
     ['users get -', 'No id given'],
   ],
-  'one argument too many': [
+  'with one argument too many': [
     ['chat send a b', 'Unexpected argument b', 'Quotes make it one: chatctl chat send "a b"'],
     ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
     ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
@@ -83,7 +83,7 @@ const cases: Record<string, Case[]> = {
     ['users profile x', 'Unexpected argument x'],
     ['auth status x', 'Unexpected argument x'],
   ],
-  'a flag that is not there': [
+  'with an unknown flag': [
     ['chat send hi --strem', 'Unknown flag --strem', 'Did you mean --stream?'],
     ['history list --limt 3', 'Did you mean --limit?'],
     ['users create --generate-pasword', 'Did you mean --generate-password?'],
@@ -100,7 +100,7 @@ const cases: Record<string, Case[]> = {
     ['users create --password', 'never an argument', '--password-stdin', '--generate-password'],
     ['config list --xyzzy', 'Unknown flag --xyzzy', 'chatctl config list --help'],
   ],
-  'a flag without a value': [
+  'with a flag that lacks its value': [
     ['history list --limit', '--limit expects a value'],
     ['chat -c', '--context expects a value', 'the last conversation: --continue'],
     ['users create --email', '--email expects a value'],
@@ -114,14 +114,14 @@ const cases: Record<string, Case[]> = {
     [['users', 'create', '--email', ''], '--email: must not be empty'],
     [['service', 'status', '--data='], '--data: must not be empty'],
   ],
-  'a flag given twice': [
+  'with a flag given twice': [
     ['history list --limit 1 --limit 2', '--limit can only be specified once'],
     ['users create --email a@b.c --email d@e.f', '--email can only be specified once'],
     ['users update ID --metadata a=1 --metadata a=2', '--metadata a was given twice'],
     ['users settings set --notification email=on --notification email=off', 'email was given twice'],
     ['settings set limits.max_tokens=1 limits.max_tokens=2', 'limits.max_tokens was given twice'],
   ],
-  'a value of the wrong type': [
+  'with a value of the wrong type': [
     ['history list --limit 1.5', '--limit: "1.5" is not a whole number'],
     ['history list --limit 99999999999999999999', '--limit: "99999999999999999999" is not between'],
     ['chat complete hi --temperature warm', '--temperature: "warm" is not a number'],
@@ -162,7 +162,7 @@ const cases: Record<string, Case[]> = {
     ['api POST /v1/users --data {', 'The request body is not valid JSON'],
     ['api POST /v1/users --field email', '--field "email" is not KEY=TEXT'],
   ],
-  'an option out of range': [
+  'with an option out of range': [
     ['history list --timeout soon', '--timeout: "soon" is not a duration such as 500ms'],
     ['history list --timeout 0', '--timeout: "0" must be longer than 0'],
     ['history list --timeout=-1s', 'is not a duration'],
@@ -172,7 +172,7 @@ const cases: Record<string, Case[]> = {
     ['history list --retries 1.5', 'is not a whole number from 0 to 999'],
     ['history list --output xml', '--output: "xml" is not one of table, json'],
   ],
-  'what goes against each other': [
+  'with flags that contradict each other': [
     ['history list --json -o yaml', '--json and --output yaml contradict each other'],
     [['history', 'list', '-o', 'csv', '--jq', '.'], '--jq filters JSON', '--output csv'],
     ['chat send hi --stream -o yaml', '--stream writes text or JSON, not yaml'],
@@ -187,7 +187,7 @@ const cases: Record<string, Case[]> = {
     ['settings api set', 'No change was given'],
     ['users permissions assign ID', 'No permission and no role'],
   ],
-  'an id that names another resource or none': [
+  'with an invalid ID': [
     ['users get .', 'The id must not be "."'],
     ['users get ..', 'The id must not be ".."'],
     [['users', 'get', ''], 'The id must not be empty'],
@@ -196,7 +196,7 @@ const cases: Record<string, Case[]> = {
     [['users', 'update', '..', '--name', 'x', '-p', 'local'], 'The id must not be ".."'],
     [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'The id must not be "."'],
   ],
-  'what cannot be shown': [
+  'with --fields that do not exist': [
     ['service keys create --name x --fields nope', 'Unknown field "nope"', 'Known: id, name'],
     ['users create --generate-password --fields emial -p local', 'Did you mean email?'],
     ['config list --fields key,vlaue', 'Did you mean value?'],
@@ -204,21 +204,21 @@ const cases: Record<string, Case[]> = {
   ],
 }
 
-describe('a command line that cannot be understood is exit 2, says what is wrong, and does nothing', () => {
+describe('an invalid command line', () => {
   const sandbox = perSuite(createSandbox)
 
   for (const [title, lines] of Object.entries(cases)) {
     describe(title, () => {
       for (const [line, ...words] of lines) {
         const args = typeof line === 'string' ? line.split(' ') : line
-        it(JSON.stringify(args.join(' ')), async () => {
+        it(`exits 2 and names the problem: ${JSON.stringify(args.join(' '))}`, async () => {
           expectFailure(await runChatctl(sandbox, args), 2, ...words)
         })
       }
     })
   }
 
-  it('left nothing behind', () => {
+  it('writes no data and no configuration', () => {
     expect(existsSync(join(sandbox.home, '.local'))).to.equal(false)
     expect(existsSync(join(sandbox.home, '.config'))).to.equal(false)
   })
@@ -230,14 +230,14 @@ describe('a command line that cannot be understood is exit 2, says what is wrong
     ['--json'],
     ['users', 'get', '--output=json'],
   ]) {
-    it(`says so in JSON: ${args.join(' ')}`, async () => {
+    it(`exits 2 with a JSON error if JSON is requested: ${args.join(' ')}`, async () => {
       const run = await runChatctl(sandbox, args)
       expect(run).to.include({ exitCode: 2, stdout: '' })
       expect(JSON.parse(run.stderr).error).to.include({ code: 'usage' })
     })
   }
 
-  it('in a variable is named by that variable', async () => {
+  it('names the variable if the value comes from an environment variable', async () => {
     for (const [name, value] of [
       ['CHATCTL_TIMEOUT', 'soon'],
       ['CHATCTL_RETRIES', '-1'],
@@ -250,16 +250,16 @@ describe('a command line that cannot be understood is exit 2, says what is wrong
   })
 })
 
-describe('what looks odd and is right', () => {
+describe('an unusual but valid command line', () => {
   const sandbox = perSuite(createSandbox)
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
-    it(`an id such as ${id} names one user and no path`, async () => {
+    it(`treats an ID such as ${id} as one path segment`, async () => {
       expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
     })
   }
 
-  it('bounds that the interface does not state are the service’s to refuse', async () => {
+  it('leaves limits that the interface does not define to the service', async () => {
     expectFailure(
       await runChatctl(sandbox, ['history', 'list', '--limit', '0']),
       1,
@@ -267,7 +267,7 @@ describe('what looks odd and is right', () => {
     )
   })
 
-  it('a filter that fails on the answer is no usage error: the request was made', async () => {
+  it('exits 1, not 2, if the jq filter fails on the response, because the request was made', async () => {
     const args = ['service', 'keys', 'create', '--name', 'x', '--jq', '.name | error']
     const run = await runChatctl(sandbox, args)
     expect(run).to.include({ exitCode: 1, stdout: '' })

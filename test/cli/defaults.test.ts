@@ -6,7 +6,7 @@ import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('what is not said in the command line', () => {
+describe('chatctl with defaults', () => {
   const sandbox = perTest(createSandbox)
 
   const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
@@ -21,7 +21,7 @@ describe('what is not said in the command line', () => {
     }
   }
 
-  it('--continue goes on with the embedded service, named or not', async () => {
+  it('chat send --continue continues the last embedded conversation, with or without -p local', async () => {
     const first = JSON.parse((await local('chat', 'send', 'a', '--json', '-p', 'local')).stdout)
     const second = JSON.parse((await local('chat', 'send', 'b', '--json')).stdout)
     expect(second.context_id).not.to.equal(first.context_id)
@@ -29,21 +29,21 @@ describe('what is not said in the command line', () => {
     expect(third.context_id).to.equal(second.context_id)
   })
 
-  it('a credential is missed before a password is asked for', async () => {
+  it('users create checks for a credential before it prompts for a password', async () => {
     const { exitCode, stderr } = await runChatctl(sandbox, ['users', 'create', '--email', 'a@example.com'], {
       env: { CHATCTL_BASE_URL: 'http://127.0.0.1:1' },
     })
     expect(exitCode, stderr).to.equal(4)
   })
 
-  it('a default form gives way to --jq, one that was asked for does not', async () => {
+  it('--jq overrides CHATCTL_OUTPUT=yaml, but conflicts with -o yaml', async () => {
     const models = json(200, { data: [{ id: 'm' }] })
     const env = { CHATCTL_OUTPUT: 'yaml' }
     expect((await remote(models, ['chat', 'models', '--jq', '.data[0].id'], env)).stdout).to.equal('m\n')
     expect((await remote(models, ['chat', 'models', '--jq', '.', '-o', 'yaml'])).exitCode).to.equal(2)
   })
 
-  it('an unknown CHATCTL_OUTPUT is refused by every command, also by those with other formats', async () => {
+  it('every command rejects an unknown CHATCTL_OUTPUT', async () => {
     const env = { CHATCTL_OUTPUT: 'xml' }
     for (const args of [['settings', 'get'], ['chat'], ['chat', 'show', 's2026'], ['history', 'export']]) {
       const { exitCode, stdout, stderr } = await runChatctl(sandbox, args, { env })
@@ -52,7 +52,7 @@ describe('what is not said in the command line', () => {
     }
   })
 
-  it('api refuses --include with an output format before anything is sent', async () => {
+  it('api rejects --include with an output format before it sends anything', async () => {
     const server = await startFaultServer(json(200, { a: 1 }))
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
     const words = ['api', '/v1/x', '--include']
@@ -76,14 +76,14 @@ describe('what is not said in the command line', () => {
     [['chat', 'models', '--bogus'], { CHATCTL_JSON: '1' }],
     [['chat', 'models', '--bogus'], { CHATCTL_OUTPUT: 'jsonl' }],
   ] as [string[], NodeJS.ProcessEnv][]) {
-    it(`a misread line is told in JSON: ${args.join(' ')} ${JSON.stringify(env)}`, async () => {
+    it(`a usage error is printed as JSON: ${args.join(' ')} ${JSON.stringify(env)}`, async () => {
       const run = await runChatctl(sandbox, args, { env })
       expect(run).to.include({ exitCode: 2, stdout: '' })
       expect(JSON.parse(run.stderr).error.code).to.equal('usage')
     })
   }
 
-  it('a dry run refuses what the run would refuse', async () => {
+  it('a dry run rejects what the real run would reject', async () => {
     const unnamed = await local('settings', 'set', 'theme.mode=dark', '--dry-run')
     expect(unnamed.exitCode).to.equal(2)
     const outside = await remote(json(200, {}), ['api', 'GET', '/../x', '--dry-run'])
@@ -93,7 +93,7 @@ describe('what is not said in the command line', () => {
     ).to.equal(2)
   })
 
-  it('a setting that the service leaves out is no unknown setting', async () => {
+  it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
     expect(left.stderr).to.contain('does not contain limits.max_tokens')
@@ -101,13 +101,13 @@ describe('what is not said in the command line', () => {
     expect(unknown.exitCode).to.equal(2)
   })
 
-  it('faults of many elements are one warning', async () => {
+  it('one warning summarizes the faults of many elements', async () => {
     const messages = Array.from({ length: 30 }, () => ({ id: 1, content: 2, role: 'user' }))
     const { stderr } = await remote(json(200, { messages, has_more: false }), ['history', 'list'])
     expect(stderr.match(/Warning:/g)).to.have.length(1)
   })
 
-  it('doctor and config set are of use where the configuration is not', async () => {
+  it('doctor and config set work with an invalid configuration', async () => {
     const folder = join(sandbox.home, '.config', 'chatctl')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')

@@ -1,10 +1,10 @@
 export const password = 'canary-password-of-a-dry-run'
 
-/** Stands for the id of a key that is there. */
+/** Placeholder for the ID of a key that exists. */
 export const keyToRevoke = 'KEY'
 export const sessionToRevoke = 'SESSION'
 
-/** Files of rows in the folder of the run, and what is in them. */
+/** Files in the working directory of the run, with their content. */
 const usersFile = 'users.csv'
 const rolesFile = 'roles.csv'
 export const files = {
@@ -15,17 +15,17 @@ export const files = {
 /** An editor that changes one key. */
 export const editing = { EDITOR: 'echo "app_name: New" >' }
 
-/** A command line that would change something, and what --dry-run shows of it. */
+/** A command line that would make a change, and the expected output of --dry-run. */
 interface Case {
   command: string
   args: string[]
   stdin?: string
   env?: NodeJS.ProcessEnv
-  /** The request that is held back, for what changes the service. */
+  /** The request that is not sent, for a change to the service. */
   request?: { method: string; path: string; body?: unknown }
-  /** What is shown in place of that: the local change that is held back, or what a file comes to. */
+  /** The output if there is no such request: the local change that is not made, or the summary of a file. */
   change?: unknown
-  /** A field of what this call shows when it is run in earnest, where it is not of the view of its command. */
+  /** A field that the real run would show, if it is not a column of the command's view. */
   answered?: string
 }
 

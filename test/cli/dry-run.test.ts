@@ -13,20 +13,20 @@ import { cases, editing, files, keyToRevoke, password, sessionToRevoke } from '.
 
 const key = 'canary-key-of-a-dry-run'
 
-/** What is held back depends on what is there. */
+/** Commands that read the current state before they compute the change. */
 const readsFirst = new Set(['settings:apply', 'settings:edit'])
 
-/** Stand in examples for what is there. */
+/** Placeholders in examples, replaced by IDs that exist. */
 const placeholders: Record<string, string> = { KEY_ID: keyToRevoke, SESSION_ID: sessionToRevoke }
 
-/** Examples that need what cannot be here, what another one made, or a conversation. */
+/** Examples that need another service, the result of another example, or a conversation. */
 const needsMore = new Set([
   ...elsewhere.map(({ text }) => text),
   ...Object.keys(preparations),
   'chatctl chat send --continue "In one sentence?"',
 ])
 
-/** A new person, where an example makes one who is there for the others. */
+/** Uses another email address if the example creates a user who already exists for other examples. */
 function rename(command: string, word: string): string {
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'grace@') : word
 }
@@ -35,10 +35,10 @@ function readsSecret(words: readonly string[]): boolean {
   return words.includes('--password-stdin') || words.includes('--with-api-key')
 }
 
-/** The commands that have it, as they declare it. */
+/** The commands that declare --dry-run. */
 const drying = commands.filter(({ flags }) => 'dry-run' in flags)
 
-/** The fields of what a command shows when it is run in earnest; `api` shows whatever comes. */
+/** The fields that a real run would show. `api` shows any field. */
 function answeredBy(command: string): string {
   const found = drying.find(({ id }) => id === command)
   return found?.view?.columns.map(({ path }) => path).join(',') ?? 'a'
@@ -51,13 +51,13 @@ describe('--dry-run', function () {
   let keyId: string
   let sessionId: string
   before(async () => {
-    // What a run leaves in any case: its compile cache.
+    // Any run creates the compile cache, so one run comes first.
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
     sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
-    // What the examples name.
+    // The files and profiles that the examples name.
     await runChatctl(sandbox, ['service', 'backup', '--to', 'chatctl-backup.db'])
     await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '--profile', 'work'])
     await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
@@ -108,7 +108,7 @@ describe('--dry-run', function () {
   }
 
   for (const { command, args, stdin, env, request, change, answered: field = answeredBy(command) } of cases) {
-    it(`changes nothing: ${args.join(' ')}`, async () => {
+    it(`prints the request or local change and makes no change: ${args.join(' ')}`, async () => {
       const before = fingerprint(sandbox.home)
       const plain = await run([...args, '--dry-run'], stdin, env)
       const structured = await run([...args, '--dry-run', '--json'], stdin, env)
@@ -137,21 +137,21 @@ describe('--dry-run', function () {
       expect(plain.stderr).to.equal('')
     })
 
-    it(`takes --fields of the answer: ${args.join(' ')}`, async () => {
+    it(`prints the same with --fields of the response: ${args.join(' ')}`, async () => {
       const whole = await run([...args, '--dry-run', '--json'], stdin, env)
       const chosen = await run([...args, '--dry-run', '--json', '--fields', field], stdin, env)
       expect(chosen).to.deep.equal(whole)
     })
   }
 
-  it('refuses what the real run would refuse', async () => {
+  it('rejects what the real run would reject', async () => {
     const { exitCode, stdout } = await run(['settings', 'set', 'limits.max_tokens=many', '--dry-run'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
     const nameless = await run(['users', 'create', '--generate-password', '--dry-run', '--fields', 'nmae'])
     expect(nameless.exitCode).to.equal(2)
   })
 
-  it('needs no service: nothing is started for the embedded one', async () => {
+  it('does not start the embedded service', async () => {
     const fresh = createSandbox()
     const { exitCode, stdout, stderr } = await runChatctl(fresh, [
       ...['settings', 'set', 'theme.mode=dark', '--profile', 'local', '--dry-run', '--json'],
@@ -162,7 +162,7 @@ describe('--dry-run', function () {
     fresh.remove()
   })
 
-  it('reads a body from a file all the same', async () => {
+  it('reads the request body from a file and hides the passwords in it', async () => {
     const path = join(sandbox.home, 'body.json')
     writeFileSync(path, '{"password":"canary-password-of-a-dry-run","list":[{"password":"canary"}]}')
     const { stdout } = await run(['api', 'PUT', '/v1/x', '--data', `@${path}`, '--dry-run', '--json'])
@@ -170,9 +170,9 @@ describe('--dry-run', function () {
   })
 })
 
-/** Every file below a folder and what is in it, but for the compile cache. */
+/** The hash of every file below a directory, except for the compile cache. */
 function fingerprint(folder: string): Record<string, string> {
-  // A pattern passes over folders whose names begin with a dot, which is where we keep everything.
+  // `**` skips directories whose names begin with a dot, which contain all files of chatctl.
   const files = globSync(['**/*', '.*/**/*'], { cwd: folder })
   return Object.fromEntries(
     files

@@ -5,7 +5,7 @@ import { answer, type Script } from '../support/fault-server.ts'
 import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import { serveRuns } from '../support/served-runs.ts'
 
-/** Numbers that no double holds, or that JavaScript writes in another way, each as it is to be shown. */
+/** Numbers that a double cannot represent, or that JavaScript would write differently. */
 const numbers = [
   '9007199254740993',
   '1234567890123456789',
@@ -18,7 +18,7 @@ const numbers = [
 const metadata = `{"n":${numbers[0]},"list":[${numbers.join()}]}`
 const user = `{"id":"u1","email":"ada@example.com","name":"Ada","created_at":"2026-01-02T03:04:05Z","x":2.50,"metadata":${metadata}}`
 
-describe('numbers that no double holds', function () {
+describe('numbers beyond double precision', function () {
   this.timeout(60_000)
   const served = serveRuns()
 
@@ -51,12 +51,12 @@ describe('numbers that no double holds', function () {
       `  "n": ${numbers[0]}\n  list:\n${numbers.map((number) => `    - ${number.replace('1e', '1.0e+')}\n`).join('')}`,
     ],
   ] as const) {
-    it(`are shown as they came with -o ${form}`, async () => {
+    it(`keep their digits with -o ${form}`, async () => {
       expect(await printed(['users', 'get', 'u1', '-o', form], user)).to.include(expected)
     })
   }
 
-  it('are shown as they came with --json, --fields, and --jq', async () => {
+  it('keep their digits with --json, --fields, and --jq', async () => {
     const compact = (text: string) => text.replace(/\s+/g, '')
     expect(compact(await printed(['users', 'get', 'u1', '--json'], user))).to.equal(user)
     const fields = ['users', 'get', 'u1', '--json', '--fields', 'metadata.n']
@@ -66,20 +66,20 @@ describe('numbers that no double holds', function () {
     expect(compact(await printed(['api', '/v1/users/u1'], user))).to.equal(user)
   })
 
-  it('are times where a time is due, and integers where they are whole', async () => {
+  it('are shown as a time in a time field', async () => {
     const models = '{"data":[{"id":"small","created":1767323045.0,"object":"model","owned_by":"us"}]}'
     const text = await printed(['chat', 'models', '-o', 'table'], models, { env: { TZ: 'UTC' } })
     expect(text).to.include('2026-01-02 03:04')
   })
 
-  it('are counted and shown as usage', async () => {
+  it('keep their digits in the usage of a completion', async () => {
     const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":3}'
     const reply = `{"id":"c1","created":1.0,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":${usage}}`
     const text = await printed(['chat', 'complete', 'hello', '--json', '--fields', 'usage'], reply)
     expect(text.replace(/\s+/g, '')).to.equal(`{"usage":${usage}}`)
   })
 
-  it('are in a streamed usage as they came', async () => {
+  it('keep their digits in the usage of a stream', async () => {
     const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0}'
     for (const [type, text] of [
       ['text/event-stream', `data: {"delta":"hi"}\n\ndata: {"usage":${usage}}\n\ndata: [DONE]\n\n`],
@@ -94,7 +94,7 @@ describe('numbers that no double holds', function () {
     }
   })
 
-  it('are sent as they are typed', async () => {
+  it('are sent as they were typed', async () => {
     const args = [
       'users',
       'update',
@@ -123,7 +123,7 @@ describe('numbers that no double holds', function () {
     ],
     ['users.csv', `email,password,metadata.n\na@example.com,correct horse,${numbers[0]}\n`],
   ] as const) {
-    it(`are imported as they stand in ${name}`, async () => {
+    it(`are imported unchanged from ${name}`, async () => {
       const path = file(name, text)
       const run1 = await run(['users', 'import', path, '--yes', '--quota', '1000/h'], body('{"id":"u1"}'))
       expect({ ...run1, stderr: '' }).to.include({ exitCode: 0 })
@@ -142,7 +142,7 @@ describe('numbers that no double holds', function () {
       ['s.yaml', 'limits:\n  max_tokens: 9007199254740993\n'],
       ['s.json', '{"limits":{"max_tokens":9007199254740993}}'],
     ] as const) {
-      it(`differ by one, and are sent so: ${name}`, async () => {
+      it(`are compared and sent exactly, from ${name}`, async () => {
         const path = file(name, text)
         const before = await run(['settings', 'diff', path, '--json'], body(settings('9007199254740992')))
         expect(before.stdout.replace(/\s+/g, '')).to.equal(
@@ -160,13 +160,13 @@ describe('numbers that no double holds', function () {
       })
     }
 
-    it('are the same however they are written: 60.0 is 60', async () => {
+    it('are equal in different notations: 60.0 is 60', async () => {
       const path = file('same.yaml', 'limits:\n  max_requests_per_min: 60\n')
       const { stdout } = await run(['settings', 'diff', path, '--json'], body(settings('1')))
       expect(JSON.parse(stdout)).to.deep.equal({ changes: [] })
     })
 
-    it('pass through a saved plan', async () => {
+    it('keep their digits in a saved plan', async () => {
       const path = file('plan.yaml', 'limits:\n  max_tokens: 9007199254740993\n')
       const plan = join(served.sandbox.home, 'the.plan')
       let stored = '9007199254740992'
@@ -184,7 +184,7 @@ describe('numbers that no double holds', function () {
       expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
     })
 
-    it('are set and exported as they are', async () => {
+    it('keep their digits in settings set and settings export', async () => {
       const exported = await run(['settings', 'export'], body(settings('9007199254740993')))
       expect(exported.stdout).to.include('max_tokens: 9007199254740993').and.to.include('per_min: 60.0')
       const set = await run(
@@ -195,7 +195,7 @@ describe('numbers that no double holds', function () {
       expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
     })
 
-    it('are edited as they are, and the others left as they are', async () => {
+    it('keep their digits in settings edit', async () => {
       const editor = file('editor', '#!/bin/sh\nsed -i s/740993/740995/ "$1"\n')
       chmodSync(editor, 0o700)
       let stored = '9007199254740993'
@@ -210,7 +210,7 @@ describe('numbers that no double holds', function () {
       expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740995}}'])
     })
 
-    it('are refused where an integer is due and they are none', async () => {
+    it('are rejected if the setting must be an integer and they are not', async () => {
       for (const number of ['1.5', '9007199254740993.5', '1e-400', '1.00000000000000000001']) {
         const path = file('none.json', `{"limits":{"max_tokens":${number}}}`)
         const { exitCode, stderr } = await run(['settings', 'apply', path, '--yes'], body(settings('1')))
@@ -224,7 +224,7 @@ describe('numbers that no double holds', function () {
   })
 
   for (const form of ['jsonl', 'json', 'md']) {
-    it(`are in an exported history as they came: ${form}`, async () => {
+    it(`keep their digits in an exported history: ${form}`, async () => {
       const message = `{"id":9007199254740993,"role":"user","content":{"n":1.0},"created_at":1767323045.0,"x":1234567890123456789}`
       const path = join(served.sandbox.home, `history.${form}`)
       const { exitCode, stderr } = await run(
@@ -238,7 +238,7 @@ describe('numbers that no double holds', function () {
     })
   }
 
-  it('are the cursor of the next page as they came', async () => {
+  it('keep their digits as the cursor of the next page', async () => {
     const page = (id: string, more: boolean) =>
       body(
         `{"messages":[{"id":${id},"role":"user","content":"x","created_at":"2026-01-02T03:04:05Z"}],"has_more":${more}}`,
@@ -253,7 +253,7 @@ describe('numbers that no double holds', function () {
     ).to.include('9007199254740993')
   })
 
-  it('are the id of a new user as it came', async () => {
+  it('keep their digits as the ID of a new user', async () => {
     const { stdout } = await run(
       ['users', 'create', '--email', 'a@example.com', '--password-stdin', '--fields', 'id'],
       body('{"id":9007199254740993}'),
@@ -262,7 +262,7 @@ describe('numbers that no double holds', function () {
     expect(stdout).to.equal('9007199254740993\n')
   })
 
-  it('are in the details and the code of an error as they came', async () => {
+  it('keep their digits in the details and the code of an error', async () => {
     const error = '{"error":{"code":9007199254740993,"message":"no","details":{"n":1234567890123456789}}}'
     const refusal = answer(400, { 'content-type': 'application/json' }, error)
     const { stderr } = await run(['users', 'get', 'u1', '--json'], refusal)

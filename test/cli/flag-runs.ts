@@ -14,12 +14,12 @@ export interface FlagRun extends Run {
   requests: readonly RecordedRequest[]
 }
 
-/** Runs in one home, for tests that look at what a flag does. */
+/** Runs in one home directory, for tests of the effect of a flag. */
 export class FlagRuns {
   readonly sandbox: Sandbox = createSandbox()
   server: FaultServer | undefined
 
-  /** For the describe in which they run. */
+  /** Registers the hooks that remove the home directory. Call it inside a describe. */
   cleanUp(): void {
     afterEach(async () => {
       await this.server?.close()
@@ -28,7 +28,7 @@ export class FlagRuns {
     after(() => this.sandbox.remove())
   }
 
-  /** Runs a command line against a service of its own. */
+  /** Runs a command line against a new service. */
   readonly run = async (
     args: readonly string[],
     script: Script = json(200, {}),
@@ -42,7 +42,7 @@ export class FlagRuns {
     return { ...done, requests: server.requests }
   }
 
-  /** Runs something on this machine, where no service is meant. */
+  /** Runs a command that works on this machine only, without a service. */
   readonly runHere = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
     runChatctl(this.sandbox, args, { env })
 

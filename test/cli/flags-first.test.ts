@@ -4,12 +4,12 @@ import { perSuite } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('shared flags before the command', () => {
+describe('global flags before the command', () => {
   const sandbox = perSuite(createSandbox)
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 
-  it('do what they do behind it', async () => {
+  it('have the same effect as after the command', async () => {
     const server = await startFaultServer(json(200, { data: [{ id: 'm', created: 1 }] }))
     try {
       const env = { CHATCTL_API_KEY: 'some-key' }
@@ -26,19 +26,19 @@ describe('shared flags before the command', () => {
     }
   })
 
-  it('leave to arguments and to flags behind the command what is theirs', async () => {
+  it('leave words after -- to the arguments', async () => {
     const { stdout } = await run('-p', 'local', '--json', 'chat', 'send', '--dry-run', '--', '-p')
     expect(JSON.parse(stdout).body.message).to.equal('-p')
   })
 
-  it('may stand before a question for help', async () => {
+  it('are allowed before --help and help', async () => {
     expect(await run('--no-color', '--help')).to.deep.equal(await run('--help'))
     expect(await run('-p', 'x', 'users', '--help')).to.deep.equal(await run('users', '--help'))
     expect(await run('-p', 'x', 'help', 'users')).to.deep.equal(await run('help', 'users'))
     expect(await run('-p', 'x', 'help')).to.deep.equal(await run('help'))
   })
 
-  it('need a command, and no other flag may stand there', async () => {
+  it('are rejected without a command, and command flags are rejected before the command', async () => {
     for (const args of [['--json'], ['-p', 'local'], ['--stream', 'chat', 'send', 'hi'], ['-x', 'chat']]) {
       const { exitCode, stdout, stderr } = await run(...args)
       expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })

@@ -9,7 +9,7 @@ import { commands } from '../support/manifest.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { FlagRuns } from './flag-runs.ts'
 
-/** Every flag that is declared changes something that can be seen from outside. */
+/** Every declared flag has a visible effect. */
 
 const flags = new FlagRuns()
 const { run, runHere, file } = flags
@@ -17,7 +17,7 @@ const { run, runHere, file } = flags
 const profile = json(200, { id: 'u1', email: 'a@b' })
 const create = ['users', 'create', '--generate-password']
 
-/** Flags with an effect of another kind, each with a test of its own below. */
+/** Flags with an effect other than on the request, each with its check. */
 const others: Record<string, () => Promise<void>> = {
   'api include': async () => {
     const { stdout } = await run(['api', 'GET', '/x', '-i'], answer(202, { 'x-one': '1' }, 'text'))
@@ -145,7 +145,7 @@ const otherTests = globSync('**/*.test.ts', { cwd: tests })
   .filter((path) => path !== 'cli/flags.test.ts')
   .map((path) => ({ path, text: readFileSync(join(tests, path), 'utf8') }))
 
-/** Whether a test calls a command, or is about its topic, and names the flag. */
+/** Whether another test runs the command, or covers its topic, and uses the flag. */
 function isTriedElsewhere(id: string, flag: string): boolean {
   const words = id.split(':')
   const calls = new RegExp(`'${words.join("', '")}'|${words.join(' ')} `)
@@ -155,11 +155,11 @@ function isTriedElsewhere(id: string, flag: string): boolean {
   )
 }
 
-describe('flags', function () {
+describe('command flags', function () {
   this.timeout(60_000)
   flags.cleanUp()
 
-  it('are all tried, here or by another test that calls the command with it', () => {
+  it('are all tested, here or in another test that runs the command with the flag', () => {
     const tried = new Set([
       ...additions.map(({ name }) => name),
       ...Object.keys(others).flatMap((name) => {
@@ -174,7 +174,7 @@ describe('flags', function () {
     )
     const isTried = ({ id, name }: { id: string; name: string }) =>
       tried.has(`${id} ${name}`) || isTriedElsewhere(id, name)
-    // Flags that say the same are declared once, for several commands.
+    // Flags with the same summary are one declaration that several commands share.
     const isSame = (one: (typeof declared)[number]) => (other: typeof one) =>
       other.name === one.name && other.summary === one.summary
     const untried = declared.filter((flag) => !isTried(flag) && !declared.filter(isSame(flag)).some(isTried))
@@ -184,7 +184,7 @@ describe('flags', function () {
   })
 
   for (const { name, to, words, files = {}, stdin = '', ...adds } of additions) {
-    it(`${name} is in the request`, async () => {
+    it(`change the request: ${name}`, async () => {
       for (const [path, text] of Object.entries(files)) file(path, text)
       const args = to.split(' ')
       const [without, given] = [await run(args), await run([...args, ...words], undefined, { stdin })]
@@ -199,5 +199,5 @@ describe('flags', function () {
     })
   }
 
-  for (const [name, check] of Object.entries(others)) it(`${name}: has its effect`, check)
+  for (const [name, check] of Object.entries(others)) it(`have an effect: ${name}`, check)
 })

@@ -9,7 +9,7 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { sourceProgram } from '../support/source-program.ts'
 
-/** Command lines out of the habits of other tools, each with the message and the hint that follow. */
+/** Command lines from the habits of other tools, each with the expected message and hint. */
 const table = new URL('guesses.txt', import.meta.url)
 const update = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 
@@ -70,7 +70,7 @@ describe('a guess from the habits of another tool', () => {
     writeFileSync(table, guesses.map(({ line, expected }) => `$ chatctl ${line}\n${expected}\n`).join('\n'))
   })
 
-  it('is tried at least 150 times', () => {
+  it('is tested with at least 150 command lines', () => {
     const lines = new Set(guesses.map(({ line }) => line))
     expect(lines.size).to.equal(guesses.length).and.to.be.at.least(150)
   })
@@ -98,7 +98,7 @@ describe('a guess from the habits of another tool', () => {
     expect(existsSync(join(sandbox.home, '.config', 'chatctl', 'config.json'))).to.equal(false)
   })
 
-  it('is not repeated if it may be a secret', async () => {
+  it('is not repeated in the error if it may be a secret', async () => {
     for (const line of [
       'login sk-canary',
       'auth login ck_canary',

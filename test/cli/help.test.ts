@@ -11,14 +11,14 @@ import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** CHATCTL_UPDATE_GOLDEN=1 writes the files anew; read them before you commit them. */
+/** CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files. Review them before you commit them. */
 const golden = join(import.meta.dirname, 'help')
 const updates = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 const root = resolve(import.meta.dirname, '../..')
 const readJson = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 
 const visible = commands.filter(({ hidden }) => !hidden)
-// A topic may be a command, too: one page for both.
+// A topic can also be a command. Both have one page.
 const commandPages = [...new Set([...topics, ...visible.map(({ id }) => wordsOf(id).join(' '))])]
 const pages = ['', ...commandPages, ...helpTopics.map(({ name }) => name)]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
@@ -60,14 +60,14 @@ describe('help', () => {
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
   for (const page of pages) {
-    it(`of chatctl ${page}`, () => {
+    it(`matches the golden file: chatctl ${page}`, () => {
       const text = readPage(page)
       expectGolden(fileOf(page), text)
       for (const line of text.split('\n')) expect(line.length, line).to.be.at.most(80)
     })
   }
 
-  it('has no golden file without a page', () => {
+  it('has a page for every golden file', () => {
     expect(readdirSync(golden).sort()).to.deep.equal(pages.map(fileOf).sort())
   })
 
@@ -87,7 +87,7 @@ describe('help', () => {
     }
   })
 
-  it('is a man page, too, that package.json names', () => {
+  it('has a man page in package.json for every page', () => {
     const named = pages.map((page) => {
       const section = helpTopics.some(({ name }) => name === page) ? 7 : 1
       return `man/${['chatctl', ...page.split(' ').filter(Boolean)].join('-')}.${section}`
@@ -102,7 +102,7 @@ describe('help', () => {
       expect(text).to.match(new RegExp(`^  ${name}  +\\S`, 'm'))
   })
 
-  it('has the examples right after the usage, one job each, for every command', () => {
+  it('shows the examples of every command right after the usage, one task each', () => {
     const wrong = visible.filter(
       ({ examples = [] }) =>
         examples.length < 2 ||
@@ -156,7 +156,7 @@ describe('help', () => {
     for (const [, code] of kinds) expect([...codes]).to.include(code)
   })
 
-  it('is shown for nothing at all, for a topic alone, by -h, by --help and by help', async () => {
+  it('is shown for no arguments, for a topic, and with -h, --help, and help', async () => {
     const same: [string, string[]][] = [
       ['', []],
       ['', ['help']],
@@ -195,7 +195,7 @@ describe('help', () => {
     [['settings', 'set', '--dryrun', 'a=b'], '--dry-run'],
   ]
   for (const [args, meant] of slips) {
-    it(`says what was meant by: ${args.join(' ')}`, async () => {
+    it(`suggests the intended command: ${args.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await run(args)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
       if (!args.includes('--json')) expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)

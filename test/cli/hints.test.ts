@@ -45,11 +45,11 @@ describe('the hint of a failure', () => {
     })
   }
 
-  it('is undefined where nothing is known to help', () => {
+  it('is undefined without advice', () => {
     expect(hintOf(new Failure('refused', 'It failed'))).to.equal(undefined)
   })
 
-  it('begins with what the failure says itself, followed by each piece of advice', () => {
+  it('starts with the hint of the failure, followed by each piece of advice', () => {
     const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
     const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
     expect(hintOf(failure)).to.equal(
@@ -57,7 +57,7 @@ describe('the hint of a failure', () => {
     )
   })
 
-  it('stays with a failure that is told in other words', () => {
+  it('is kept when the failure is restated', () => {
     const failure = failureWith({ code: 'list_keys' })
     expect(hintOf(failure.reworded('It failed here'))).to.equal(
       'List the keys with: chatctl service keys list',
@@ -65,7 +65,7 @@ describe('the hint of a failure', () => {
     expect(hintOf(failure.reworded('It failed here', { hint: 'Try again.' }))).to.equal('Try again.')
   })
 
-  it('is only what to check where the outcome is unknown', () => {
+  it('contains only what to check if the outcome is unknown', () => {
     const failure = unknownOutcome(failureWith({ code: 'longer_timeout', ms: 500 }), 'Check it.')
     expect(hintOf(failure)).to.equal('Check it.')
   })

@@ -14,7 +14,7 @@ import { createSandbox } from '../support/sandbox.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
 
-/** A change of each command, and what its hint says after a signal. */
+/** For each command that makes a change: its request, and a part of the hint after a signal. */
 const changes: [args: string[], sent: string, hint: string][] = [
   [['settings', 'set', 'theme.mode=dark'], 'PATCH /v1/settings', 'chatctl settings get'],
   [['settings', 'apply', 'dark.yaml', '--yes'], 'PATCH /v1/settings', 'chatctl settings get'],
@@ -46,7 +46,7 @@ describe('a signal', () => {
     writeFileSync(join(sandbox.home, 'password'), 'a long enough password\n')
   })
 
-  /** Runs until a request that `isAwaited` has come, which is not answered, and then sends the signal. */
+  /** Sends the signal when a request matches `isAwaited`. That request gets no response. */
   async function interrupt(
     args: readonly string[],
     isAwaited: (request: RecordedRequest, index: number) => boolean,
@@ -72,7 +72,7 @@ describe('a signal', () => {
   const isChange = ({ method }: RecordedRequest) => method !== 'GET'
 
   for (const [args, sent, hint] of changes) {
-    it(`during ${args.join(' ')} reports the outcome as unknown, and what to check`, async () => {
+    it(`during ${args.join(' ')} reports an unknown outcome and what to check`, async () => {
       const { exitCode, stdout, stderr, url } = await interrupt(args, isChange)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 130, stdout: '' })
       const [error = '', help = ''] = stderr.slice(stderr.indexOf('Error: ')).split('\n')
@@ -85,7 +85,7 @@ describe('a signal', () => {
     })
   }
 
-  it('during a change is one JSON error with the request, where JSON was asked for', async () => {
+  it('during a change prints one JSON error with the request, with --json', async () => {
     const { exitCode, stderr, url } = await interrupt(
       ['users', 'update', 'u1', '--name', 'x', '--json'],
       isChange,
@@ -97,7 +97,7 @@ describe('a signal', () => {
     expect(error.request).to.deep.equal({ method: 'PATCH', url: `${url}/v1/users/u1` })
   })
 
-  it('during a change of another profile names the profile in the hint', async () => {
+  it('during a change with another profile names the profile in the hint', async () => {
     sandbox.env = { ...sandbox.env, XDG_CONFIG_HOME: sandbox.home }
     mkdirSync(join(sandbox.home, 'chatctl'))
     writeFileSync(join(sandbox.home, 'chatctl', 'config.json'), '{"profiles":{"work":{}}}')
@@ -105,7 +105,7 @@ describe('a signal', () => {
     expect(stderr).to.contain('Check the current settings with: chatctl settings get --profile work\n')
   })
 
-  it('before a change was sent says so', async () => {
+  it('before a change is sent reports that nothing was sent', async () => {
     for (const args of [
       ['settings', 'apply', 'dark.yaml', '--yes'],
       ['settings', 'edit', '--yes'],
@@ -116,7 +116,7 @@ describe('a signal', () => {
     }
   })
 
-  it('after a confirmed change says what was confirmed, and that the rest was not done', async () => {
+  it('after a confirmed change reports the change, and that the remaining steps were not done', async () => {
     let isSent = false
     const { exitCode, stderr, url } = await interrupt(
       ['settings', 'set', 'theme.mode=dark'],
@@ -132,7 +132,7 @@ describe('a signal', () => {
     )
   })
 
-  it('during a request that changes nothing ends the run without a word', async () => {
+  it('during a request that changes nothing ends the run without a message', async () => {
     for (const args of [
       ['settings', 'get'],
       ['api', 'GET', '/v1/new'],

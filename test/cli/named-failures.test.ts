@@ -35,7 +35,7 @@ describe('an error about a request', () => {
     expect(exitCode).to.equal(0)
   }
 
-  it('adds the status, the request, and the profile to the words of the service', async () => {
+  it('adds the status, the request, and the profile to the message of the service', async () => {
     const url = await start(failing(404, 'not_found', 'No such user.'))
     await createProfile('work', url)
     const { stderr, exitCode } = await run(['users', 'get', 'u1', '--profile', 'work'])
@@ -61,7 +61,7 @@ describe('an error about a request', () => {
     })
   })
 
-  it('names the status of a response without words', async () => {
+  it('names the status of a response without a message', async () => {
     const url = await start(answer(503))
     const { stderr } = await run(['users', 'get', 'u1', '--retries', '0', '--base-url', url])
     expect(stderr).to.equal(`Error: HTTP 503 Service Unavailable (GET ${url}/v1/users/u1)\n`)
@@ -102,7 +102,7 @@ describe('an error about a request', () => {
     expect(stderr).to.contain('chatctl config get base_url --profile "my prof"\n')
   })
 
-  describe('with a base URL that ends in a segment of every path', () => {
+  describe('with a base URL that ends in /v1 or /api', () => {
     const page: Script = answer(
       404,
       { 'content-type': 'text/html' },
@@ -115,7 +115,7 @@ describe('an error about a request', () => {
     ]
     for (const [title, script] of scripts)
       for (const suffix of ['/v1', '/v1/', '/api'])
-        it(`${title} below ${suffix} names it as the cause, with the command that corrects it`, async () => {
+        it(`names the base URL as the cause, with the command that corrects it: ${title} below ${suffix}`, async () => {
           const url = await start(script)
           await createProfile('work', url + suffix)
           const { stderr } = await run(['chat', 'models', '--profile', 'work'])
@@ -130,7 +130,7 @@ describe('an error about a request', () => {
           expect(stdout).to.equal(`${url}\n`)
         })
 
-    it('is corrected where it was given: by the flag or in the environment', async () => {
+    it('shows how to correct the base URL in the flag or in the environment', async () => {
       const url = await start(failing(404, 'not_found', 'No such path.'))
       const flag = await run(['chat', 'models', '--base-url', `${url}/v1`])
       expect(flag.stderr).to.contain(`\nHint:  Run the command again with: --base-url ${url}\n`)
@@ -140,7 +140,7 @@ describe('an error about a request', () => {
       )
     })
 
-    it('is named by doctor', async () => {
+    it('has the same cause in doctor', async () => {
       const url = await start(failing(404, 'not_found', 'No such path.'))
       await createProfile('work', `${url}/v1`)
       const { stdout } = await run(['doctor', '--profile', 'work', '--json'])
@@ -149,7 +149,7 @@ describe('an error about a request', () => {
       expect(service.hint).to.contain(`chatctl config set base_url ${url} --profile work`)
     })
 
-    it('is not blamed for a user that does not exist below /api', async () => {
+    it('does not name the base URL as the cause for a user that does not exist', async () => {
       const url = await start(failing(404, 'not_found', 'No such user.'))
       const { stderr } = await run(['users', 'get', 'u1', '--base-url', `${url}/api`])
       expect(stderr).to.equal(`Error: No such user (404, GET ${url}/api/v1/users/u1)\n`)

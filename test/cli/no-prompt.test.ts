@@ -10,16 +10,16 @@ import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** Off a terminal nothing asks and nothing hangs; what needs an answer says which flag gives it. */
+/** Without a terminal, nothing prompts or hangs. A run that needs input names the flag that gives it. */
 
 type Call = { name: string; args: readonly string[]; stdin?: string }
 
 const calls: readonly Call[] = [...serviceCalls, ...localCalls]
 
-/** A file in the folder of the run. */
+/** A file in the working directory of the run. */
 const usersFile = 'users.csv'
 
-/** The calls that cannot go on without an answer, and the flags that give it; KEY and SESSION stand for ids that exist. */
+/** Calls that need input, and the flags that give it. KEY and SESSION are replaced by IDs that exist. */
 const questions: { args: string[]; flags: string[] }[] = [
   {
     args: ['users', 'create', '--email', 'ada@example.com'],
@@ -40,7 +40,7 @@ const questions: { args: string[]; flags: string[] }[] = [
   { args: ['users', 'import', usersFile], flags: ['--yes'] },
 ]
 
-/** Calls that take a text beside their argument, and so wait for what a pipe has to say. */
+/** Commands that read a pipe in addition to their arguments. */
 const readsPipe = new Set([
   'auth:login',
   'chat:send',
@@ -56,7 +56,7 @@ const ways: [string, NodeJS.ProcessEnv, string[]][] = [
   ['CHATCTL_NO_INPUT', { CHATCTL_NO_INPUT: '1' }, []],
 ]
 
-describe('off a terminal', function () {
+describe('a non-interactive run', function () {
   this.timeout(90_000)
   const sandbox = perSuite(createSandbox)
   let server: FaultServer
@@ -87,13 +87,13 @@ describe('off a terminal', function () {
       return runChatctl(sandbox, words, { env: { ...env, ...more }, timeout: 15_000 })
     })
 
-  it('every command is called, or has an example that can be', () => {
+  it('tests every command, or has an example that can be run', () => {
     const called = new Set(['service:run', ...calls.map(({ name }) => commandOf(name))])
     expect(commands.map(({ id }) => id).filter((id) => !called.has(id))).to.deep.equal([])
   })
 
   const everyWay = ways.flatMap(([way, more, flags]) => calls.map((call) => ({ way, more, flags, call })))
-  it('every command ends without asking', async () => {
+  it('of every command ends without a prompt', async () => {
     const runs = await Promise.all(
       everyWay.map(async ({ way, more, flags, call }) => ({
         name: `${call.name}: ${way}`,
@@ -105,7 +105,7 @@ describe('off a terminal', function () {
 
   for (const [way, more, flags] of ways) {
     for (const { args, flags: answers } of questions) {
-      it(`${args.join(' ')} names the flags that answer: ${way}`, async () => {
+      it(`of ${args.join(' ')} exits 3 and names the flags to use, with ${way}`, async () => {
         const plain = await run([...args, ...flags], more)
         expect(plain).to.include({ exitCode: 3, stdout: '' })
         const structured = await run([...args, ...flags, '--json'], more)
@@ -120,7 +120,7 @@ describe('off a terminal', function () {
     }
   }
 
-  it('every command without any argument ends', async () => {
+  it('of every command without arguments ends', async () => {
     const runs = await Promise.all(
       commands
         .filter(({ id }) => id !== 'service:run')
@@ -129,13 +129,13 @@ describe('off a terminal', function () {
     for (const { id, run: ended } of runs) expectQuiet(id, ended)
   })
 
-  it('no command but those that take a text reads a pipe that stays open', async () => {
+  it('waits for a pipe that stays open only in commands that accept text', async () => {
     const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
     const reading = others.map(({ name, args }) =>
       inTurn(async () => {
         const { stdin, ended } = startChatctl(sandbox, args, { env })
         await ended
-        // A process whose stdin is read does not end.
+        // A process that reads an open stdin does not end.
         const isRead = stdin.readableFlowing || stdin.listenerCount('readable') > 0
         stdin.end()
         return isRead ? [name] : []
@@ -144,7 +144,7 @@ describe('off a terminal', function () {
     expect((await Promise.all(reading)).flat()).to.deep.equal([])
   })
 
-  it('service run serves until it is stopped, and ends in good order', async () => {
+  it('of service run serves until a signal stops it, and exits 0', async () => {
     const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
     running.stdin.end()
     running.stdout.once('data', () => running.interrupt('SIGTERM'))
@@ -156,12 +156,12 @@ function findCall(method: string, path: string): ServiceCall | undefined {
   return serviceCalls.find(({ endpoint }) => endpoint === `${method} ${path.split('?')[0]}`)
 }
 
-/** The words after `--` are no flags. */
+/** The words after `--` of `complete` are not flags. */
 function forCall({ name }: Call, flags: readonly string[]): readonly string[] {
   return commandOf(name) === 'complete' ? [] : flags
 }
 
-/** It ended by itself, and nothing on stderr is a question or moves a cursor. */
+/** Expects that the run ended by itself, and wrote no prompt and no escape sequence to stderr. */
 function expectQuiet(name: string, { exitCode, stderr }: Run): void {
   expect(exitCode, `${name} did not end`).not.to.equal(null)
   expect(stderr, name).not.to.contain('\u001b')

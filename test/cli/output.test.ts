@@ -6,7 +6,7 @@ import { type Running, type RunOptions, startChatctl } from '../support/run-chat
 import { serveRuns } from '../support/served-runs.ts'
 import { until } from '../support/until.ts'
 
-/** docs/reference/output.md, from the outside. */
+/** The rules of docs/reference/output.md. */
 
 const user = {
   id: 'u1',
@@ -35,38 +35,38 @@ describe('output', function () {
   this.timeout(60_000)
   const { sandbox, server, run } = serveRuns()
 
-  /** What a run that succeeds prints. */
+  /** The stdout of a run that succeeds without messages. */
   async function printed(args: readonly string[], body: unknown, options: RunOptions = {}): Promise<string> {
     const { exitCode, stdout, stderr } = await run(args, json(200, body), options)
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     return stdout
   }
 
-  describe('forms', () => {
-    it('json is the body as it was sent, unknown fields included', async () => {
+  describe('in each output format', () => {
+    it('is the unchanged body with json, including unknown fields', async () => {
       expect(await printed(['users', 'get', 'u1', '-o', 'json'], user)).to.equal(
         `${JSON.stringify(user, null, 2)}\n`,
       )
       expect(JSON.parse(await printed(['chat', 'models', '--json'], models))).to.deep.equal(models)
     })
 
-    it('yaml is the same', async () => {
+    it('is the same data with yaml', async () => {
       expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user)
     })
 
-    it('jsonl is a line for each row', async () => {
+    it('is one line per row with jsonl', async () => {
       expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(
         models.data.map((row) => `${JSON.stringify(row)}\n`).join(''),
       )
     })
 
-    it('csv has a header and quotes', async () => {
+    it('has a header and quoted cells with csv', async () => {
       expect(await printed(['users', 'get', 'u1', '-o', 'csv', '--fields', 'name,id'], user)).to.equal(
         'name,id\n"Ada\tL\\\n""x"", y",u1\n',
       )
     })
 
-    it('tsv has neither, and escapes', async () => {
+    it('has escapes and no header with tsv', async () => {
       expect(await printed(['users', 'get', 'u1'], user)).to.equal(
         `u1\tada@example.com\tAda\\tL\\\\\\n"x", y\t2026-01-02T03:04:05Z\t${JSON.stringify(user.metadata)}\t${JSON.stringify(user.settings)}\n`.replaceAll(
           '\\"',
@@ -75,13 +75,13 @@ describe('output', function () {
       )
     })
 
-    it('table has titles and columns', async () => {
+    it('has a header and aligned columns with table', async () => {
       expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
         'ID     OWNED_BY  CREATED\nsmall  us        1970-01-01 00:00\nlarge            1970-01-01 00:00\n',
       )
     })
 
-    it('table says on stderr that there is nothing in it, unless it is to be quiet', async () => {
+    it('has a notice on stderr for an empty table, unless --quiet is set', async () => {
       const asked = ['chat', 'models', '-o', 'table']
       expect(await run(asked, json(200, { data: [] }))).to.deep.include({
         exitCode: 0,
@@ -92,7 +92,7 @@ describe('output', function () {
       expect((await run(['chat', 'models'], json(200, { data: [] }))).stderr).to.equal('')
     })
 
-    it('words of an error leave its details out where the message has them', async () => {
+    it('omits the details of an error if the message contains them', async () => {
       const details = { faults: [{ path: 'email', message: 'is required' }] }
       const refused = (message: string) =>
         run(['chat', 'models'], json(400, { error: { code: 'bad', message, details } }))
@@ -100,7 +100,7 @@ describe('output', function () {
       expect((await refused('Look')).stderr).to.contain(`Details: ${JSON.stringify(details)}`)
     })
 
-    it('table has no colour off a terminal, FORCE_COLOR brings it, NO_COLOR and --no-color forbid it', async () => {
+    it('colors a table in a pipe only with FORCE_COLOR, and never with NO_COLOR or --no-color', async () => {
       const args = ['chat', 'models', '-o', 'table']
       const show = async (env: NodeJS.ProcessEnv, ...flags: string[]) =>
         (await run([...args, ...flags], json(200, models), { env })).stdout
@@ -110,14 +110,14 @@ describe('output', function () {
       expect(await show({ FORCE_COLOR: '1' }, '--no-color')).not.to.contain('\u001b')
     })
 
-    it('json is what another program can write: nothing but the body reaches stdout', async () => {
+    it('has only the body on stdout with --json and --debug', async () => {
       const { stdout, stderr } = await run(['users', 'get', 'u1', '--json', '--debug'], json(200, user))
       expect(JSON.parse(stdout)).to.deep.equal(user)
       expect(stderr).to.match(/^> GET /)
     })
   })
 
-  describe('the columns of TSV', () => {
+  describe('TSV columns', () => {
     const columns: Record<string, string> = {
       'chat:models': 'small\tus\t1767323045',
       'history:list': 'm1\t2026-01-02T03:04:05Z\tuser\tHello',
@@ -131,13 +131,13 @@ describe('output', function () {
       'users:settings:set': 'success\ttrue\nsettings.theme\tdark\nx_extra\t1',
     }
     for (const [name, lines] of Object.entries(columns)) {
-      it(`of ${name} are fixed`, async () => {
+      it(`are fixed for ${name}`, async () => {
         const { args, answer: body } = findCall(name)
         expect(await printed([...args, '-o', 'tsv'], body)).to.equal(`${lines}\n`)
       })
     }
 
-    it('put what is documented first, whatever the order that was sent', async () => {
+    it('list documented fields first, in any order of the response', async () => {
       expect(await printed(['settings', 'get'], settings)).to.equal(
         'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_first\t1\ntheme.x_more\ty\n',
       )
@@ -145,7 +145,7 @@ describe('output', function () {
   })
 
   describe('--fields', () => {
-    it('chooses, in its order, nested ones too', async () => {
+    it('selects fields in the given order, including nested fields', async () => {
       const fields = ['--fields', 'metadata.seats,id,settings.theme']
       expect(await printed(['users', 'get', 'u1', ...fields], user)).to.equal('5\tu1\tdark\n')
       expect(JSON.parse(await printed(['users', 'get', 'u1', '--json', ...fields], user))).to.deep.equal({
@@ -158,7 +158,7 @@ describe('output', function () {
       )
     })
 
-    it('makes a bare array of a list', async () => {
+    it('turns a list into a bare array', async () => {
       expect(JSON.parse(await printed(['chat', 'models', '--json', '--fields', 'id'], models))).to.deep.equal(
         [{ id: 'small' }, { id: 'large' }],
       )
@@ -171,13 +171,13 @@ describe('output', function () {
       )
     })
 
-    it('keeps its order where a row is a key and a value', async () => {
+    it('keeps its order for key-value rows', async () => {
       expect(await printed(['settings', 'get', '--fields', 'theme.mode,app_name'], settings)).to.equal(
         'theme.mode\tdark\napp_name\tChat\n',
       )
     })
 
-    it('refuses a field that is nowhere, and says which was meant', async () => {
+    it('rejects an unknown field and suggests the right one', async () => {
       const { exitCode, stdout, stderr } = await run(
         ['users', 'get', 'u1', '--fields', 'nmae'],
         json(200, user),
@@ -186,7 +186,7 @@ describe('output', function () {
       expect(stderr).to.contain('Did you mean name?')
     })
 
-    it('refuses it before anything is changed', async () => {
+    it('rejects an unknown field before anything is sent', async () => {
       const args = ['users', 'update', 'u1', '--name', 'x', '--fields', 'nmae']
       expect((await run(args, json(200, user))).exitCode).to.equal(2)
       expect(server.requests).to.deep.equal([])
@@ -194,7 +194,7 @@ describe('output', function () {
   })
 
   describe('--jq', () => {
-    it('prints strings raw and anything else as JSON', async () => {
+    it('prints strings raw and other values as JSON', async () => {
       expect(await printed(['chat', 'models', '--jq', '.data[].id'], models)).to.equal('small\nlarge\n')
       expect(await printed(['users', 'get', 'u1', '--jq', '.metadata.seats'], user)).to.equal('5\n')
       expect(await printed(['users', 'get', 'u1', '--jq', '.name'], user)).to.equal(`${user.name}\n`)
@@ -203,11 +203,11 @@ describe('output', function () {
       )
     })
 
-    it('sees what --fields left', async () => {
+    it('filters the result of --fields', async () => {
       expect(await printed(['chat', 'models', '--fields', 'id', '--jq', 'length'], models)).to.equal('2\n')
     })
 
-    it('takes each row of jsonl', async () => {
+    it('filters each row of jsonl', async () => {
       expect(await printed(['chat', 'models', '-o', 'jsonl', '--jq', '.id'], models)).to.equal(
         'small\nlarge\n',
       )
@@ -224,7 +224,7 @@ describe('output', function () {
       ['nests too deep', 'reduce range(100000) as $i (.; [.])', false],
       ['takes all memory while it is compiled', '"x" * 1e9 | . * 5', true],
     ] as const) {
-      it(`says that a filter used too much: one that ${what}`, async () => {
+      it(`reports that a filter used too much memory or recursion: ${what}`, async () => {
         const { exitCode, stdout, stderr } = await run(
           ['users', 'get', 'u1', '--jq', filter],
           json(200, user),
@@ -238,20 +238,20 @@ describe('output', function () {
       })
     }
 
-    it('runs no filter before there is something to filter', async () => {
+    it('does not run the filter before there is a response', async () => {
       const endless = 'if . == null then def f: f; f else .id end'
       expect(await printed(['users', 'get', 'u1', '--jq', endless], user)).to.equal('u1\n')
     })
 
-    it('is checked before anything is sent', async () => {
+    it('rejects an invalid filter before anything is sent', async () => {
       const { exitCode } = await run(['users', 'update', 'u1', '--name', 'x', '--jq', '.['], json(200, user))
       expect(exitCode).to.equal(2)
       expect(server.requests).to.deep.equal([])
     })
   })
 
-  describe('an answer without a body', () => {
-    it('has the id that a Location header names', async () => {
+  describe('for a response without a body', () => {
+    it('contains the user ID from the Location header', async () => {
       const { args, stdin = '' } = findCall('users:create')
       const created = answer(201, { location: '/v1/users/a%20b' })
       expect(await run([...args, '--json'], created, { stdin })).to.deep.equal({
@@ -263,7 +263,7 @@ describe('output', function () {
       expect((await run([...args, '--jq', '.id'], created, { stdin })).stdout).to.equal('a b\n')
     })
 
-    it('without one either says that the id is unknown', async () => {
+    it('warns that the ID is unknown without a Location header', async () => {
       const { args, stdin = '' } = findCall('users:create')
       const { exitCode, stderr } = await run(args, empty, { stdin })
       expect(exitCode).to.equal(0)
@@ -273,7 +273,7 @@ describe('output', function () {
     })
   })
 
-  describe('a change whose response shows nothing of it', () => {
+  describe('for a change whose response has no data', () => {
     const responses: [string, Behaviour][] = [
       ['204', empty],
       ['{}', json(200, {})],
@@ -295,14 +295,14 @@ describe('output', function () {
       [['settings', 'api', 'set', '--version', '2'], undefined, '', 'Set the API configuration.'],
     ]
     for (const [what, behaviour] of responses) {
-      it(`is said to be done, with what is known and no blank rows: ${what}`, async () => {
+      it(`reports the change, with the known fields and no blank rows: ${what}`, async () => {
         for (const [args, id, row, done] of changes) {
           const isRelated = what === 'an unrelated object'
           const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
           const inPipe = await run(args, behaviour, { stdin: 'correct horse' })
           expect(inPipe.exitCode, inPipe.stderr).to.equal(0)
           expect(inPipe.stderr).to.include(`${done} The service did not return`)
-          // What has no columns of its own is shown key by key.
+          // Data without documented columns is shown as key-value rows.
           const isOpen = isRelated && (args[1] === 'settings' || args[1] === 'api')
           expect(inPipe.stdout).to.equal(isOpen ? 'ok\ttrue\n' : row)
           const inJson = await run([...args, '--json', '--quiet'], behaviour, { stdin: 'correct horse' })
@@ -321,7 +321,7 @@ describe('output', function () {
     }
   })
 
-  describe('texts', () => {
+  describe('as plain text', () => {
     const values: [string, string][] = [
       ['theme.mode', 'dark\n'],
       ['limits.max_tokens', '4096\n'],
@@ -329,7 +329,7 @@ describe('output', function () {
       ['x_first', '1\n'],
     ]
     for (const [setting, text] of values) {
-      it(`settings get ${setting} is the bare value`, async () => {
+      it(`is the bare value for settings get ${setting}`, async () => {
         expect(await printed(['settings', 'get', setting], settings)).to.equal(text)
         expect(JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))).to.deep.equal(
           JSON.parse(setting === 'theme.mode' ? '"dark"' : text),
@@ -343,7 +343,7 @@ describe('output', function () {
       ['with a newline\n', 'with a newline\n'],
       ['\u001b[31mred', '\u001b[31mred\n'],
     ] as const) {
-      it(`chat send ends ${JSON.stringify(response)} with exactly one newline`, async () => {
+      it(`ends with exactly one newline for the reply ${JSON.stringify(response)}`, async () => {
         const body = { id: 'm1', response, context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
         expect(await printed(['chat', 'send', 'x'], body)).to.equal(text)
         const streamed = await run(['chat', 'send', 'x', '--stream'], sse([{ delta: response }]))
@@ -351,7 +351,7 @@ describe('output', function () {
       })
     }
 
-    it('several users are an array, in the order in which they were asked for', async () => {
+    it('is one array for several users, in the order of the arguments', async () => {
       const each: Behaviour = (request, response, incoming) =>
         json(200, { ...user, id: request.path.split('/').at(-1) })(request, response, incoming)
       const one = await run(['users', 'get', 'b', '-', 'a', '--jq', '.[].id'], each, { stdin: 'c\nd\n' })
@@ -359,8 +359,8 @@ describe('output', function () {
     })
   })
 
-  describe('endings', () => {
-    it('a reader that has seen enough is success', async () => {
+  describe('when it ends early', () => {
+    it('counts as success if the reader closes the pipe', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
       await server.start(json(200, many))
       const running = startChatctl(sandbox, ['chat', 'models'], {
@@ -380,7 +380,7 @@ describe('output', function () {
         ['users', 'profile', '--json'],
         ['chat', 'send', 'x', '--stream'],
       ]) {
-        it(`${signal} while waiting for ${args.join(' ')} is ${exitCode}, at once`, async () => {
+        it(`stops at once with ${exitCode} on ${signal} during ${args.join(' ')}`, async () => {
           let running: Running | undefined
           const kill: Behaviour = (request, response, incoming) => {
             running?.interrupt(signal)
@@ -395,7 +395,7 @@ describe('output', function () {
         })
       }
 
-      it(`${signal} while waiting for stdin is ${exitCode}`, async () => {
+      it(`stops with ${exitCode} on ${signal} while stdin is being read`, async () => {
         const running = startChatctl(sandbox, ['chat', 'send'], {
           env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
         })
@@ -407,7 +407,7 @@ describe('output', function () {
     }
 
     for (const ending of ['reset', 'unfinished'] as const) {
-      it(`a stream that is cut off (${ending}) is 69, and keeps its text`, async () => {
+      it(`keeps the text of an interrupted stream and exits 69 (${ending})`, async () => {
         const cut = sse([{ delta: 'Half of ' }, { delta: 'it' }], { ending, done: false })
         const plain = await run(['chat', 'send', 'x', '--stream'], cut)
         expect(plain).to.include({ exitCode: 69, stdout: 'Half of it\n' })
@@ -424,7 +424,7 @@ describe('output', function () {
       })
     }
 
-    it('a body that is cut off prints nothing', async () => {
+    it('is empty for an interrupted body, and the exit code is 69', async () => {
       const half = stream(['{"id":"u1",'], { type: 'application/json', ending: 'reset' })
       const { exitCode, stdout } = await run(['users', 'profile', '--retries', '0'], half)
       expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: '' })

@@ -5,7 +5,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('precedence', () => {
+describe('the precedence of options', () => {
   const home = perSuite(createSandbox)
   before(() => {
     mkdirSync(join(home.home, '.config', 'chatctl'), { recursive: true })
@@ -37,7 +37,7 @@ describe('precedence', () => {
     )
   }
 
-  it('default', async () => {
+  it('uses the default if nothing else is set', async () => {
     const list = await rows(['-p', 'other'])
     expect(list).to.deep.include({
       profile: ['other', 'flag', '--profile'],
@@ -49,7 +49,7 @@ describe('precedence', () => {
     })
   })
 
-  it('the profile goes before the default', async () => {
+  it('prefers the profile to the default', async () => {
     const from = 'profile work'
     expect(await rows([])).to.deep.include({
       base_url: ['https://profile.example', 'profile', from],
@@ -72,13 +72,13 @@ describe('precedence', () => {
     ['max_wait', 'CHATCTL_MAX_WAIT', '22s'],
   ]
 
-  it('the environment goes before the profile', async () => {
+  it('prefers the environment to the profile', async () => {
     const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
     const list = await rows(['-p', 'work'], env)
     for (const [key, name, value] of variables) expect(list[key]).to.deep.equal([value, 'environment', name])
   })
 
-  it('a flag goes before the environment', async () => {
+  it('prefers a flag to the environment', async () => {
     const flags = { base_url: 'https://flag.example', timeout: '31s', retries: '7', max_wait: '32s' }
     const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
     const args = Object.entries(flags).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
@@ -87,11 +87,11 @@ describe('precedence', () => {
       expect(list[key]).to.deep.equal([value, 'flag', `--${key.replaceAll('_', '-')}`])
   })
 
-  it('an empty variable says nothing', async () => {
+  it('ignores an empty variable', async () => {
     expect((await rows([], { CHATCTL_TIMEOUT: '' }))['timeout']?.[1]).to.equal('profile')
   })
 
-  it('an address for one run keeps clear of the default profile', async () => {
+  it('ignores the default profile if a flag gives a base URL', async () => {
     const list = await rows(['--base-url', 'https://flag.example'])
     expect(list).to.deep.include({
       timeout: ['60s', 'default', ''],
@@ -99,7 +99,7 @@ describe('precedence', () => {
     })
   })
 
-  it('the form: flag, environment, profile', async () => {
+  it('applies to the output format too', async () => {
     const show = async (args: string[], env: NodeJS.ProcessEnv = {}) =>
       (await runChatctl(home, ['config', 'list', ...args], { env })).stdout
     expect(await show([])).to.match(/^\[/)

@@ -7,7 +7,7 @@ import { createSandbox } from '../support/sandbox.ts'
 
 const canary = 'canary-of-the-wrong-place'
 
-describe('a secret in the wrong place is not said again', () => {
+describe('a secret in the wrong place', () => {
   const sandbox = perSuite(createSandbox)
 
   for (const args of [
@@ -21,7 +21,7 @@ describe('a secret in the wrong place is not said again', () => {
     ['--api-key', canary, 'users', 'profile'],
     ['chat', 'send', 'hi', '--api-key', canary],
   ]) {
-    it(`as the value of a flag, of which there is none for it: ${args.slice(0, 3).join(' ')}`, async () => {
+    it(`is not printed as the value of a flag that does not take it: ${args.slice(0, 3).join(' ')}`, async () => {
       for (const form of [[], ['--json'], ['--debug']]) {
         const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
         expect(exitCode, stderr).to.equal(2)
@@ -30,7 +30,7 @@ describe('a secret in the wrong place is not said again', () => {
     })
   }
 
-  describe('in the address of a proxy', () => {
+  describe('in the URL of a proxy', () => {
     const proxy = perSuite(createServer)
     let port: number
     before(async () => {
@@ -47,7 +47,7 @@ describe('a secret in the wrong place is not said again', () => {
       ['refuses', () => port],
       ['is not there', () => 1],
     ] as const) {
-      it(`that ${what}`, async () => {
+      it(`is not printed if the proxy ${what}`, async () => {
         for (const form of [['--debug'], ['--debug', '--json']]) {
           const { exitCode, stdout, stderr } = await runChatctl(
             sandbox,

@@ -17,17 +17,17 @@ import { perSuite } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** Canaries are planted, and everything that chatctl says and writes is searched for them. */
+/** Canary secrets: the tests search all output and all files of chatctl for them. */
 
 const key = 'canary-API-key+with/odd=signs'
 const password = 'canary "password" with \\ and ü'
 
-/** How a secret may look inside a text: bare, in a URL, in JSON. */
+/** The encodings in which a secret can appear: plain, in a URL, and in JSON. */
 function formsOf(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])]
 }
 
-/** Says back all that it was told, wherever a service could say it. */
+/** Services that echo the request in every part of a response. */
 const echoes: Record<string, Behaviour> = {
   'an error body and headers': (request, response, incoming) => {
     const { authorization = '' } = request.headers
@@ -64,7 +64,7 @@ function parse(body: string): unknown {
   return body === '' ? null : JSON.parse(body)
 }
 
-describe('secrets', function () {
+describe('secret handling', function () {
   this.timeout(90_000)
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   let keyFile: string
@@ -119,11 +119,11 @@ describe('secrets', function () {
   })
 
   const forms = [['--debug'], ['--debug', '--json'], []]
-  /** Each call in one form; which one differs from round to round. */
+  /** Each call with one set of flags, which differs from round to round. */
   const inForms = (calls: readonly ServiceCall[], round: number) =>
     calls.map((call, index) => ({ call, form: forms[(index + round) % forms.length] ?? [] }))
 
-  it('stay out of what is said on success', async () => {
+  it('keeps secrets out of the output of a successful run', async () => {
     const runs = await Promise.all(
       inForms(serviceCalls, 0).map(({ call, form }) =>
         run([...call.args, ...form], json(200, call.answer), stdinOf(call)),
@@ -136,10 +136,10 @@ describe('secrets', function () {
   })
 
   for (const [round, [where, echo]] of Object.entries(echoes).entries()) {
-    // The body of a 2xx is the result of `api`, whatever it says; to all others this one is a failure.
+    // `api` prints every 2xx body as its result. For other commands this body is a failure.
     const calls =
       where === 'success: false' ? serviceCalls.filter(({ args }) => args[0] !== 'api') : serviceCalls
-    it(`stay out of what is said when the service says them back in ${where}`, async () => {
+    it(`keeps secrets out of the output if the service echoes them in ${where}`, async () => {
       const runs = await Promise.all(
         inForms(calls, round).map(({ call, form }) => run([...call.args, ...form], echo, stdinOf(call))),
       )
@@ -150,7 +150,7 @@ describe('secrets', function () {
     })
   }
 
-  it('stay out of the headers that api prints', async () => {
+  it('keeps secrets out of the headers that api --include prints', async () => {
     const echo: Behaviour = (request, response, incoming) =>
       json(200, { a: 1 }, { 'x-you-said': request.headers.authorization ?? '' })(request, response, incoming)
     const printed = await run(['api', 'GET', '/v1/x', '--include'], echo)
@@ -158,14 +158,14 @@ describe('secrets', function () {
     expectSilence(printed)
   })
 
-  it('stay out of commands that need no service', async () => {
-    // The one command whose purpose it is.
+  it('keeps secrets out of the output of commands that need no service', async () => {
+    // Printing the token is the purpose of this command.
     const others = localCalls.filter(({ name }) => name !== 'auth:token')
     const runs = await Promise.all(others.map(({ args }) => run(args, json(200, {}))))
     for (const one of runs) expectSilence(one)
   })
 
-  it('from a file are as safe, and named by where they stand', async () => {
+  it('hides a key from a file, but auth status names the file', async () => {
     const env = { CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: keyFile }
     const [echo] = Object.values(echoes)
     if (!echo) throw new Error('there is no echo')
@@ -175,7 +175,7 @@ describe('secrets', function () {
     expect(status.stdout).to.contain(`credential\tCHATCTL_API_KEY_FILE (${keyFile})`)
   })
 
-  it('that cannot be sent are refused without being shown', async () => {
+  it('rejects a key that cannot be sent, without showing it', async () => {
     const odd = `${key}\u0007end`
     const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
       env: { CHATCTL_API_KEY: odd },
@@ -188,7 +188,7 @@ describe('secrets', function () {
     ['stdin', () => ['--password-stdin']],
     ['a file', () => ['--password-file', passwordFile]],
   ] as const) {
-    it(`a password from ${source} reaches the service and nobody else`, async () => {
+    it(`sends a password from ${source} only to the service`, async () => {
       let sent = ''
       const take: Behaviour = (request, response, incoming) => {
         sent = request.body
@@ -200,7 +200,7 @@ describe('secrets', function () {
     })
   }
 
-  it('a password that was made up is shown once, on stdout, beside the body', async () => {
+  it('prints a generated password once, on stdout, with the body', async () => {
     const sent: string[] = []
     const take: Behaviour = (request, response, incoming) => {
       sent.push(JSON.parse(request.body).password)
@@ -215,7 +215,7 @@ describe('secrets', function () {
     expect(sent[0]).not.to.equal(sent[1])
   })
 
-  it('a password that was made up is not lost when the answer cannot be shown', async () => {
+  it('prints a generated password even if the response is not JSON', async () => {
     let made = ''
     const take: Behaviour = (request, response, incoming) => {
       made = JSON.parse(request.body).password
@@ -226,7 +226,7 @@ describe('secrets', function () {
     expect(JSON.parse(stdout)).to.deep.equal({ generated_password: made })
   })
 
-  it('a password that was made up goes to stderr where the form leaves it out', async () => {
+  it('prints a generated password to stderr if --fields or --jq omits it', async () => {
     for (const choice of [
       ['--fields', 'id'],
       ['--jq', '.id'],
@@ -243,7 +243,7 @@ describe('secrets', function () {
     }
   })
 
-  it('of a new key of the embedded service are kept as a hash only', async () => {
+  it('stores a new key of the embedded service only as a hash', async () => {
     const { stdout } = await inTurn(() =>
       runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key']),
     )
@@ -257,7 +257,7 @@ describe('secrets', function () {
     expectSilence(list, [secret])
   })
 
-  it('of an admin and of keys are in no file, log or answer of the embedded service', async () => {
+  it('keeps passwords and keys out of the files, log, and output of the embedded service', async () => {
     const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key'])
     const secret = made.stdout.trim()
     const create = [
@@ -287,7 +287,7 @@ describe('secrets', function () {
     }
   })
 
-  it('a base URL with a password is refused without being shown', async () => {
+  it('rejects a base URL with a password without showing it', async () => {
     const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
       env: { CHATCTL_BASE_URL: `https://me:${encodeURIComponent(password)}@chat.example` },
     })
@@ -296,7 +296,7 @@ describe('secrets', function () {
   })
 })
 
-/** The canary in the place of a password; other commands read no secret from there. */
+/** Replaces a password by the canary. Other commands read no secret from stdin. */
 function stdinOf({ name, stdin = '' }: ServiceCall): { stdin: string } {
   return { stdin: name === 'users:create' ? `${password}\n` : stdin }
 }

@@ -13,7 +13,7 @@ import { FlagRuns } from './flag-runs.ts'
 const flags = new FlagRuns()
 const { runHere, file } = flags
 
-/** The flags of `service`, each with something that shows that it was there. */
+/** The flags of `service`, each with a check of its effect. */
 const effects: Record<string, () => Promise<void>> = {
   'service:keys:create name': async () => {
     expect((await runHere(['service', 'keys', 'create', '--name', 'one', '--jq', '.name'])).stdout).to.equal(
@@ -272,7 +272,7 @@ function dataDirectory(name: string): string {
   return join(flags.sandbox.home, `data-${name}`)
 }
 
-/** @returns what it logged */
+/** @returns the log of the service */
 async function serve(words: string[], use: (url: string) => Promise<void>): Promise<string> {
   const { stdin, stdout, interrupt, ended } = startChatctl(flags.sandbox, ['service', 'run', ...words])
   stdin.end()
@@ -287,9 +287,9 @@ async function serve(words: string[], use: (url: string) => Promise<void>): Prom
   return (await ended).stderr
 }
 
-describe('flags', function () {
+describe('flags of the embedded service', function () {
   this.timeout(60_000)
   flags.cleanUp()
 
-  for (const [name, check] of Object.entries(effects)) it(`${name}: has its effect`, check)
+  for (const [name, check] of Object.entries(effects)) it(`have an effect: ${name}`, check)
 })

@@ -6,13 +6,13 @@ import { type FlagRun, FlagRuns } from './flag-runs.ts'
 const flags = new FlagRuns()
 const { run } = flags
 
-/** The shared flags: each on one command, as a flag and as its variable. */
+/** One run for each global flag, which is given as a flag and as a variable. */
 interface SharedFlag {
   flag: string[]
   env: NodeJS.ProcessEnv
   args: string[]
   script: Script
-  /** Whether what a run did shows that the flag was there. */
+  /** Whether the result shows the effect of the flag. */
   shows(result: FlagRun): boolean
 }
 
@@ -103,14 +103,14 @@ const shared: Record<string, SharedFlag> = {
     shows: ({ stderr }) => /^Error: x \(404, GET \S+\)\n$/.test(stderr),
   },
 }
-/** What only a terminal can show. */
+/** Flags whose effect is visible only in a terminal. */
 const onTerminals = ['no-input']
 
-describe('flags', function () {
+describe('global flags', function () {
   this.timeout(60_000)
   flags.cleanUp()
 
-  it('that all commands share are all in the tables, and all commands have them', () => {
+  it('are all tested here, and every command has them', () => {
     for (const { id, flags: own } of commands.filter(({ hidden }) => !hidden)) {
       const global = Object.values(own).filter(({ helpGroup }) => helpGroup === 'GLOBAL')
       expect(global.map(({ name }) => name).sort(), id).to.deep.equal(
@@ -120,13 +120,13 @@ describe('flags', function () {
   })
 
   for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
-    it(`--${name} has its effect, and so has ${Object.keys(env)[0]}`, async () => {
+    it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
       const colours = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
       const given = await run([...args, ...flag], script, { env: colours })
       expect(shows(given), given.stdout + given.stderr).to.equal(true)
       const variable = await run(args, script, { env: { ...colours, ...env } })
       expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)
-      // Without it a silent service would be waited for a minute.
+      // Otherwise the run would wait a minute for the silent service.
       if (name === 'timeout') return
       const without = await run(args, script, { env: colours })
       expect(shows(without), without.stdout + without.stderr).to.equal(false)

@@ -17,7 +17,7 @@ import { serveRuns } from '../support/served-runs.ts'
 
 const body = { id: 'm1', response: 'A long reply', context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
 const { response: _, ...names } = body
-/** What the embedded service sends. */
+/** The events that the embedded service sends. */
 const pieces = [
   { ...names, delta: 'A long' },
   { ...names, delta: ' reply' },
@@ -27,36 +27,36 @@ const events = [
   `event: done\ndata: ${JSON.stringify({ ...body, model: 'm', finish_reason: 'stop' })}\n\n`,
 ]
 
-describe('chat send in a pipe', function () {
+describe('chat send without a terminal', function () {
   this.timeout(60_000)
   const served = serveRuns()
 
   const run = (behaviour: Behaviour, ...args: string[]) => served.run(args, behaviour)
   const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
 
-  it('prints a reply that takes longer than the timeout, for it is streamed', async () => {
+  it('waits for a streamed reply longer than the timeout', async () => {
     const slow = stream(events, { pause: 450 })
     expect(await run(slow, 'chat', 'send', 'Hi', '--timeout', '700ms')).to.deep.equal(done('A long reply\n'))
     expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
   })
 
-  it('prints the body with --json that the service would have sent in one piece', async () => {
+  it('prints with --json the body that the service would send without streaming', async () => {
     const { stdout } = await run(stream(events), 'chat', 'send', 'Hi', '--json')
     expect(stdout).to.equal(`${JSON.stringify(body, null, 2)}\n`)
   })
 
-  it('omits from the body what the stream did not tell', async () => {
+  it('omits from the body the fields that the stream did not contain', async () => {
     const { stdout } = await run(sse([{ context_id: 'c1', delta: 'Hello' }]), 'chat', 'send', 'Hi', '--json')
     expect(JSON.parse(stdout)).to.deep.equal({ response: 'Hello', context_id: 'c1' })
   })
 
-  it('prints the body of a service that does not stream as it came, unknown fields included', async () => {
+  it('prints the unchanged body, including unknown fields, if the service does not stream', async () => {
     const sent = { extra: { n: [1] }, ...body }
     const { stdout } = await run(delayed(50, json(200, sent)), 'chat', 'send', 'Hi', '--json')
     expect(stdout).to.equal(`${JSON.stringify(sent, null, 2)}\n`)
   })
 
-  it('prints nothing of a reply that is not whole, and --continue knows the conversation', async () => {
+  it('prints nothing of an incomplete reply, and --continue uses its conversation', async () => {
     const half = sse([{ context_id: 'c7', delta: 'Half' }], { done: false })
     const cut = await served.run(['chat', 'send', 'Hi'], [half, json(200, body)])
     const { server, sandbox } = served
@@ -66,7 +66,7 @@ describe('chat send in a pipe', function () {
     expect(JSON.parse(server?.requests[1]?.body ?? '')).to.include({ context_id: 'c7' })
   })
 
-  it('fails as before where a service that does not stream says that it failed', async () => {
+  it('fails if the service does not stream and reports a failure', async () => {
     const failed = await run(
       json(200, { success: false, message: 'No credit', response: '' }),
       'chat',
@@ -77,25 +77,25 @@ describe('chat send in a pipe', function () {
     expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain response')
   })
 
-  it('requests the reply in one piece with --no-stream', async () => {
+  it('requests a reply that is not streamed with --no-stream', async () => {
     expect(await run(json(200, body), 'chat', 'send', 'Hi', '--no-stream')).to.include(done('A long reply\n'))
     expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi' })
   })
 
-  it('names --timeout where nothing comes', async () => {
+  it('suggests a longer --timeout if no response arrives', async () => {
     const late = await run(silent, 'chat', 'send', 'Hi', '--timeout', '100ms')
     expectFailure(late, 69, 'within 100 ms', 'may have taken effect', '--timeout 1s')
   })
 
-  it('says of a completion that times out only how to wait longer', async () => {
+  it('suggests only a longer --timeout if a completion times out', async () => {
     const late = await run(silent, 'chat', 'complete', 'Hi', '--timeout', '100ms')
     expectFailure(late, 69, 'within 100 ms', 'Hint:  Allow more time with: --timeout 1s')
     expect(late.stderr).not.to.contain('taken effect')
   })
 })
 
-describe('a reply that is collected', () => {
-  it('is the same body in whatever form and pieces it comes', async () => {
+describe('the body collected from a stream', () => {
+  it('is the same for every stream format and every split', async () => {
     const parts = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1, maxLength: 8 })
     const form = fc.constantFrom('sse', 'ndjson', 'json')
     let behaviour: Behaviour = silent

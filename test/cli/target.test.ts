@@ -7,7 +7,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('credentials and addresses', () => {
+describe('the target of a command', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startFaultServer(json(200, { data: [] })))
   beforeEach(() => {
@@ -27,14 +27,14 @@ describe('credentials and addresses', () => {
   }
   const keysSeen = () => server.requests.map(({ headers }) => headers.authorization)
 
-  it('an address without a key is exit 4', async () => {
+  it('is rejected with exit 4 for a base URL without a key', async () => {
     for (const env of [{}, { CHATCTL_API_KEY: '' }, { CHATCTL_API_KEY: '  \n ' }]) {
       expectFailure(await remote(env), 4, `No API key for ${server.url}`, 'CHATCTL_API_KEY')
     }
     expect(server.requests).to.deep.equal([])
   })
 
-  it('what stands around a key is dropped', async () => {
+  it('receives a key without the white space around it', async () => {
     await remote({ CHATCTL_API_KEY: ' \n key-1 \r\n' })
     await remote({ CHATCTL_API_KEY_FILE: keyFile('key-2\n') })
     await remote({ CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: keyFile('key-3') })
@@ -45,9 +45,9 @@ describe('credentials and addresses', () => {
   for (const [title, key] of [
     ['a line break', 'canary\nX-Header: y'],
     ['a control character', 'canary\u0007'],
-    ['what no header can hold', 'canary☃'],
+    ['a character that a header cannot contain', 'canary☃'],
   ] as const) {
-    it(`a key with ${title} is exit 2, not repeated and not sent`, async () => {
+    it(`is rejected with exit 2 for a key with ${title}, which is neither printed nor sent`, async () => {
       for (const env of [{ CHATCTL_API_KEY: key }, { CHATCTL_API_KEY_FILE: keyFile(key) }]) {
         const run = await remote(env)
         expectFailure(run, 2, 'The API key or token contains')
@@ -57,7 +57,7 @@ describe('credentials and addresses', () => {
     })
   }
 
-  it('a key file that cannot be used is exit 4 and named', async () => {
+  it('is rejected with exit 4 for an unusable key file, which the error names', async () => {
     const folder = join(sandbox.home, 'folder')
     mkdirSync(folder)
     for (const [path, words] of [
@@ -70,7 +70,7 @@ describe('credentials and addresses', () => {
     expect(server.requests).to.deep.equal([])
   })
 
-  it('a key without an address or a profile is exit 2', async () => {
+  it('is rejected with exit 2 for a key without a base URL or a profile', async () => {
     for (const env of [{ CHATCTL_API_KEY: 'k' }, { CHATCTL_API_KEY_FILE: keyFile('k') }]) {
       expectFailure(await models(env), 2, 'no service is selected', '--base-url', '--profile')
     }
@@ -88,7 +88,7 @@ describe('credentials and addresses', () => {
     ['//chat.example', 'is not a URL'],
     [' ', 'must not be empty'],
   ] as [string, ...string[]][]) {
-    it(`the address ${address} is exit 2, with a key and without`, async () => {
+    it(`is rejected with exit 2 for the base URL ${address}, with and without a key`, async () => {
       for (const env of [{}, { CHATCTL_API_KEY: 'test-key' }]) {
         const byFlag = await models(env, '--base-url', address)
         expectFailure(byFlag, 2, '--base-url: ', ...words)
@@ -99,7 +99,7 @@ describe('credentials and addresses', () => {
     })
   }
 
-  it('an address by flag or environment never becomes the embedded service, not even with -p local', async () => {
+  it('is never the embedded service if a base URL is given, even with -p local', async () => {
     const key = { CHATCTL_API_KEY: 'test-key' }
     await models(key, '--base-url', server.url)
     await models({ ...key, CHATCTL_BASE_URL: server.url })
@@ -123,7 +123,7 @@ describe('credentials and addresses', () => {
     ['api', 'PATCH', '/v1/settings', '--data', '{}'],
     ['api', 'DELETE', '/v1/users/x'],
   ]) {
-    it(`off a terminal nothing is changed in a service that nobody named: ${args.join(' ')}`, async () => {
+    it(`must be named for a change in a non-interactive run: ${args.join(' ')}`, async () => {
       for (const env of [{}, { CHATCTL_BASE_URL: '' }]) {
         expectFailure(
           await runChatctl(sandbox, args, { env }),
@@ -136,10 +136,10 @@ describe('credentials and addresses', () => {
   }
 })
 
-describe('the embedded service, named', () => {
+describe('the embedded service', () => {
   const sandbox = perSuite(createSandbox)
 
-  it('may be changed off a terminal, whatever the key file is', async () => {
+  it('can be changed in a non-interactive run with -p local, even with an unusable key file', async () => {
     const args = ['settings', 'set', 'theme.mode=dark', '-p', 'local', '--json']
     const run = await runChatctl(sandbox, args, { env: { CHATCTL_API_KEY_FILE: '/nowhere' } })
     expect(run.exitCode).to.equal(0)

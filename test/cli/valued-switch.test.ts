@@ -11,11 +11,11 @@ const flags = {
   system: { type: 'option' },
 } as const
 
-describe('a switch that is given a value', () => {
+describe('a Boolean flag with a value', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startFaultServer(json(200, {})))
 
-  it('is refused, and the value is sent to nobody', async () => {
+  it('is rejected, and nothing is sent', async () => {
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
     for (const args of [
       ['chat', 'send', '--dry-run=false'],
@@ -29,11 +29,11 @@ describe('a switch that is given a value', () => {
     expect(server.requests).to.deep.equal([])
   })
 
-  it('is refused as its opposite too', () => {
+  it('is rejected in its --no- variant', () => {
     expect(() => refuseValuedSwitches(['--no-stream=1'], flags)).to.throw('--no-stream takes no value')
   })
 
-  it('is none where it is the value of another flag, or stands behind --', () => {
+  it('is accepted as the value of another flag or after --', () => {
     refuseValuedSwitches(['--system', '--json=1', '--system=--json=1', '--', '--json=1'], flags)
     refuseValuedSwitches(['--json', '--unknown=1', 'json=1'], flags)
   })

@@ -69,7 +69,11 @@ describe('the timeout of a reply', () => {
     const slow = stream(['data: {"delta": "x"}\n\n', 'data: [DONE]\n\n'], { pause: 10_000 })
     await start(slow, { timeout: 400, idleTimeout: 50 })
     const failure = await failureOf(client.chat.collect({ message: 'hi' }))
-    expect(failure).to.include({ kind: 'truncated', inDoubt: true, message: 'nothing more came for 400 ms' })
+    expect(failure).to.include({
+      kind: 'truncated',
+      isOutcomeUnknown: true,
+      message: 'No data arrived for 400 ms',
+    })
     expect(hintOf(failure))
       .to.match(doubt)
       .and.match(/--timeout 1s$/)
@@ -78,14 +82,14 @@ describe('the timeout of a reply', () => {
   it('is named in the error of a completion, whose outcome is not unknown', async () => {
     await start(silent, { timeout: 30 })
     const failure = await failureOf(client.chat.complete(ask))
-    expect(failure).to.include({ kind: 'timeout', inDoubt: false })
+    expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: false })
     expect(hintOf(failure)).to.equal('Allow more time with: --timeout 1s')
   })
 
   it('is named in the error of a message, whose outcome is unknown', async () => {
     await start(silent, { timeout: 60 })
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
-    expect(failure).to.include({ kind: 'timeout', inDoubt: true })
+    expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: true })
     expect(hintOf(failure))
       .to.match(doubt)
       .and.match(/--timeout 1s$/)
@@ -98,10 +102,10 @@ describe('the timeout of a reply', () => {
     it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
       await start(behaviour)
       const failure = await failureOf(client.chat.complete(ask))
-      expect(failure.inDoubt).to.equal(false)
+      expect(failure.isOutcomeUnknown).to.equal(false)
       expect(hintOf(failure) ?? '').not.to.match(doubt)
       const sent = await failureOf(client.chat.send({ message: 'hi' }))
-      expect(sent.inDoubt).to.equal(true)
+      expect(sent.isOutcomeUnknown).to.equal(true)
       expect(hintOf(sent)).to.match(doubt)
     })
   }

@@ -226,8 +226,8 @@ describe('the decision on a retry', () => {
     ['PATCH, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'PATCH', false],
     ['GET, response begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'GET', true],
     ['GET, hopeless', { type: 'interrupted', stage: 'connect', hopeless: true }, 'GET', false],
-    ['GET, 200', { type: 'answered', status: 200, headers: {} }, 'GET', false],
-    ['GET, 404', { type: 'answered', status: 404, headers: {} }, 'GET', false],
+    ['GET, 200', { type: 'response', status: 200, headers: {} }, 'GET', false],
+    ['GET, 404', { type: 'response', status: 404, headers: {} }, 'GET', false],
   ]
   for (const [what, outcome, method, again] of cases) {
     it(`${again ? 'is to retry' : 'is to give up'}: ${what}`, () => {

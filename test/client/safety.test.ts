@@ -140,7 +140,7 @@ describe('the safety of requests', () => {
         const failure = await failureOf(connect({ baseUrl: server.url }).users.create({ name: 'n' }))
         // After a 302 or 303 the change may have been made (RFC 9110 section 15.4.4).
         const kind = status === 301 ? 'rejected' : 'unknown_outcome'
-        expect(failure).to.include({ kind, status, inDoubt: status !== 301 })
+        expect(failure).to.include({ kind, status, isOutcomeUnknown: status !== 301 })
         expect(server.requests).to.have.lengthOf(1)
       })
     }
@@ -155,7 +155,7 @@ describe('the safety of requests', () => {
           )
           const mayBeMade = method === 'POST' && (status === 302 || status === 303)
           expect(failure.kind).to.equal(mayBeMade ? 'unknown_outcome' : 'rejected')
-          expect(failure.inDoubt).to.equal(mayBeMade)
+          expect(failure.isOutcomeUnknown).to.equal(mayBeMade)
           expect(failure.message).to.include(server.url).and.to.include(thief.url)
           expect(thief.requests).to.have.lengthOf(0)
         })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A number in any spelling that JSON has (RFC 8259 section 6). */
+/** A number in any notation of JSON (RFC 8259 section 6). */
 export const anyNumberText = fc.oneof(
   fc.stringMatching(/^-?(0|[1-9]\d{0,24})(\.\d{1,24})?([eE][+-]?\d{1,4})?$/),
   fc.double({ noDefaultInfinity: true, noNaN: true }).map((number) => JSON.stringify(number)),
@@ -10,9 +10,9 @@ export const anyNumberText = fc.oneof(
   ),
 )
 
-/** Texts that a form of output or its readers may take for something else, among any others. */
+/** Any text, including texts that are special in an output format. */
 export const anyText = fc.oneof(
-  // Of lines that are too long for one.
+  // Lines that a writer must wrap.
   fc
     .array(
       fc.constantFrom('word', ' ', '  ', '\n', ' \n', '\t', '"', "'", ': ', ' #', '\\', 'é', 'w'.repeat(50)),
@@ -125,8 +125,8 @@ export const anyJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((t
 })).value
 
 /**
- * JavaScript puts a number first, whatever the order of the text. And once JSON.parse of V8 13 and 14 has
- * met the name \\, it takes some others that begin with an escape for it (nodejs/node issue 63785).
+ * Excludes names that JSON.parse does not keep. JavaScript moves integer names to the front. After the name
+ * \\, JSON.parse of V8 13 and 14 confuses other names that begin with an escape (nodejs/node issue 63785).
  */
 function isKept(name: string): boolean {
   return !/^(\d+$|\\)/.test(name)

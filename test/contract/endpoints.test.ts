@@ -27,11 +27,11 @@ const samples: { [N in EndpointName]: { body?: RequestOf<N>; query?: string; sta
 
 const names = Object.keys(endpoints) as EndpointName[]
 
-describe('the embedded service against the contract', () => {
+describe('the embedded service, compared with the contract', () => {
   for (const name of names) {
     const { method, path } = endpoints[name]
 
-    it(`answers ${method} ${path} as documented`, () =>
+    it(`responds to ${method} ${path} as documented`, () =>
       withService(async ({ call }) => {
         const { body, query = '', status = 200 } = samples[name]
         const answer = await call(method, path.replace('{id}', 'usr_admin') + query, body)
@@ -42,13 +42,13 @@ describe('the embedded service against the contract', () => {
         if (shape) {
           const parsed = shape.safeParse(answer.body)
           expect(parsed.error?.issues ?? []).to.deep.equal([])
-          // The contract reads answers leniently; this service leaves no documented field out.
+          // The contract accepts fewer fields. This service sends every documented field.
           expect(missing(shape, answer.body)).to.deep.equal([])
         }
       }))
   }
 
-  it('refuses every endpoint without a key, with a wrong one and with another scheme', () =>
+  it('rejects every endpoint without a key, with a wrong key, and with another scheme', () =>
     withService(async ({ url, key }) => {
       for (const name of names) {
         const { method, path } = endpoints[name]
@@ -73,7 +73,7 @@ describe('the embedded service against the contract', () => {
       }
     }))
 
-  it('refuses an unknown field on every endpoint that takes a body, and an unknown parameter on every one', () =>
+  it('rejects unknown body fields and unknown query parameters on every endpoint', () =>
     withService(async ({ call }) => {
       for (const name of names) {
         const { method } = endpoints[name]
@@ -91,7 +91,7 @@ describe('the embedded service against the contract', () => {
     }))
 })
 
-/** The document says "not shown" where this service answers with the resource. */
+/** If the interface shows no response for an endpoint, this service returns the resource. */
 function shapeOf(name: EndpointName): Endpoint['response'] {
   const endpoint: Endpoint = endpoints[name]
   if (endpoint.response) return endpoint.response

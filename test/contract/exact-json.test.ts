@@ -10,7 +10,7 @@ import {
 import { anyJsonText, anyNumberText } from './any-json.ts'
 
 describe('JSON with exact numbers', () => {
-  it('is written as it was read, whatever its numbers are', () => {
+  it('is written as it was read, with any numbers', () => {
     fc.assert(
       fc.property(anyJsonText, (text) => {
         expect(JSON.stringify(parseJson(text))).to.equal(text)
@@ -19,7 +19,7 @@ describe('JSON with exact numbers', () => {
     )
   })
 
-  it('finds its numbers in every place and between any white space', () => {
+  it('finds numbers in every position and between any white space', () => {
     fc.assert(
       fc.property(
         anyNumberText,
@@ -34,7 +34,7 @@ describe('JSON with exact numbers', () => {
     )
   })
 
-  it('keeps a double where JSON.stringify writes it in the same way', () => {
+  it('uses a double if JSON.stringify writes the number in the same way', () => {
     const plain = fc.oneof(fc.maxSafeInteger(), fc.float({ noNaN: true, noDefaultInfinity: true }))
     fc.assert(
       fc.property(plain, (number) => {
@@ -45,7 +45,7 @@ describe('JSON with exact numbers', () => {
     )
   })
 
-  it('reads every text as JSON.parse does, but for such numbers', () => {
+  it('reads every text like JSON.parse, except for the exact numbers', () => {
     const outcome = (read: () => unknown) => {
       try {
         return JSON.stringify(read(), (_, value) => (typeof value === 'object' ? value : String(value)))
@@ -73,7 +73,7 @@ describe('JSON with exact numbers', () => {
     ['0.1', '0.10000000000000000001', false],
     ['-1', '1', false],
   ] as const) {
-    it(`takes ${one} and ${other} for ${isSame ? 'one number' : 'two numbers'}`, () => {
+    it(`treats ${one} and ${other} as ${isSame ? 'one number' : 'two numbers'}`, () => {
       expect(canonicalNumber(numberOf(one)) === canonicalNumber(numberOf(other))).to.equal(isSame)
     })
   }
@@ -86,13 +86,13 @@ describe('JSON with exact numbers', () => {
     ['1.00000000000000000001', 0.5],
     ['-1e-400', -0.5],
   ] as const) {
-    it(`has ${source} checked as ${double}: what is an integer stays one, and nothing else becomes one`, () => {
+    it(`validates ${source} as ${double}, which is an integer exactly if the number is one`, () => {
       expect(withDoubles({ a: [numberOf(source)] })).to.deep.equal({ a: [double] })
     })
   }
 })
 
-/** The nearest double in the place of each exact number. */
+/** The value with each exact number replaced by the nearest double. */
 function nearest(value: unknown): unknown {
   if (value instanceof ExactNumber) return Number(value)
   if (typeof value !== 'object' || value === null) return value

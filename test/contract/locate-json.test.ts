@@ -26,7 +26,7 @@ function* placesIn(located: Located): Generator<[at: number, source: string]> {
 }
 
 describe('locateJson', () => {
-  it('reads the value that parseJson reads, with exact numbers', () => {
+  it('reads the same value as parseJson, with exact numbers', () => {
     fc.assert(
       fc.property(anyJsonText, (text) => {
         const { root, fault, repeated } = locateJson(text, bounds)
@@ -37,7 +37,7 @@ describe('locateJson', () => {
     )
   })
 
-  it('has the place of each value and each name', () => {
+  it('knows the position of each value and each name', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(undefined, 1, '\t'), (json, indent) => {
         const text = JSON.stringify(JSON.parse(json), undefined, indent)
@@ -48,7 +48,7 @@ describe('locateJson', () => {
     )
   })
 
-  it('refuses exactly the texts that JSON.parse refuses', () => {
+  it('rejects exactly the texts that JSON.parse rejects', () => {
     const part = fc.constantFrom(
       ...['{', '}', '[', ']', ':', ',', '"a"', '"\\u00e4"', '"\\x"', '"', '\\', '\u0000', '\ud800', "'"],
       ...['1', '-', '0', '.5', 'e3', 'E', '+', 'true', 'nul', 'NaN', ' ', '\n', '\r', '\t', '\u00a0', '\f'],
@@ -83,18 +83,18 @@ describe('locateJson', () => {
     ['['.repeat(100_000), 101, 'less depth'],
   ]
   for (const [text, at, expected] of faults) {
-    it(`says what ${JSON.stringify(text.slice(0, 20))} lacks`, () => {
+    it(`names what is missing in ${JSON.stringify(text.slice(0, 20))}`, () => {
       expect(locateJson(text, bounds).fault).to.deep.equal({ at, expected })
     })
   }
 
-  it('has the part of a value that is before a bound', () => {
+  it('returns the part of the value before a limit is exceeded', () => {
     const { root, fault } = locateJson('{"a": [1, 2], "b": 3}', { depth: 100, values: 3 })
     expect(fault).to.deep.equal({ at: 10, expected: 'fewer values' })
     expect(toValue(root)).to.deep.equal({ a: [1] })
   })
 
-  it('has every name that its object already has', () => {
+  it('lists every name that an object contains twice', () => {
     const { repeated } = locateJson('{"a": {"a": 1, "b": 2, "\\u0062": 3}, "": 4, "a": 5}', bounds)
     expect(repeated).to.deep.equal([
       { name: 'b', at: 23 },

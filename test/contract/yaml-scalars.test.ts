@@ -11,13 +11,13 @@ import { anyJsonText, anyText } from './any-json.ts'
 const write = (value: unknown) => yaml.stringify(value, yamlWriting(value))
 const read = (text: string) => yaml.parseDocument(text, yamlReading)
 
-/** With the nearest doubles, as readers have them that are not ours. */
+/** The value with the nearest doubles, as other readers have it. */
 function doubles(text: string): unknown {
   return JSON.parse(text, (_, value) => (Object.is(value, -0) ? 0 : value))
 }
 
 describe('YAML', () => {
-  it('that chatctl writes is what it reads, number by number', () => {
+  it('written by chatctl is read back by chatctl with the same numbers', () => {
     fc.assert(
       fc.property(anyJsonText, (text) => {
         const document = read(write(parseJson(text)))
@@ -32,11 +32,11 @@ describe('YAML', () => {
     ['1.2', CORE_SCHEMA],
     ['1.1', YAML11_SCHEMA],
   ] as const) {
-    it(`that chatctl writes means the same to a reader of YAML ${name} that is not ours`, () => {
+    it(`written by chatctl means the same to another reader of YAML ${name}`, () => {
       fc.assert(
         fc.property(anyJsonText, (text) => {
           const wanted = doubles(text)
-          // It takes for a text what is too large for a double.
+          // js-yaml reads a number that is too large for a double as a text.
           fc.pre(!isHuge(wanted))
           const found = load(write(parseJson(text)), { schema })
           expect(JSON.stringify(found)).to.equal(JSON.stringify(wanted))
@@ -46,7 +46,7 @@ describe('YAML', () => {
     })
   }
 
-  it('holds no character that a reader refuses or takes for the end of a line', () => {
+  it('contains no character that readers reject or treat as a line break', () => {
     fc.assert(
       fc.property(anyJsonText, (text) => {
         expect(write(parseJson(text))).not.to.match(
@@ -56,7 +56,7 @@ describe('YAML', () => {
     )
   })
 
-  it('of settings export is what settings apply reads, whatever the text', () => {
+  it('of settings export is read back by settings apply with any text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const file = String(settingsFileView.text?.({ app_name: text }))
@@ -81,19 +81,19 @@ describe('YAML', () => {
     ['{1234567890123456789: 1}', '{"1234567890123456789":1}'],
     ['{1.0: 1}', '{"1.0":1}'],
   ] as const) {
-    it(`that says ${text} is sent as ${json}`, () => {
+    it(`with the value ${text} is sent as ${json}`, () => {
       expect(JSON.stringify(read(text).toJS())).to.equal(json)
     })
   }
 
-  it('refuses a name that is there twice, in quotes or as a number', () => {
+  it('is rejected if a name occurs twice, quoted or as a number', () => {
     for (const text of ['1.0: a\n1.0: b\n', '1: a\n"1": b\n']) {
       expect(read(text).errors.map(({ code }) => code)).to.deep.equal(['DUPLICATE_KEY'])
     }
   })
 })
 
-/** An exponent is written with a point and a sign, for readers of YAML 1.1. */
+/** Readers of YAML 1.1 require a decimal point and a sign in a number with an exponent. */
 function withOneSpelling(value: unknown): string {
   return JSON.stringify(value, (_, inner) => {
     const source = inner === null || typeof inner !== 'object' ? undefined : Reflect.get(inner, 'rawJSON')

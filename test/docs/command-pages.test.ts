@@ -15,17 +15,17 @@ const visible = commands.filter(({ hidden }) => !hidden)
 describe('docs/commands', () => {
   const pages = writeCommandPages(manifest, readJson('package.json').oclif.topics)
 
-  it('has a page for each topic, and no other', () => {
+  it('has a page for each topic, and no other page', () => {
     expect(readdirSync(join(root, 'docs/commands')).sort()).to.deep.equal([...pages.keys()].sort())
   })
 
   for (const [name, text] of pages) {
-    it(`is what the commands say now: ${name} (else: npm run docs)`, () => {
+    it(`matches the commands: ${name} (otherwise, run npm run docs)`, () => {
       expect(read(`docs/commands/${name}`)).to.equal(text)
     })
   }
 
-  it('has every command, flag and example', () => {
+  it('contains every command, flag, and example', () => {
     const all = [...pages.values()].join('\n')
     for (const { id, flags, examples = [] } of visible) {
       const page = pages.get(`${wordsOf(id)[0]}.md`) ?? ''
@@ -47,7 +47,7 @@ describe('docs/commands', () => {
     }
   })
 
-  it('docs/reference/environment.md is what the help topic says now (else: npm run docs)', () => {
+  it('matches the help topic: docs/reference/environment.md (otherwise, run npm run docs)', () => {
     expect(read('docs/reference/environment.md')).to.equal(writeEnvironmentPage(manifest))
   })
 
@@ -67,7 +67,7 @@ describe('docs/commands', () => {
     }
   })
 
-  it('has tables whose rows have as many cells as their heads', () => {
+  it('has tables whose rows have as many cells as their header', () => {
     for (const [name, text] of pages) {
       for (const line of text.split('\n').filter((one) => one.startsWith('|'))) {
         expect(line.match(/(?<!\\)\|/g), `${name}: ${line}`).to.have.length(3)

@@ -2,4 +2,4 @@ import { readDocumentExamples } from './read-examples.ts'
 import { runExamples } from './run-examples.ts'
 import { typeInProcess } from './type-in-process.ts'
 
-runExamples('what the documents tell to type', readDocumentExamples(), typeInProcess)
+runExamples('an example in the documents', readDocumentExamples(), typeInProcess)

@@ -10,8 +10,8 @@ const root = resolve(import.meta.dirname, '../..')
 const examples = [...readDocumentExamples().values(), ...readHelpExamples().values()].flat()
 const texts = new Set(examples.map(({ text }) => text))
 
-describe('the examples of the documents and the help', () => {
-  it('are found: lines of blocks, scripts, and steps of workflows', () => {
+describe('the examples in the documents and the help', () => {
+  it('are found in indented blocks, scripts, and workflow steps', () => {
     expect(examples.length).to.be.above(150)
     const text =
       'a\n\n    chatctl one \\\n      --flag\n    # comment\n    npm ci\n\n    not typed\n\nb\n\n```sh\nchatctl two\n```\n' +
@@ -26,15 +26,15 @@ describe('the examples of the documents and the help', () => {
     ])
   })
 
-  it('run here, or have a reason and a test that runs them elsewhere', () => {
+  it('run here, or have a reason and a test that runs them', () => {
     for (const { text, why, test } of elsewhere) {
-      expect(texts.has(text), `${text} is no example any more`).to.equal(true)
+      expect(texts.has(text), `${text} is no longer an example`).to.equal(true)
       expect(why).not.to.equal('')
       expect(existsSync(join(root, test)), test).to.equal(true)
     }
   })
 
-  it('are all that the tables are about', () => {
+  it('include every example that the tables name', () => {
     const prepared = [...Object.keys(preparations), ...Object.keys(promisedCodes)]
     for (const text of prepared) expect(texts.has(text), text).to.equal(true)
     const everything = [...texts, ...Object.values(preparations)].join('\n')
@@ -42,7 +42,7 @@ describe('the examples of the documents and the help', () => {
     for (const name of Object.keys(files)) expect(everything).to.contain(name)
   })
 
-  it('have the files that docs/guides/users-in-bulk.md shows', () => {
+  it('use the files that docs/guides/users-in-bulk.md shows', () => {
     const page = readFileSync(join(root, 'docs/guides/users-in-bulk.md'), 'utf8')
     for (const name of ['users.csv', 'users.jsonl']) {
       expect(page).to.contain(`\n\n${files[name]?.replace(/^(?=.)/gm, '    ')}\n`)
@@ -61,7 +61,7 @@ describe('commands in the text of documents', () => {
   const known = new Set([...ids, ...topics, 'help', ...helpTopics.map(({ name }) => `help ${name}`)])
 
   for (const document of documents) {
-    it(`are there, with their flags: ${document}`, () => {
+    it(`exist with their flags: ${document}`, () => {
       const text = readFileSync(join(root, document), 'utf8')
       for (const [, line = ''] of text.matchAll(/`chatctl ([a-z][^`\n]*)`/g)) {
         const words = line.split(' ')
@@ -69,7 +69,7 @@ describe('commands in the text of documents', () => {
         const name = words.slice(0, length < 0 ? words.length : length).join(' ')
         expect(known.has(name) || line === '…', `${document}: chatctl ${line}`).to.equal(true)
         const command = commands.find(({ id }) => wordsOf(id).join(' ') === name)
-        // A word that a topic does not have is a command that is gone.
+        // After a topic, any other word would be a command that no longer exists.
         if (command === undefined && !name.startsWith('help'))
           expect(words.slice(length < 0 ? words.length : length).join('')).to.match(/^(…|--help)?$/)
         const flags = Object.keys(command?.flags ?? {})

@@ -1,4 +1,4 @@
-/** What is there on the machine of the examples, and what their placeholders stand for. */
+/** The values that exist in the world of the examples, for their placeholders. */
 export interface Names {
   url: string
   home: string
@@ -9,11 +9,11 @@ export interface Names {
   revokedKeyId: string
   sessionId: string
   transcriptId: string
-  /** Another one for each example. */
+  /** A different number for each example. */
   number: number
 }
 
-/** Words of the examples, and what is put in their place; all that differs from what the reader types. */
+/** Words of the examples and their replacements. The examples run unchanged except for these. */
 export const substitutions: readonly { of: RegExp; by: (names: Names) => string; why: string }[] = [
   {
     of: /(?<!--public-url )https:\/\/(chat|login)\.example(?=\s|$)/g,
@@ -23,16 +23,16 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /(?<=base-url )http:\/\/127\.0\.0\.1:8787/g, by: ({ url }) => url, why: 'its port is a free one' },
   { of: /\bmy-client\b/g, by: () => 'chatctl', why: 'the one client of the embedded service' },
   { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
-  { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'nobody is there to be asked' },
+  { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'stdin is not a terminal' },
   {
     of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data| --dry-run|$)/g,
     by: () => '$1 --password-file password.txt',
-    why: 'nobody is there to be asked',
+    why: 'stdin is not a terminal',
   },
   {
     of: /(?<=users create --email |users create --profile team --email |admin create )(ada|grace)@/g,
     by: ({ number }) => `$1-${number}@`,
-    why: 'these two are there already',
+    why: 'these two already exist',
   },
   { of: /(?<=keys revoke )KEY_ID\b/g, by: ({ revokedKeyId }) => revokedKeyId, why: 'a placeholder' },
   { of: /(?<=keys update )KEY_ID\b/g, by: ({ keyId }) => keyId, why: 'a placeholder' },
@@ -49,12 +49,12 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
     by: ({ home }) => `${home}/backup.db`,
-    why: 'the folder is not ours',
+    why: 'a directory of the system',
   },
   {
     of: /--data \/var\/lib\/chatctl/g,
     by: ({ home }) => `--data ${home}/.local/share/chatctl`,
-    why: 'the folder is not ours',
+    why: 'a directory of the system',
   },
   {
     of: /(service run)((?: --data \S+)?)(?= --upstream| --behind-proxy| --host| --json|$)/g,
@@ -73,7 +73,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: / \| Out-String \| Invoke-Expression/g, by: () => '', why: 'words of PowerShell' },
 ]
 
-/** The examples that cannot run here, why, and the test that runs them all the same. */
+/** The examples that cannot run here, with the reason and the test that covers them. */
 export const elsewhere: readonly { text: string; why: string; test: string }[] = [
   { text: 'npm test', why: 'runs this test', test: '.ci/run' },
   { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/e2e/first-run.test.ts' },
@@ -118,7 +118,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/slow/bulk/import-settling.test.ts' })),
 ]
 
-/** What has to be so before an example, where the examples above it did not make it so. */
+/** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
@@ -129,13 +129,13 @@ export const promisedCodes: Readonly<Record<string, number>> = {
   'chatctl settings diff base.yaml --file production.yaml --exit-code': 10,
 }
 
-/** The service of the examples is stopped for these, as their documents ask. */
+/** The examples for which the documents require that the service is stopped. */
 export const needsStoppedService = /\bservice restore\b/
 
-/** After these the person signs in again. */
+/** The examples after which the world signs in again. */
 export const changesSignIn = /\bauth (login|logout|use)\b|\bdefault_profile\b/
 
-/** Files in the folder of the examples; their placeholders are filled in as those of the examples are. */
+/** Files in the working directory of the examples. Their placeholders are replaced, too. */
 export const files: Readonly<Record<string, string>> = {
   'password.txt': 'correct-horse-battery\n',
   'name.txt': 'Support',

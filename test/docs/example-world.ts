@@ -9,20 +9,20 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { changesSignIn, files, type Names, needsStoppedService, substitutions } from './example-tables.ts'
 
-/** What types the examples of a world. */
+/** Runs the examples of a world, in this process or in a shell. */
 export interface Typist {
-  /** Puts programs there that the examples call. */
+  /** Installs the programs that the examples call. */
   prepare?(sandbox: Sandbox): void
-  /** Whether it can type an example. */
+  /** Whether it can run the example. */
   knows(text: string): boolean
-  /** Types an example, to its end or until it has written anything. */
+  /** Runs an example to its end, or until its first output. */
   type(sandbox: Sandbox, text: string, until: 'end' | 'first output'): Promise<Run>
   startService(sandbox: Sandbox, port: number): Promise<{ url: string; stop(): Promise<void> }>
 }
 
 type Things = Omit<Names, 'url' | 'home' | 'number'>
 
-/** A machine on which examples run: somebody is signed in to a service there, which has been in use. */
+/** A home directory with a signed-in profile and a service with data, in which examples run. */
 export class ExampleWorld {
   readonly #sandbox: Sandbox
   readonly #things: Things
@@ -36,13 +36,13 @@ export class ExampleWorld {
     this.#typist = typist
     this.#sandbox = {
       ...sandbox,
-      // Whoever is asked agrees.
+      // Confirms every confirmation prompt.
       env: { ...sandbox.env, CHATCTL_YES: '1', EDITOR: 'sed -i.old s/app_name/app_name/' },
     }
     this.#things = things
   }
 
-  /** The world from which those of the documents are copied. */
+  /** The world that is copied for each document. */
   static async makeFirst(typist: Typist): Promise<ExampleWorld> {
     const sandbox = createSandbox()
     typist.prepare?.(sandbox)
@@ -50,7 +50,7 @@ export class ExampleWorld {
     return new ExampleWorld(typist, sandbox, await fill(sandbox))
   }
 
-  /** A copy, with its own service. */
+  /** A copy with a separate service. */
   async begin(): Promise<ExampleWorld> {
     const sandbox = createSandbox()
     cpSync(this.#sandbox.home, sandbox.home, { recursive: true })
@@ -63,7 +63,7 @@ export class ExampleWorld {
     return world
   }
 
-  /** An example as it can be run here. */
+  /** The example with its placeholders replaced. */
   substitute(text: string): string {
     this.#number += 1
     const url = this.#service?.url ?? ''
@@ -71,7 +71,7 @@ export class ExampleWorld {
     return substitutions.reduce((words, { of, by }) => words.replace(of, by(names)), text)
   }
 
-  /** Runs an example to its end, and a service until it serves. */
+  /** Runs an example to its end, or until the first output for `service run`. */
   async run(text: string, prepare?: string): Promise<Run & { typed: string }> {
     const typed = this.substitute(text)
     const name = /^# (\S+\.sh),/.exec(text)?.[1]
@@ -115,7 +115,7 @@ export class ExampleWorld {
   }
 }
 
-/** Users, a conversation, keys and sessions, by the program itself. */
+/** Creates users, a conversation, keys, and sessions with chatctl. */
 async function fill(sandbox: Sandbox): Promise<Things> {
   const { home } = sandbox
   const data = join(home, '.local/share/chatctl')

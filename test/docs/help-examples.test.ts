@@ -2,4 +2,4 @@ import { readHelpExamples } from './read-examples.ts'
 import { runExamples } from './run-examples.ts'
 import { typeInProcess } from './type-in-process.ts'
 
-runExamples('what the help tells to type', readHelpExamples(), typeInProcess)
+runExamples('an example in the help', readHelpExamples(), typeInProcess)

@@ -9,7 +9,7 @@ const documents = globSync('**/*.md', {
 })
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** Where a heading can be linked to, as GitHub names it. */
+/** The anchors that GitHub generates for the headings. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) => title)
   return new Set(
@@ -28,13 +28,13 @@ function withoutCode(text: string): string {
 }
 
 describe('documents', () => {
-  it('are found', () => {
+  it('include the README, the guides, and the architecture', () => {
     expect(documents).to.include.members(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md'])
     expect(documents.length).to.be.above(20)
   })
 
   for (const document of documents) {
-    it(`${document} links to what is there`, () => {
+    it(`link only to files and headings that exist: ${document}`, () => {
       const text = withoutCode(read(document)).replace(/`[^`\n]*`/g, '')
       const links = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)]
       for (const [, inline, attribute] of links) {
@@ -48,7 +48,7 @@ describe('documents', () => {
       }
     })
 
-    it(`${document} names files that are there`, () => {
+    it(`name only files and scripts that exist: ${document}`, () => {
       const text = read(document)
       const paths = [...text.matchAll(/`((?:src|test|scripts|docs|bench|bin|\.ci)\/[\w./-]+)`/g)]
       for (const [, path = ''] of paths)
@@ -61,7 +61,7 @@ describe('documents', () => {
     })
   }
 
-  it('are reached from the README, in two steps at most', () => {
+  it('can be reached from the README in at most two steps', () => {
     const linksOf = (document: string): string[] =>
       [...withoutCode(read(document)).matchAll(/\]\(([^)\s#]+)/g)]
         .filter(([, link = '']) => !/^[a-z]+:/.test(link))
@@ -77,7 +77,7 @@ describe('documents', () => {
     }
   })
 
-  it('docs/reference/glossary.md lists its terms in alphabetical order', () => {
+  it('list the terms of docs/reference/glossary.md in alphabetical order', () => {
     const terms = [...read('docs/reference/glossary.md').matchAll(/^- \*\*(.+?)\*\*: /gm)].map(
       ([, term]) => term,
     )
@@ -90,8 +90,8 @@ describe('documents', () => {
     expect(joined).to.deep.equal([])
   })
 
-  it('docs/interface.md has every heading that the code cites', () => {
-    // A citation says "Model" for the heading "Model (element of the list …)".
+  it('contain every heading of docs/interface.md that the code cites', () => {
+    // A citation of "Model" means the heading "Model (element of the list …)".
     const titles = [...read('docs/interface.md').matchAll(/^#+ (.+?)(?: \(.*\))?$/gm)].map(
       ([, title]) => title,
     )
@@ -111,8 +111,8 @@ describe('documents', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('docs/architecture.md names files of src that are there', () => {
-    // Within a bullet a name may be short: `read-lane.ts` beside `store/postgres/`.
+  it('name only source files that exist in docs/architecture.md', () => {
+    // A path may omit its first directories, such as `read-lane.ts` next to `store/postgres/`.
     const sources = globSync('**/*.ts', { cwd: join(root, 'src') }).map((path) => path.replaceAll('\\', '/'))
     const named = [...read('docs/architecture.md').matchAll(/`(?:src\/)?([\w./-]+\.ts)`/g)]
     expect(named.length).to.be.above(50)
@@ -124,7 +124,7 @@ describe('documents', () => {
     }
   })
 
-  it('docs/architecture.md draws every layer, and none that is gone', () => {
+  it('list every layer in docs/architecture.md, and no other', () => {
     const drawing = /^src\/\n([\s\S]*?)^```/m.exec(read('docs/architecture.md'))?.[1] ?? ''
     const drawn = drawing
       .split('\n')

@@ -21,7 +21,7 @@ describe('the picture of a session', () => {
     expect(svg).to.match(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 \d+ \d+"/)
   })
 
-  it('has text, the words of its label, and the colors of its palettes alone', () => {
+  it('contains text, its label, and only colors of its palettes', () => {
     for (const words of ['chatctl chat', 'settings diff', '&gt; ', 'CREATE']) expect(svg).to.contain(words)
     const known = [...colorsOf(light), ...colorsOf(dark)]
     for (const [color] of svg.matchAll(/#[0-9a-f]{6}\b/g)) expect(known).to.include(color)
@@ -42,14 +42,14 @@ describe('the picture of a session', () => {
   })
 
   for (const [name, palette] of palettes) {
-    it(`can be read in ${name} mode: the contrast of all text is at least 4.5 (WCAG)`, () => {
+    it(`has a text contrast of at least 4.5 (WCAG) in ${name} mode`, () => {
       for (const color of [palette.text, palette.dim, ...Object.values(palette.colors)]) {
         expect(contrast(color, palette.ground), color).to.be.at.least(4.5)
       }
     })
   }
 
-  it('shows nothing of the machine on which it was drawn', () => {
+  it('shows nothing about the machine that drew it', () => {
     const { username, homedir } = userInfo()
     expect(svg).not.to.match(/\/(tmp|home|root|Users|var)\b/)
     expect(svg).not.to.contain(homedir)
@@ -58,7 +58,7 @@ describe('the picture of a session', () => {
     expect(new Set(hosts)).to.deep.equal(new Set(['www.w3.org', '127.0.0.1:8787']))
   })
 
-  it('puts each run of text into its cells', () => {
+  it('draws each run of text in its cells', () => {
     const text = '␛[1mab␛[0m <c>\n␛[2m─┼─␛[39m␛[35m d'
     const svg = drawTerminal({ text, columns: 10, cursor: { row: 1, column: 4 } }, light, 'a "label"')
     expect(unclosed(svg)).to.deep.equal([])
@@ -73,7 +73,7 @@ describe('the picture of a session', () => {
   })
 })
 
-/** The elements of an XML text that are not closed as they should be. */
+/** The elements of an XML text that are not closed correctly, and unescaped characters. */
 function unclosed(xml: string): string[] {
   const open: string[] = []
   for (const [, end, name = '', alone] of xml.matchAll(/<(\/?)(\w+)(?: [\w:-]+="[^"<]*")*(\/?)>/g)) {

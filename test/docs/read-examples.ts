@@ -3,20 +3,20 @@ import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { commands } from '../support/manifest.ts'
 
-/** Something that a document tells its reader to type. */
+/** A command or a script that a document shows. */
 export interface Example {
   /** `README.md`, or `help of users`. */
   document: string
-  /** A line as a shell takes it, or a whole script. */
+  /** A command line, or a whole script. */
   text: string
 }
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** What is typed, as far as one can see: chatctl, or what gets it. */
+/** Matches lines that are commands: chatctl, or npm to install it. */
 const typed = /(^|[\s(])chatctl [a-z-]|^npm /m
 
-/** The examples of the README and the guides, and what `docs/commands` repeats of the help left out. */
+/** The examples of the README and the documents, without `docs/commands`, which repeats the help. */
 export function readDocumentExamples(): Map<string, Example[]> {
   const documents = ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root }).sort()]
   const found = new Map<string, Example[]>()
@@ -32,7 +32,7 @@ export function readDocumentExamples(): Map<string, Example[]> {
   return found
 }
 
-/** The examples of the help, by topic and in its order. */
+/** The examples of the help, by topic and in their order. */
 export function readHelpExamples(): Map<string, Example[]> {
   const found = new Map<string, Example[]>()
   for (const { id, hidden, examples = [] } of commands) {
@@ -45,8 +45,8 @@ export function readHelpExamples(): Map<string, Example[]> {
 }
 
 /**
- * In a text of Markdown: each line of an indented block, a fenced block of sh as one script, each
- * `run` of a workflow, and of other blocks the lines that name a command.
+ * The examples in Markdown: each line of an indented block, a fenced block of sh as one script, each
+ * `run` of a workflow, and the lines of other blocks that contain a command.
  */
 export function examplesOf(text: string): string[] {
   const found: string[] = []

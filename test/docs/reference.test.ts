@@ -24,13 +24,13 @@ describe('the workflows', () => {
   const pages = ['docs/guides/ci.md', 'docs/guides/settings-as-code.md']
 
   for (const page of pages) {
-    it(`${page} installs the package that npm pack makes now`, () => {
+    it(`install the package that npm pack makes: ${page}`, () => {
       const { name, version } = JSON.parse(read('package.json'))
       expect(read(page)).to.contain(`npm install --global ./${name}-${version}.tgz`)
     })
   }
 
-  it('docs/guides/ci.md has a checkout, Node.js, and the address and the key from the environment', () => {
+  it('check out the code, set up Node.js, and take address and key from variables: docs/guides/ci.md', () => {
     const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/guides/ci.md')) ?? []
     const { on, jobs } = parse(text)
     expect(on).to.deep.equal({ push: { branches: ['main'] } })
@@ -41,8 +41,8 @@ describe('the workflows', () => {
   })
 })
 
-describe('what documents say of the program', () => {
-  it('docs/exit-codes.md has every kind of failure, with its code', () => {
+describe('the documents', () => {
+  it('list every kind of failure with its exit code in docs/exit-codes.md', () => {
     const rows = [...read('docs/exit-codes.md').matchAll(/^\| ([\d, ]+) \|([^|]*)\|/gm)]
     const codes = new Map(
       rows.flatMap(([, code = '', names = '']) =>
@@ -57,12 +57,12 @@ describe('what documents say of the program', () => {
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
   })
 
-  it('docs/reference/configuration.md has every key, in order', () => {
+  it('list every key in its order in docs/reference/configuration.md', () => {
     const rows = [...read('docs/reference/configuration.md').matchAll(/^\| `(\w+)` \|/gm)]
     expect(rows.map(([, key]) => key)).to.deep.equal(configurationKeys)
   })
 
-  it('docs/reference/settings.md has every key, with its type, in order', () => {
+  it('list every key with its type in its order in docs/reference/settings.md', () => {
     const rows = [...read('docs/reference/settings.md').matchAll(/^\| `([\w.]+)` \| (\w+) \|/gm)]
     const keys = [...settingsKeys, ...apiConfigurationKeys]
     expect(rows.map(([, path, type]) => ({ path, type }))).to.deep.equal(
@@ -70,9 +70,9 @@ describe('what documents say of the program', () => {
     )
   })
 
-  it('docs/reference/output.md says what each command prints', () => {
+  it('describe the output of each command in docs/reference/output.md', () => {
     const output = read('docs/reference/output.md')
-    // What only talks to a person prints nothing for a program.
+    // The interactive session prints nothing for a script.
     const silent = ['chat']
     for (const { id, hidden } of commands) {
       const words = wordsOf(id).join(' ')
@@ -80,7 +80,7 @@ describe('what documents say of the program', () => {
     }
   })
 
-  it('docs/guides/chat.md has every command of a session, in the words of its help', () => {
+  it('list every session command with its help text in docs/guides/chat.md', () => {
     const rows = read('docs/guides/chat.md').match(/^\| `\/.*$/gm)
     const expected = slashCommands.map(({ name, argument = '', summary }) => {
       const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
@@ -90,7 +90,7 @@ describe('what documents say of the program', () => {
   })
 
   for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {
-    it(`${document} names variables that are read`, () => {
+    it(`name only variables that chatctl reads: ${document}`, () => {
       for (const [variable] of read(document).matchAll(/\bCHATCTL_[A-Z_]+[A-Z]\b/g)) {
         const option = variable.slice('CHATCTL_'.length).toLowerCase()
         const isRead = sources.includes(variable) || sources.includes(`  ${option}: Resolved<`)

@@ -4,7 +4,7 @@ import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
 import { ExampleWorld, type Typist } from './example-world.ts'
 import type { Example } from './read-examples.ts'
 
-/** Declares a test for each example, in its order, in a world of its own for each document. */
+/** Declares a test for each example in its order. The examples of a document share a world. */
 export function runExamples(
   title: string,
   documents: ReadonlyMap<string, readonly Example[]>,
@@ -14,7 +14,7 @@ export function runExamples(
     this.timeout(60_000)
     let first: ExampleWorld
     before(async function () {
-      // The examples are lines of a POSIX shell.
+      // The examples are written for a POSIX shell.
       if (process.platform === 'win32') return this.skip()
       first = await ExampleWorld.makeFirst(typist)
     })
@@ -32,7 +32,7 @@ export function runExamples(
         )
 
         for (const { text } of runnable) {
-          it(text, async () => {
+          it(`exits ${promisedCodes[text] ?? 0}: ${text}`, async () => {
             const { exitCode, stdout, stderr, typed } = await world.run(text, preparations[text])
             expect(exitCode, `${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
           })

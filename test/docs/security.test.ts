@@ -5,7 +5,7 @@ import { expect } from 'chai'
 const root = resolve(import.meta.dirname, '../..')
 const text = readFileSync(join(root, 'docs/security.md'), 'utf8')
 
-/** A test as the document names it: a path in backquotes, and part of a title in the quotes that follow. */
+/** The citations of tests: a path in code font, then parts of titles in quotation marks. */
 const named = [...text.matchAll(/`(test\/[\w/.-]+\.test\.ts)`((?:,? “[^”]+”)*)/g)].map(
   ([, path = '', titles = '']) => ({
     path,
@@ -14,7 +14,7 @@ const named = [...text.matchAll(/`(test\/[\w/.-]+\.test\.ts)`((?:,? “[^”]+�
 )
 
 describe('the threat model', () => {
-  it('names a test for every threat that it covers', () => {
+  it('names a test for every covered threat', () => {
     const [covered = ''] = text.split('\n## What is not covered')
     const threats = covered.split('\n- ').slice(1)
     expect(threats.length).to.be.above(30)
@@ -23,10 +23,10 @@ describe('the threat model', () => {
 
   for (const { path, titles } of named) {
     for (const title of titles) {
-      it(`names a test that is there: ${path}, ${title}`, () => {
+      it(`names a test that exists: ${path}, ${title}`, () => {
         expect(existsSync(join(root, path)), path).to.equal(true)
         const lines = readFileSync(join(root, path), 'utf8').split('\n')
-        // In the code a title may go on with what differs from case to case.
+        // A citation can be the constant part of a title that has an expression.
         const isTitle = (line: string) => /\b(it|describe)\(/.test(line) && line.includes(title)
         expect(lines.some(isTitle), `${path} has no test “${title}”`).to.equal(true)
       })

@@ -7,11 +7,11 @@ import { agreeInBrowser } from './agree-in-browser.ts'
 import { files } from './example-tables.ts'
 import type { Typist } from './example-world.ts'
 
-/** One command of chatctl: plain and quoted words, then perhaps where stdin and stdout are. */
+/** One chatctl command: plain and quoted words, and optional files for stdin and stdout. */
 const oneCommand =
   /^chatctl(?<words>(?: +(?:[^\s'"|<>&;$`\\*~#()]+|'[^']*'|"[^"$`\\]*")+)*)(?: < (?<from>\S+))?(?: (?<to>>>?) (?<file>[\w.-]+))?$/
 
-/** Types commands of chatctl in this process; lines that need a shell are left to test/slow. */
+/** Runs chatctl commands in this process. Tests in test/slow run the lines that need a shell. */
 export const typeInProcess: Typist = {
   knows: (text) => oneCommand.test(text),
   async type(sandbox, text, until) {

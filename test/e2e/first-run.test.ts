@@ -4,10 +4,10 @@ import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('the first run', () => {
+describe('the first run of chatctl', () => {
   const sandbox = perSuite(createSandbox)
 
-  it('answers from the embedded service and says once where its data lies', async () => {
+  it('replies from the embedded service and prints its data directory once', async () => {
     const first = await runProgram(sandbox, ['chat', 'send', 'Hello'])
     expect(first.exitCode).to.equal(0)
     expect(first.stdout).to.match(/not an AI.*\n$/)
@@ -18,7 +18,7 @@ describe('the first run', () => {
     expect(second).to.include({ exitCode: 0, stderr: '' })
   })
 
-  it('keeps the conversation', async () => {
+  it('stores the conversation', async () => {
     const { stdout } = await runProgram(sandbox, ['history', 'list', '--json'])
     const { messages, has_more } = JSON.parse(stdout)
     expect(messages.map((message: { role: string }) => message.role)).to.deep.equal([

@@ -12,7 +12,7 @@ import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
-/** What only a process shows: the built program, started as a shell starts it. */
+/** Behavior that only a real process shows: the built program, started like from a shell. */
 describe('the built program', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
@@ -35,7 +35,7 @@ describe('the built program', function () {
   const run = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
     runProgram(sandbox, args, { env: environment(), ...options })
 
-  /** Runs a line of a shell, in which `"$@"` is the program with its arguments. */
+  /** Runs a shell command in which `"$@"` is the program with its arguments. */
   function shell(line: string, ...args: string[]) {
     const words = ['-c', line, 'sh', process.execPath, binary, ...args]
     return spawnSync('/bin/sh', words, { env: sandbox.env, cwd: sandbox.home, encoding: 'utf8' })
@@ -47,7 +47,7 @@ describe('the built program', function () {
     expect(stdout).to.contain(packageFile.version)
   })
 
-  it('prints help for --help, help and no arguments', async () => {
+  it('prints help for --help, help, and no arguments', async () => {
     const help = await run(['--help'])
     expect(help).to.include({ exitCode: 0, stderr: '' })
     expect(help.stdout).to.match(/^Command-line client and administration/)
@@ -55,13 +55,13 @@ describe('the built program', function () {
     expect(await run([])).to.deep.equal(help)
   })
 
-  it('exits 2 for an unknown command, and says which was meant', async () => {
+  it('exits 2 for an unknown command, and suggests the right one', async () => {
     const { exitCode, stdout, stderr } = await run(['setings', 'get'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
     expect(stderr).to.contain('Did you mean')
   })
 
-  it('keeps what one process configures for the next', async () => {
+  it('stores configuration for the next process', async () => {
     expect(await run(['config', 'set', 'model', 'small'])).to.include({ exitCode: 0 })
     expect(await run(['config', 'get', 'model'])).to.include({ exitCode: 0, stdout: 'small\n' })
     expect(await run(['config', 'unset', 'model'])).to.include({ exitCode: 0 })
@@ -74,14 +74,14 @@ describe('the built program', function () {
     expect(JSON.parse(server.requests[0]?.body ?? '').message).to.equal('Text of a pipe')
   })
 
-  it('exits 3 for a question that nobody can answer', async () => {
+  it('exits 3 if it needs input and stdin is not a terminal', async () => {
     expect(await run(['users', 'create', '--email', 'ada@example.com'])).to.include({
       exitCode: 3,
       stdout: '',
     })
   })
 
-  it('exits 6 and prints JSON on stderr for a user that is not there', async () => {
+  it('exits 6 and prints JSON on stderr for a user that does not exist', async () => {
     server = await startFaultServer(json(404, { error: { code: 'not_found', message: 'No such user' } }))
     const { exitCode, stdout, stderr } = await run(['users', 'get', 'u1', '--json'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 6, stdout: '' })
@@ -110,7 +110,7 @@ describe('the built program', function () {
     })
   }
 
-  it('prints 5 MB to a reader that begins late, to the last byte', async () => {
+  it('prints all 5 MB to a reader that starts late', async () => {
     const long = `${'0123456789'.repeat(500_000)}\n`
     server = await startFaultServer(answer(200, { 'content-type': 'text/plain' }, long))
     const started = start('api', '/v1/long')
@@ -120,7 +120,7 @@ describe('the built program', function () {
     expect(printed === long).to.equal(true)
   })
 
-  it('exits 0 when its reader has seen enough', function () {
+  it('exits 0 if its reader closes the pipe early', function () {
     if (process.platform === 'win32') this.skip()
     const { stdout, stderr } = shell('{ "$@"; echo $? >&2; } | head -n 1', 'config', 'list', '--json')
     expect(stdout).to.equal('[\n')
@@ -141,7 +141,7 @@ describe('the built program', function () {
     expect(stderr).to.contain('Cannot write to stdout')
   })
 
-  it('loads jq', async () => {
+  it('runs a jq filter', async () => {
     server = await startFaultServer(json(200, { id: 'u1', name: 'Ada' }))
     expect(await run(['users', 'get', 'u1', '--jq', '.name'])).to.include({ exitCode: 0, stdout: 'Ada\n' })
   })
@@ -155,7 +155,7 @@ describe('the built program', function () {
     expect(stdout).to.contain('app_name')
   })
 
-  it('completes commands and prints the script for a shell', async () => {
+  it('completes commands, and prints the completion script of a shell', async () => {
     const script = await run(['autocomplete', 'bash'])
     expect(script).to.include({ exitCode: 0 })
     expect(script.stdout).to.contain('chatctl')
@@ -173,7 +173,7 @@ describe('the built program', function () {
     expect((await once(service, 'close'))[0]).to.equal(0)
   })
 
-  it('signs in with a key, and removes it again', async () => {
+  it('signs in with a key and signs out', async () => {
     const login = [
       'auth',
       'login',

@@ -7,14 +7,14 @@ import { startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** The bundles of the service and of the upstream have a copy each of what they share. */
+/** The two bundles have separate copies of shared code, so only the built program shows if they work together. */
 describe('a model server that cannot be reached', () => {
   const sandbox = perSuite(createSandbox)
 
-  it('makes 502 upstream_unreachable in the built program too', async () => {
+  it('causes 502 upstream_unreachable in the built program', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
     const { key } = JSON.parse((await runProgram(sandbox, create)).stdout)
-    // Nothing listens on port 9, discard.
+    // Nothing listens on port 9 (discard).
     const args = ['--data', 'data', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1']
     const service = startBuilt(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])
     try {

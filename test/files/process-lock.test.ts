@@ -65,14 +65,14 @@ describe('a process lock', () => {
     await startHolder()
     utimesSync(path, new Date(0), new Date(0))
     expect(tryProcessLock(path)).to.equal(undefined)
-    expect(await waitForProcessLock(path, { patience: 0 })).to.equal(undefined)
+    expect(await waitForProcessLock(path, { maxWait: 0 })).to.equal(undefined)
   })
 
   it('can be waited for, with one notification', async () => {
     const release = tryProcessLock(path)
     let told = 0
     const waiting = waitForProcessLock(path, {
-      patience: 60_000,
+      maxWait: 60_000,
       onWait: () => {
         told++
         setImmediate(() => release?.())
@@ -88,7 +88,7 @@ describe('a process lock', () => {
     const release = tryProcessLock(path)
     const abort = new AbortController()
     const waiting = waitForProcessLock(path, {
-      patience: 60_000,
+      maxWait: 60_000,
       signal: abort.signal,
       onWait: () => setImmediate(() => abort.abort(new Error('ended'))),
     })

@@ -5,7 +5,7 @@ import type { ApiConfiguration } from '../../src/contract/api-configuration.ts'
 import type { Settings, SettingsPatch } from '../../src/contract/settings.ts'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
 
-/** Texts that a document form may stumble over, among any others. */
+/** Any text, including texts that are special in YAML or in a settings file. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }).filter((value) => value.isWellFormed()),
   fc.constantFrom(
@@ -28,7 +28,7 @@ const colour = fc
   .array(fc.constantFrom(...'0123456789abcdefABCDEF'), { minLength: 6, maxLength: 6 })
   .map((digits) => `#${digits.join('')}`)
 
-/** All documented settings, none missing. */
+/** All documented settings. */
 export const anySettings: fc.Arbitrary<Settings> = fc.record({
   app_name: text,
   theme: fc.record({ primary_color: colour, mode: text }),
@@ -45,7 +45,7 @@ export const anyConfiguration: fc.Arbitrary<ApiConfiguration> = fc.record({
   }),
 })
 
-/** Any of the leaves of any value, but at least one. */
+/** At least one of the leaves of the value. */
 export function anySubset<T extends object>(whole: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return whole.chain((value) =>
     fc.subarray([...leavesOf(value)], { minLength: 1 }).map((leaves) => patchOf(new Map(leaves)) as T),

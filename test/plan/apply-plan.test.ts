@@ -32,17 +32,17 @@ import { useStateFolder } from './state-folder.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
-/** How a service departs from what it should do. */
+/** Overrides of the normal behavior of the service. */
 type Manners = Partial<SettingsService>
 
 const ignored: Manners = { patched: (before) => before }
 
-/** How readings are answered, by the number of each. */
+/** Responses to the readings, by their number. */
 function reading(answered: (index: number) => Behaviour | undefined): Manners {
   return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
 }
 
-/** What somebody who applies a plan is told. */
+/** The callbacks that were called. */
 interface Told {
   doubts: Failure[]
   sideEffects: Change[]
@@ -51,7 +51,7 @@ interface Told {
   pauses: number[]
 }
 
-describe('applying settings', () => {
+describe('applying a settings plan', () => {
   const state = useStateFolder()
   let service: SettingsService
   let server: FaultServer
@@ -80,7 +80,7 @@ describe('applying settings', () => {
   }
   after(end)
 
-  /** `PATCH {"a":1}`, `GET` and so on, as they came. */
+  /** The requests in their order, such as `PATCH {"a":1}` and `GET`. */
   const seen = () => server.requests.map(({ method, body }) => `${method} ${body}`.trim())
 
   const applying = () => ({
@@ -95,7 +95,7 @@ describe('applying settings', () => {
         told.pauses.push(ms)
       },
     },
-    onDoubt: (failure: Failure) => {
+    onFailedRequest: (failure: Failure) => {
       told.doubts.push(failure)
     },
     onSideEffect: (changes: Change[]) => {
@@ -104,7 +104,7 @@ describe('applying settings', () => {
     onWarning: (words: string) => {
       told.warnings.push(words)
     },
-    onTaken: () => {
+    onChanged: () => {
       told.taken++
     },
   })
@@ -120,12 +120,12 @@ describe('applying settings', () => {
     return applyPlan(plan, applying(), before)
   }
 
-  /** As `settings set` does it: without a reading before. */
+  /** Makes the change like `settings set`, without a reading before. */
   function set(settings: SettingsPatch) {
     return changeAndVerify(settings, applying())
   }
 
-  it('sends exactly what differs, and proves it by one reading', async () => {
+  it('sends only the keys that differ, and verifies them with one reading', async () => {
     await begin()
     await apply({ ...two, app_name: 'Chat' })
     expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
@@ -133,14 +133,14 @@ describe('applying settings', () => {
     expect(told).to.deep.equal({ doubts: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
   })
 
-  it('sends nothing where nothing differs', async () => {
+  it('sends nothing if nothing differs', async () => {
     await begin()
     await apply({ app_name: 'Chat', theme: { primary_color: '#3366ff' } })
     expect(seen()).to.deep.equal([])
     expect(told.taken).to.equal(0)
   })
 
-  it('leaves a service on which nothing differs any more, whatever was there and whatever was wanted', async () => {
+  it('leaves no difference for any settings and any plan', async () => {
     await fc.assert(
       fc.asyncProperty(anySettings, anyPatch, async (first, wanted) => {
         await begin({}, first)
@@ -159,7 +159,7 @@ describe('applying settings', () => {
     )
   })
 
-  it('believes a reading rather than an answer that has no body, or none that can be read', async () => {
+  it('trusts a reading more than a response without a usable body', async () => {
     for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
       await begin({ answerPatch: said })
       await apply(dark)
@@ -167,7 +167,7 @@ describe('applying settings', () => {
     }
   })
 
-  it('takes a service’s own way to write a colour', async () => {
+  it('accepts a color that the service writes in lowercase', async () => {
     const patched: Manners['patched'] = (before, patch) =>
       JSON.parse(
         JSON.stringify(lay(before, patch)).replace(/#[0-9A-F]{6}/g, (colour) => colour.toLowerCase()),
@@ -177,12 +177,12 @@ describe('applying settings', () => {
     expect(service.settings.theme?.primary_color).to.equal('#abcdef')
   })
 
-  describe('that did not take', () => {
+  describe('when a key did not take effect', () => {
     for (const [status, said] of [
       [200, json(200, lay(someSettings, two))],
       [204, answer(204)],
     ] as const) {
-      it(`is a conflict though the answer was ${status}`, async () => {
+      it(`reports a conflict although the response was ${status}`, async () => {
         await begin({ ...ignored, answerPatch: said })
         for (const act of [apply, set]) {
           const failure = await failureOf(act(two))
@@ -204,7 +204,7 @@ describe('applying settings', () => {
       })
     }
 
-    it('in half names the other half', async () => {
+    it('names only the keys that did not take effect', async () => {
       await begin({ patched: (before) => lay(before, dark) })
       const failure = await failureOf(apply(two))
       expect(failure.message).to.equal(
@@ -212,13 +212,13 @@ describe('applying settings', () => {
       )
     })
 
-    it('on a service that does not know the key says that it is not there', async () => {
+    it('reports a key that the service does not know as missing', async () => {
       await begin(ignored, { app_name: 'Chat', theme: null })
       const failure = await failureOf(apply(dark))
       expect(failure.message).to.contain('theme.mode did not take effect: expected "dark", found not set')
     })
 
-    it('because nested objects are replaced names the keys that were right before, if they are managed', async () => {
+    it('names managed keys that the service removed by replacing nested objects', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       const failure = await failureOf(apply({ theme: { mode: 'dark', primary_color: '#3366FF' } }))
       expect(failure.message).to.contain(
@@ -228,7 +228,7 @@ describe('applying settings', () => {
     })
   })
 
-  describe('whose outcome is unknown', () => {
+  describe('when the outcome is unknown', () => {
     const lost: [string, Behaviour][] = [
       ['a reset', reset],
       ['a closed connection', hangUp],
@@ -238,11 +238,15 @@ describe('applying settings', () => {
       ['504', failing(504, 'late', 'Gateway timeout')],
     ]
     for (const [what, said] of lost) {
-      it(`after ${what} is neither done nor refused while the old value is still there`, async () => {
+      it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: said })
           const failure = await failureOf(act(two))
-          expect(failure).to.include({ kind: 'unknown_outcome', code: 'unknown_outcome', inDoubt: true })
+          expect(failure).to.include({
+            kind: 'unknown_outcome',
+            code: 'unknown_outcome',
+            isOutcomeUnknown: true,
+          })
           expect(failure.message)
             .to.match(/^The outcome of the change is unknown: .+/)
             .and.to.contain(
@@ -265,14 +269,14 @@ describe('applying settings', () => {
       })
     }
 
-    it('after a timeout is neither done nor refused while the old value is still there', async () => {
+    it('reports an unknown outcome after a timeout if the old value is still found', async () => {
       await begin({ ...ignored, answerPatch: silent }, undefined, { timeout: 60 })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.contain('within 60 ms')
     })
 
-    it('after 202 says so, because the service has only accepted the change', async () => {
+    it('reports an unknown outcome after 202, because the service has only accepted the change', async () => {
       await begin({ ...ignored, answerPatch: answer(202) })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
@@ -282,13 +286,13 @@ describe('applying settings', () => {
       )
     })
 
-    it('is read back for five seconds', async () => {
+    it('reads the settings back for five seconds', async () => {
       await begin({ ...ignored, answerPatch: reset })
       await failureOf(apply(dark))
       expect(told.pauses.reduce((sum, ms) => sum + ms, 0)).to.equal(5_000)
     })
 
-    it('is done when a late change is found by any of the readings', async () => {
+    it('succeeds if any reading finds the late change', async () => {
       for (const lag of [0, 1, 2, 3, 4]) {
         await begin({ lag, answerPatch: reset })
         await apply(two)
@@ -297,7 +301,7 @@ describe('applying settings', () => {
       }
     })
 
-    it('names the keys that have changed and those that have not', async () => {
+    it('names the keys that changed and those that did not', async () => {
       for (const said of [failing(500, 'oops', 'Broken'), reset]) {
         await begin({ patched: (before) => lay(before, dark), answerPatch: said })
         const failure = await failureOf(apply(two))
@@ -309,7 +313,7 @@ describe('applying settings', () => {
       }
     })
 
-    it('is a conflict for a value that is neither the old nor the new one', async () => {
+    it('reports a conflict for a value that is neither the old nor the new one', async () => {
       await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
       const failure = await failureOf(apply(two))
       expect(failure.kind).to.equal('conflict')
@@ -321,14 +325,14 @@ describe('applying settings', () => {
       })
     })
 
-    it('stays unknown without a reading before, whatever is found', async () => {
+    it('reports an unknown outcome if the earlier value is not known', async () => {
       await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
       const failure = await failureOf(set(dark))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.contain('theme.mode is "contrast", not "dark"')
     })
 
-    it('stays unknown where nothing can be read back', async () => {
+    it('reports an unknown outcome if the settings cannot be read back', async () => {
       const broken = reading(() => failing(403, 'no', 'You may not read'))
       await begin({ ...ignored, answerPatch: reset, ...broken })
       const failure = await failureOf(set(dark))
@@ -339,43 +343,43 @@ describe('applying settings', () => {
     })
   })
 
-  describe('with effects on others', () => {
-    it('says which keys changed that nobody named', async () => {
+  describe('when a change has side effects', () => {
+    it('names the changed keys that the plan does not contain', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await apply(dark)
       expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
     })
 
-    it('does not speak of fields that the interface does not know', async () => {
+    it('ignores fields that the interface does not define', async () => {
       await begin({ patched: (before, patch) => ({ ...lay(before, patch), updated_at: 'now' }) })
       await apply(dark)
       expect(told.sideEffects).to.deep.equal([])
     })
 
-    it('says so even where something did not take', async () => {
+    it('reports side effects even if a key did not take effect', async () => {
       await begin({ patched: (before) => ({ ...before, app_name: 'other' }) })
       await failureOf(apply(dark))
       expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'other' }])
     })
 
-    it('says nothing where nobody knows what was there before', async () => {
+    it('reports no side effects if the earlier values are not known', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await set(dark)
       expect(told.sideEffects).to.deep.equal([])
     })
   })
 
-  describe('that took although the answer said otherwise', () => {
+  describe('when a change took effect despite an error response', () => {
     for (const [what, said] of [
       ['500', failing(500, 'oops', 'Broken')],
       ['503', failing(503, 'busy', 'Busy')],
       ['403', failing(403, 'forbidden', 'No')],
       ['422', failing(422, 'invalid', 'Bad')],
       ['a reset', reset],
-      ['an answer that broke off', resetMidBody()],
+      ['an interrupted response', resetMidBody()],
     ] as const) {
-      it(`is done after ${what}, with a word of doubt`, async () => {
-        // Without a reading before, a refusal is taken at its word.
+      it(`succeeds and reports the failed request after ${what}`, async () => {
+        // Without a reading before, chatctl accepts a refusal and does not read back.
         const isRefusal = what === '403' || what === '422'
         for (const act of isRefusal ? [apply] : [apply, set]) {
           await begin({ answerPatch: said })
@@ -388,7 +392,7 @@ describe('applying settings', () => {
       })
     }
 
-    it('in half names the other half after a refusal', async () => {
+    it('names only the keys that did not take effect after a refusal', async () => {
       await begin({
         patched: (before) => lay(before, dark),
         answerPatch: failing(403, 'forbidden', 'No'),
@@ -401,7 +405,7 @@ describe('applying settings', () => {
     })
   })
 
-  describe('that was refused', () => {
+  describe('when the service refuses the change', () => {
     for (const [status, kind] of [
       [400, 'rejected'],
       [401, 'unauthorized'],
@@ -411,7 +415,7 @@ describe('applying settings', () => {
       [422, 'rejected'],
       [429, 'rate_limited'],
     ] as const) {
-      it(`with ${status} is that failure, where no reading finds anything changed`, async () => {
+      it(`fails with status ${status} if no reading finds a change`, async () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: failing(status, 'no', 'It may not be') }, undefined, {
             maxWait: 0,
@@ -428,7 +432,7 @@ describe('applying settings', () => {
       })
     }
 
-    it('in the body of a 200 is that failure', async () => {
+    it('fails if a response with status 200 contains a failure', async () => {
       const no = { success: false, message: 'It may not be' }
       await begin({ ...ignored, answerPatch: json(200, no) })
       const failure = await failureOf(apply(dark))
@@ -436,7 +440,7 @@ describe('applying settings', () => {
       expect(failure.message).to.equal('It may not be')
     })
 
-    it('is that failure too where nothing can be read back', async () => {
+    it('reports the refusal even if the settings cannot be read back', async () => {
       const no = failing(403, 'forbidden', 'You may not write')
       await begin({ ...ignored, answerPatch: no, ...reading(() => failing(401, 'who', 'Who are you')) })
       expect((await failureOf(apply(dark))).message).to.equal('You may not write')
@@ -452,7 +456,7 @@ describe('applying settings', () => {
       expect(told.taken).to.equal(1)
     })
 
-    it('before it was sent is not looked for', async () => {
+    it('does not read back a change that was never sent', async () => {
       await begin()
       const { url } = server
       await server.close()
@@ -462,9 +466,9 @@ describe('applying settings', () => {
     })
   })
 
-  describe('on a service that lags', () => {
+  describe('when readings lag behind the change', () => {
     for (const lag of [1, 2]) {
-      it(`reads again after ${lag} ${lag === 1 ? 'reading' : 'readings'} of what was there before`, async () => {
+      it(`reads again after ${lag} outdated ${lag === 1 ? 'reading' : 'readings'}`, async () => {
         await begin({ lag })
         await apply(dark)
         expect(told.pauses).to.deep.equal([300, 1_000].slice(0, lag))
@@ -472,25 +476,25 @@ describe('applying settings', () => {
       })
     }
 
-    it('reads again after a 500 that took', async () => {
+    it('reads again after a 500 that took effect', async () => {
       await begin({ lag: 2, answerPatch: failing(500, 'oops', 'Broken') })
       await apply(dark)
       expect(told.doubts).to.have.length(1)
     })
 
-    it('judges by the last reading that succeeded', async () => {
+    it('relies on the last reading that succeeded', async () => {
       await begin({ ...ignored, ...reading((index) => (index > 0 ? failing(403, 'no', 'No') : undefined)) })
       const failure = await failureOf(apply(dark))
       expect(failure.message).to.contain('theme.mode did not take')
     })
 
-    it('does not wait for ever', async () => {
+    it('reports a conflict if the readings stay outdated for too long', async () => {
       await begin({ lag: 3 })
       expect((await failureOf(apply(dark))).kind).to.equal('conflict')
     })
   })
 
-  it('says that the change was sent where it cannot be read back, which is no refusal of it', async () => {
+  it('reports that a change was sent and could not be read back, which is not a refusal', async () => {
     const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
     for (const said of [failing(403, 'no', 'You may not read'), limit]) {
       await begin({ answerPatch: answer(204), ...reading(() => said) })
@@ -504,7 +508,7 @@ describe('applying settings', () => {
     }
   })
 
-  it('passes on what held a request back, and reads nothing', async () => {
+  it('passes on the error of the gate, and reads nothing', async () => {
     const held = new Error('held back')
     const gate = ({ method }: { method: string }) => {
       if (method !== 'GET') throw held
@@ -516,7 +520,7 @@ describe('applying settings', () => {
     expect(told.taken).to.equal(0)
   })
 
-  it('ends with an interruption, and may have taken effect then', async () => {
+  it('stops on an interruption, and records that the change may have taken effect', async () => {
     await begin({
       answerPatch: () => {
         abort.abort(new Error('ended'))
@@ -527,24 +531,24 @@ describe('applying settings', () => {
     expect(seen()).to.have.length(1)
   })
 
-  it('ends with an interruption while it waits to read again', async () => {
+  it('stops on an interruption while it waits to read again', async () => {
     await begin(ignored)
     setTimeout(() => abort.abort(new Error('ended')), 50)
     const reason = await reasonOf(changeAndVerify(dark, { ...applying(), clock: systemClock }))
     expect(reason).to.equal(abort.signal.reason)
   })
 
-  it('gives the response to the PATCH back, and the settings as they were read', async () => {
+  it('returns the response to the PATCH and the settings that were read back', async () => {
     await begin({ answerPatch: json(200, { odd: 1 }) })
-    const { answer: said, read } = await set(dark)
-    expect(said?.body).to.deep.equal({ odd: 1 })
+    const { response, read } = await set(dark)
+    expect(response?.body).to.deep.equal({ odd: 1 })
     expect(read).to.deep.equal(lay(someSettings, dark))
     await begin({ answerPatch: failing(500, 'oops', 'Broken') })
     expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })
   })
 
   describe('with the API configuration', () => {
-    it('sends all that is managed of it, after settings that are proved', async () => {
+    it('sends all managed keys of the API configuration after the settings are verified', async () => {
       await begin()
       await apply(dark, { version: '2', cors: { allowed_methods: [] } })
       expect(seen()).to.deep.equal([
@@ -564,13 +568,13 @@ describe('applying settings', () => {
       expect(seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
     })
 
-    it('does not send it after settings that did not take', async () => {
+    it('sends no API configuration if a setting did not take effect', async () => {
       await begin(ignored)
       await failureOf(apply(dark, { version: '2' }))
       expect(seen().join()).not.to.contain('POST')
     })
 
-    it('sees what it does to the settings', async () => {
+    it('detects settings that the API configuration changed', async () => {
       await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
       const failure = await failureOf(apply(dark, { version: '2' }))
       expect(failure.message).to.equal(
@@ -579,13 +583,13 @@ describe('applying settings', () => {
       expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
     })
 
-    it('says once what the settings did alongside', async () => {
+    it('reports side effects of the settings once', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await apply(dark, { version: '2' })
       expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
     })
 
-    it('ends with an interruption, and may have taken effect then', async () => {
+    it('stops on an interruption, and records that the change may have taken effect', async () => {
       await begin({
         answerPost: () => {
           abort.abort(new Error('ended'))
@@ -595,7 +599,7 @@ describe('applying settings', () => {
       expect(told.taken).to.equal(1)
     })
 
-    it('says what is done where it fails', async () => {
+    it('reports the verified settings if setting the API configuration fails', async () => {
       await begin({ answerPost: failing(403, 'no', 'You may not') })
       const failure = await failureOf(apply(dark, { version: '2' }))
       expect(failure.kind).to.equal('forbidden')
@@ -608,7 +612,7 @@ describe('applying settings', () => {
       expect(alone.message).to.equal('You may not')
     })
 
-    it('has an unknown outcome after a response that was lost, since it cannot be read back', async () => {
+    it('reports an unknown outcome after a lost response, because it cannot be read back', async () => {
       await begin({ answerPost: failing(500, 'oops', 'Broken') })
       const failure = await failureOf(apply({}, { version: '2' }))
       expect(failure.kind).to.equal('unknown_outcome')
@@ -623,7 +627,7 @@ describe('applying settings', () => {
       )
     })
 
-    it('says what could not be kept of it', async () => {
+    it('warns if the record of the sent configuration cannot be written', async () => {
       await begin()
       const { mkdirSync, writeFileSync } = await import('node:fs')
       mkdirSync(state.path(), { recursive: true })
@@ -640,19 +644,19 @@ describe('a plan that is applied later', () => {
   const later = new Date(Date.now() + 60_000).toISOString()
   const plan = makePlan('local', file, someSettings, sent, systemClock)
 
-  it('is current while no managed key has changed, whatever else has', () => {
+  it('is current while no managed key has changed', () => {
     const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
     assertCurrent(plan, now, { sentAt: later, configuration: { version: '1', cors: {} } })
   })
 
-  it('is current on a machine that has sent nothing, or something else before the plan was made', () => {
+  it('is current on a machine that has sent nothing since the plan was made', () => {
     assertCurrent(plan, someSettings, undefined)
     assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
     const unsent = makePlan('local', file, someSettings, undefined, systemClock)
     assertCurrent(unsent, someSettings, sent)
   })
 
-  it('is out of date with every managed key that has changed', () => {
+  it('is outdated if managed keys have changed, and names each of them', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
     const resent = { sentAt: later, configuration: { version: '9' } }
     const failure = thrownFailure(() => assertCurrent(plan, now, resent))
@@ -671,11 +675,11 @@ describe('a plan that is applied later', () => {
     })
   })
 
-  it('is out of date even where a key has become what was wanted', () => {
+  it('is outdated even if a key already has the planned value', () => {
     expect(thrownFailure(() => assertCurrent(plan, lay(someSettings, dark), sent)).kind).to.equal('conflict')
   })
 
-  it('finds every change of any managed key, and no other', () => {
+  it('is outdated exactly if a managed key has changed', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, anySettings, (before, settings, after) => {
         const made = makePlan('local', { settings, api: {} }, before, undefined, systemClock)

@@ -43,7 +43,7 @@ function read(text: string, context = about) {
   return readPlanFile({ name: 'a.plan', text }, context)
 }
 
-/** The same plan file, changed by whoever can compute a checksum. */
+/** The plan file after a change, with a new checksum. */
 function forged(change: (content: Record<string, unknown>) => void): string {
   const { checksum: _, ...content } = JSON.parse(composePlanFile(plan, '1.2.3', systemClock))
   const base = content.base_hash
@@ -59,7 +59,7 @@ function forged(change: (content: Record<string, unknown>) => void): string {
 describe('a plan file', () => {
   const state = useStateFolder(env)
 
-  it('brings back the plan that was saved', () => {
+  it('restores the saved plan', () => {
     fc.assert(
       fc.property(anyPlan, (saved) => {
         const text = composePlanFile(saved, '1.2.3', systemClock)
@@ -69,13 +69,13 @@ describe('a plan file', () => {
     )
   })
 
-  it('may be laid out otherwise: only what it says counts', () => {
+  it('can be formatted differently with the same content', () => {
     expect(
       read(JSON.stringify(backwards(JSON.parse(composePlanFile(plan, '1.2.3', systemClock))))).plan,
     ).to.deep.equal(plan)
   })
 
-  it('is refused when any character of it is another, unless it still says the same', () => {
+  it('is rejected after any change of a character that alters its content', () => {
     const text = composePlanFile(plan, '1.2.3', systemClock)
     const anyCharacter = fc.oneof(
       fc.constantFrom(...'0123456789abcdef"{}[]:, \n-.eE+\\'),
@@ -91,7 +91,7 @@ describe('a plan file', () => {
     )
   })
 
-  it('is refused for any single value that is another', () => {
+  it('is rejected after any change of a value', () => {
     const paths = [...placesIn(JSON.parse(composePlanFile(plan, '1.2.3', systemClock)))]
     expect(paths.length).to.be.above(15)
     for (const path of paths) {
@@ -101,7 +101,7 @@ describe('a plan file', () => {
         const last = path.at(-1) ?? ''
         if (holder[last] === value) continue
         holder[last] = value
-        // Infinity cannot be written by JSON.stringify, but it can be read: 1e400.
+        // JSON.stringify cannot write Infinity, but JSON.parse reads it from 1e400.
         const text = JSON.stringify(content, (_, inner) => (inner === Infinity ? 'INFINITY' : inner))
         const failure = thrownFailure(() => read(text.replace('"INFINITY"', '1e400')))
         expect(failure.kind, `${path.join('.')} as ${value}`).to.equal('refused')
@@ -109,14 +109,14 @@ describe('a plan file', () => {
     }
   })
 
-  it('is no settings file, and a settings file is no plan', () => {
+  it('is not a settings file, and a settings file is not a plan', () => {
     for (const text of ['{}', '[]', 'null', '"chatctl-plan"', 'app_name: x', '', '{"format": "other"}']) {
       expect(isPlanFile(text), text).to.equal(false)
       expect(thrownFailure(() => read(text)).kind).to.equal('refused')
     }
   })
 
-  it('is one, and refused, also where it was cut off', () => {
+  it('is recognized and rejected if it is truncated', () => {
     const text = composePlanFile(plan, '1.2.3', systemClock).trimEnd()
     for (const length of [40, 200, text.length - 1]) {
       const cut = text.slice(0, length)
@@ -125,7 +125,7 @@ describe('a plan file', () => {
     }
   })
 
-  it('is for one service alone', () => {
+  it('is for one service only', () => {
     const failure = thrownFailure(() =>
       read(composePlanFile(plan, '1.2.3', systemClock), { ...about, service: 'local', refresh: true }),
     )
@@ -136,7 +136,7 @@ describe('a plan file', () => {
     expect(hintOf(failure)).to.contain('chatctl settings diff FILE --save PLAN')
   })
 
-  it('is for the version of the tool that made it, unless it is made anew', () => {
+  it('is for one version of chatctl, unless it is refreshed', () => {
     const text = composePlanFile(plan, '1.2.4', systemClock)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
@@ -145,7 +145,7 @@ describe('a plan file', () => {
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
   })
 
-  it('is stale once it was sent, unless it is made anew', () => {
+  it('can be sent once, unless it is refreshed', () => {
     const text = composePlanFile(plan, '1.2.3', systemClock)
     const { id } = read(text)
     expect(isApplied(directories, id)).to.equal(false)
@@ -163,7 +163,7 @@ describe('a plan file', () => {
     expect(statSync(join(folder, id)).mode & 0o777).to.equal(0o600)
   })
 
-  it('is refused where its checksum fits and nothing of chatctl can have made it', () => {
+  it('is rejected if chatctl cannot have written it, even with a valid checksum', () => {
     const changes: Record<string, (content: Record<string, unknown>) => void> = {
       'an id that leads elsewhere': (content) => (content['id'] = '../../x'),
       'an unknown field': (content) => (content['more'] = 1),
@@ -185,12 +185,12 @@ describe('a plan file', () => {
     }
   })
 
-  it('is refused where it is nested without end', () => {
+  it('is rejected if it is nested too deep', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     expect(thrownFailure(() => read(`{"format": "chatctl-plan", "v": ${deep}}`)).kind).to.equal('refused')
   })
 
-  it('of a later form is another version’s', () => {
+  it('is rejected with the name of the later version if that version wrote it', () => {
     const failure = thrownFailure(() =>
       read(forged((content) => Object.assign(content, { v: 2, tool: '9.0.0' }))),
     )
@@ -199,7 +199,7 @@ describe('a plan file', () => {
   })
 })
 
-/** What a text says, for comparison; undefined where it is not JSON. */
+/** The content of a text in a form that can be compared, undefined if the text is not JSON. */
 function meaningOf(text: string): string | undefined {
   try {
     return JSON.stringify(sorted(JSON.parse(text)))
@@ -217,7 +217,7 @@ function sorted(value: unknown): unknown {
     .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
 }
 
-/** The same with the names of every object in the opposite order. */
+/** The same value with the keys of every object in reverse order. */
 function backwards(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(backwards)
   if (typeof value !== 'object' || value === null) return value

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
-import { changesOf, fileOf, makePlan, requestsOf } from '../../src/plan/plan.ts'
+import { changesOf, makePlan, requestsOf, settingsFileOf } from '../../src/plan/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { lay } from '../support/settings-service.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
@@ -9,7 +9,7 @@ import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from
 const sentAt = '2026-01-02T03:04:05.000Z'
 
 describe('leaves of settings', () => {
-  it('make the same nested objects again', () => {
+  it('restore the same nested objects', () => {
     fc.assert(
       fc.property(anyPatch, (patch) => {
         expect(patchOf(leavesOf(patch))).to.deep.equal(patch)
@@ -17,14 +17,14 @@ describe('leaves of settings', () => {
     )
   })
 
-  it('have any name, those of every object too', () => {
+  it('can have any name, even __proto__ and constructor', () => {
     const odd = JSON.parse('{"__proto__": {"constructor": 1}, "toString": "x"}')
     const leaves = leavesOf(odd)
     expect([...leaves.keys()]).to.deep.equal(['__proto__.constructor', 'toString'])
     expect(JSON.stringify(patchOf(leaves))).to.equal(JSON.stringify(odd))
   })
 
-  it('are scalars, null and lists; an empty object has none', () => {
+  it('are scalars, null, and lists, and an empty object has none', () => {
     expect([...leavesOf({ a: { b: null, c: [1, { d: 2 }] }, e: {} })]).to.deep.equal([
       ['a.b', null],
       ['a.c', [1, { d: 2 }]],
@@ -33,7 +33,7 @@ describe('leaves of settings', () => {
 })
 
 describe('a plan', () => {
-  it('makes of what is there exactly what is wanted, and then finds no difference', () => {
+  it('turns the current settings into the wanted ones, after which nothing differs', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
         const wanted = { settings, api: {} }
@@ -56,7 +56,7 @@ describe('a plan', () => {
     )
   })
 
-  it('sends all of the API configuration that it manages as soon as any of it differs, and none before', () => {
+  it('sends all managed keys of the API configuration if any of them differs, else none', () => {
     fc.assert(
       fc.property(anyConfiguration, anySubset(anyConfiguration), (configuration, api) => {
         const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration }, systemClock)
@@ -66,10 +66,12 @@ describe('a plan', () => {
     )
   })
 
-  it('holds what it was made of', () => {
+  it('preserves the content of the settings files', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
-        expect(fileOf(makePlan('local', { settings, api }, current, undefined, systemClock))).to.deep.equal({
+        expect(
+          settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock)),
+        ).to.deep.equal({
           settings,
           api,
         })
@@ -77,7 +79,7 @@ describe('a plan', () => {
     )
   })
 
-  it('says null for what the service does not have', () => {
+  it('has null for values that the service lacks', () => {
     const wanted = { settings: { theme: { mode: 'dark' } }, api: { version: '2' } }
     const plan = makePlan('local', wanted, { theme: null }, undefined, systemClock)
     expect(plan.api?.sentAt).to.equal(null)
@@ -87,13 +89,13 @@ describe('a plan', () => {
     ])
   })
 
-  it('takes a colour for the same in small and capital letters, and no other text', () => {
+  it('ignores the case of colors, but not of other texts', () => {
     const wanted = { settings: { app_name: 'CHAT', theme: { primary_color: '#3366ff' } }, api: {} }
     const changes = changesOf(makePlan('local', wanted, someSettings, undefined, systemClock))
     expect(changes.map(({ path }) => path)).to.deep.equal(['app_name'])
   })
 
-  it('takes 0 and -0 for the same, as JSON does', () => {
+  it('treats 0 and -0 as equal, as JSON does', () => {
     const plan = makePlan(
       'local',
       { settings: { limits: { max_tokens: -0 } }, api: {} },
@@ -104,7 +106,7 @@ describe('a plan', () => {
     expect(changesOf(plan)).to.deep.equal([])
   })
 
-  it('keeps to the order of the contract, whatever that of the file is', () => {
+  it('has the key order of the contract, not that of the file', () => {
     const wanted = { settings: { limits: { max_tokens: 1 }, theme: { mode: 'x' }, app_name: 'y' }, api: {} }
     expect(
       makePlan('local', wanted, {}, undefined, systemClock).settings.map(({ path }) => path),

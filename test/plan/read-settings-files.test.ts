@@ -13,7 +13,7 @@ function read(text: string, env?: NodeJS.ProcessEnv, name = 'settings.yaml') {
   return readSettingsFiles([{ name, text }], env)
 }
 
-/** Each fault as it is shown. */
+/** The faults as line:column, path, and message. */
 function faultsIn(text: string, env?: NodeJS.ProcessEnv, name?: string): string[] {
   const failure = thrownFailure(() => read(text, env, name))
   expect(failure.kind).to.equal('refused')
@@ -26,7 +26,7 @@ function faultsIn(text: string, env?: NodeJS.ProcessEnv, name?: string): string[
 }
 
 describe('a settings file', () => {
-  it('is read from whatever YAML or JSON a writer makes of settings', () => {
+  it('is read from any YAML or JSON that represents settings', () => {
     fc.assert(
       fc.property(anyPatch, (settings) => {
         const expected = { settings, api: {} }
@@ -39,7 +39,7 @@ describe('a settings file', () => {
     )
   })
 
-  it('has the API configuration beside the settings where both have a name', () => {
+  it('can contain both settings and the API configuration, each below its name', () => {
     fc.assert(
       fc.property(anyPatch, anySubset(anyConfiguration), (settings, api) => {
         expect(read(stringify({ $schema: './x.json', api, settings }))).to.deep.equal({ settings, api })
@@ -49,7 +49,7 @@ describe('a settings file', () => {
     )
   })
 
-  it('is laid over the ones before it, key by key', () => {
+  it('overrides the files before it, key by key', () => {
     fc.assert(
       fc.property(fc.array(anyPatch, { minLength: 1, maxLength: 4 }), (layers) => {
         const sources = layers.map((layer, index) => ({
@@ -62,7 +62,7 @@ describe('a settings file', () => {
     )
   })
 
-  it('has its lists replaced whole by a later one', () => {
+  it('replaces lists of the files before it as a whole', () => {
     const layer = (methods: string) => ({
       name: 'x',
       text: `api: {cors: {allowed_methods: ${methods}}}`,
@@ -77,7 +77,7 @@ describe('a settings file', () => {
     })
   })
 
-  it('may be empty as one layer of several, but not when no layer names a key', () => {
+  it('can be empty if another file names a key', () => {
     for (const text of [
       '',
       '# nothing\n',
@@ -101,7 +101,7 @@ describe('a settings file', () => {
     expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
   })
 
-  it('takes anchors, aliases and <<', () => {
+  it('supports anchors, aliases, and <<', () => {
     const text = 'app_name: &a dark\ntheme: {mode: *a}\n<<: [{app_name: 1}, {features: {chat: true}}]\n'
     expect(read(text).settings).to.deep.equal({
       app_name: 'dark',
@@ -110,7 +110,7 @@ describe('a settings file', () => {
     })
   })
 
-  it('has the first of several sources of <<, and what it says itself before all', () => {
+  it('prefers its keys to those of <<, and the first of several sources of <<', () => {
     const sources = '[{app_name: a, theme: {mode: x}}, {app_name: b, features: {chat: true}}]'
     expect(read(`<<: ${sources}`).settings).to.deep.equal({
       app_name: 'a',
@@ -120,7 +120,7 @@ describe('a settings file', () => {
     expect(read(`app_name: c\n<<: ${sources}\n`).settings).to.include({ app_name: 'c' })
   })
 
-  it('names every fault with its place and what is meant', () => {
+  it('is rejected with the location and the correction of every fault', () => {
     const text = `theme:
   mode: 5
   moed: x
@@ -141,7 +141,7 @@ them: {}
     ])
   })
 
-  it('names the faults in the order of their places', () => {
+  it('is rejected with its faults in the order of their locations', () => {
     expect(
       faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
     ).to.deep.equal([
@@ -152,7 +152,7 @@ them: {}
     ])
   })
 
-  it('names the faults of every layer with its file', () => {
+  it('is rejected with the file name of each fault', () => {
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
     const failure = thrownFailure(() => readSettingsFiles(sources))
     expect(failure.message).to.equal(
@@ -160,7 +160,7 @@ them: {}
     )
   })
 
-  it('finds the place of a fault wherever it stands', () => {
+  it('is rejected with the right location for any white space', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('\n', '\r\n', '# a comment\n', '  \n'), { maxLength: 5 }),
@@ -177,7 +177,7 @@ them: {}
     )
   })
 
-  it('refuses what has no value, and says that a # begins a comment', () => {
+  it('is rejected if a key has no value, with a hint that # begins a comment', () => {
     expect(faultsIn('theme:\n  mode:\napp_name: ~\nlimits:\n')).to.deep.equal([
       '2:3 theme.mode has no value',
       '3:11 app_name has no value',
@@ -201,7 +201,7 @@ them: {}
     expect(faultsIn('{"app_name": null}', undefined, 'a.json')).to.deep.equal(['1:14 app_name has no value'])
   })
 
-  it('refuses a mixture of its two forms', () => {
+  it('is rejected if it mixes its two layouts', () => {
     expect(faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')).to.deep.equal([
       '2:1 theme is next to settings and api; move it below settings',
       '4:1 foo is an unknown key',
@@ -216,7 +216,7 @@ them: {}
     expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
   })
 
-  it('refuses what is ambiguous in YAML', () => {
+  it('is rejected if its YAML is ambiguous', () => {
     expect(faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')).to.deep.equal([
       '2:18 duplicate key mode',
       '3:1 duplicate key app_name',
@@ -237,7 +237,7 @@ them: {}
     expect(faultsIn('null')).to.deep.equal(['1:1 the file must contain an object of settings'])
   })
 
-  it('refuses what is no JSON where the name says JSON, and says where', () => {
+  it('is rejected with the location if its name ends in .json and it is not JSON', () => {
     const faults: Record<string, string> = {
       '{"app_name": "a",\n"app_name": "b"}': '2:1 duplicate key app_name',
       '{"app_name": "a",}': '1:18 expected a key in double quotes',
@@ -254,7 +254,7 @@ them: {}
       expect(faultsIn(text, undefined, 'a.json'), text).to.deep.equal([fault])
   })
 
-  it('reads as JSON exactly what JSON.parse does', () => {
+  it('is accepted as JSON exactly if JSON.parse accepts it', () => {
     const parts = fc.constantFrom(
       ...[
         '{',
@@ -292,7 +292,7 @@ them: {}
     )
   })
 
-  it('refuses what would take for ever', () => {
+  it('is rejected if it is nested too deep or has too many values', () => {
     const bomb = Array.from({ length: 9 }, (_, index) => {
       const below = `*a${index - 1}`
       return `a${index}: &a${index} [${Array(9).fill(index === 0 ? '1' : below)}]`
@@ -306,13 +306,13 @@ them: {}
     }
   })
 
-  it('takes a text of any length', () => {
+  it('can contain a text of any length', () => {
     const name = `"${'x'.repeat(20_000_000)}\n`
     const { settings } = read(JSON.stringify({ app_name: name }), undefined, 'a.json')
     expect(settings.app_name === name).to.equal(true)
   })
 
-  it('takes names that every object has for unknown', () => {
+  it('is rejected with keys such as __proto__ and constructor', () => {
     const text = '{"__proto__": {"app_name": "x"}, "constructor": 1, "theme": {"__proto__": 5}}'
     for (const name of ['a.json', 'a.yaml']) {
       expect(faultsIn(text, undefined, name)).to.deep.equal([
@@ -325,14 +325,14 @@ them: {}
 })
 
 describe('references to the environment in a settings file', () => {
-  it('are plain text unless they are asked for', () => {
+  it('are plain text unless replacement is requested', () => {
     expect(read('app_name: ${A} $${B}').settings).to.deep.equal({ app_name: '${A} $${B}' })
     expect(faultsIn('limits: {max_tokens: "${N}"}')).to.deep.equal([
       '1:22 limits.max_tokens must be an integer; ${NAME} is not expanded',
     ])
   })
 
-  it('are replaced in texts, and made what the key holds', () => {
+  it('are replaced in texts, and converted to the type of the key', () => {
     const text = `app_name: \${A}-$\${A}
 theme: {mode: "\${B}"}
 features: {chat: "\${B}"}
@@ -346,15 +346,15 @@ limits: {max_tokens: "\${N}"}
     })
   })
 
-  it('convert nothing where there is no reference', () => {
+  it('do not convert a text without a reference', () => {
     expect(faultsIn('limits: {max_tokens: "12"}\nfeatures: {chat: "on"}', {})).to.have.length(2)
   })
 
-  it('are replaced once: what they bring is not read again', () => {
+  it('are replaced once, and not again inside the value', () => {
     expect(read('app_name: ${A}', { A: '${B}', B: 'x' }).settings).to.deep.equal({ app_name: '${B}' })
   })
 
-  it('leave every other text as it is', () => {
+  it('leave every other text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (value) => {
         fc.pre(!value.includes('${'))
@@ -365,7 +365,7 @@ limits: {max_tokens: "\${N}"}
     )
   })
 
-  it('to what is not set are a fault each, where they stand', () => {
+  it('to variables that are not set are faults with their locations', () => {
     const text = 'app_name: |\n  a ${Q}\n  ${R}${Q}\ntheme:\n  mode: ${constructor}\n'
     expect(faultsIn(text, { A: '' })).to.deep.equal([
       '2:5 app_name needs Q, which is not set',
@@ -375,7 +375,7 @@ limits: {max_tokens: "\${N}"}
     ])
   })
 
-  it('that are none are a fault', () => {
+  it('with invalid syntax are faults', () => {
     expect(faultsIn('app_name: "${A-b} ${"\ntheme: {mode: "${}"}', { A: 'x' })).to.deep.equal([
       '1:12 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
       '1:19 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
@@ -383,7 +383,7 @@ limits: {max_tokens: "\${N}"}
     ])
   })
 
-  it('do not show what they hold in a fault', () => {
+  it('do not show the value of the variable in a fault', () => {
     const failure = thrownFailure(() => read('limits: {max_tokens: "${N}"}', { N: 'canary' }))
     expect(failure.message).to.contain('limits.max_tokens must be an integer')
     expect(JSON.stringify([failure.message, failure.details, hintOf(failure)])).not.to.contain('canary')

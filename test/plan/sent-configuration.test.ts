@@ -12,7 +12,7 @@ const service = 'https://chat.example/'
 const quiet = new AbortController().signal
 const done = async (): Promise<ApiResponse<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
 
-describe('what was last sent of the API configuration', () => {
+describe('the record of the API configuration that was last sent', () => {
   const state = useStateFolder()
   const clock = new SteppedClock()
   function send(
@@ -25,11 +25,11 @@ describe('what was last sent of the API configuration', () => {
   }
   const folder = () => join(state.path(), 'api-configuration')
 
-  it('is not known at first', () => {
+  it('is empty at first', () => {
     expect(readSent(state.directories, service)).to.equal(undefined)
   })
 
-  it('is what a 2xx was the answer to, with the time', async () => {
+  it('contains the configuration of the last 2xx response, with the time', async () => {
     expect((await send('1')).status).to.equal(200)
     clock.pass(1_500)
     await send('2')
@@ -38,7 +38,7 @@ describe('what was last sent of the API configuration', () => {
     expect(sent?.sentAt).to.equal('2026-03-01T12:00:01.500Z')
   })
 
-  it('is kept for each service by itself', async () => {
+  it('is separate for each service', async () => {
     await send('1')
     await send('2', done, quiet, 'local')
     expect(readSent(state.directories, service)?.configuration).to.deep.equal({ version: '1' })
@@ -46,7 +46,7 @@ describe('what was last sent of the API configuration', () => {
     expect(readSent(state.directories, `${service}x`)).to.equal(undefined)
   })
 
-  it('is in a file for its owner alone', async () => {
+  it('is a file that only its owner can read', async () => {
     await send('1')
     const [name = '', ...others] = readdirSync(folder())
     expect(others).to.deep.equal([])
@@ -55,7 +55,7 @@ describe('what was last sent of the API configuration', () => {
     expect(statSync(join(folder(), name)).mode & 0o777).to.equal(0o600)
   })
 
-  it('is not known while it is being sent, so that a crash leaves nothing wrong', async () => {
+  it('is empty during a request, so that a crash leaves no wrong record', async () => {
     await send('1')
     await send('2', async () => {
       expect(readSent(state.directories, service)).to.equal(undefined)
@@ -63,7 +63,7 @@ describe('what was last sent of the API configuration', () => {
     })
   })
 
-  it('is what it was after a refusal, and after what held the request back', async () => {
+  it('is unchanged after a refusal or a held request', async () => {
     await send('1')
     const before = readSent(state.directories, service)
     const reasons = [
@@ -77,9 +77,9 @@ describe('what was last sent of the API configuration', () => {
     }
   })
 
-  it('is not known after a request of which nobody knows, and one that was broken off', async () => {
+  it('is empty after an unknown outcome or an interruption', async () => {
     await send('1')
-    const doubt = new Failure('server_error', 'no', { status: 500, inDoubt: true })
+    const doubt = new Failure('server_error', 'no', { status: 500, isOutcomeUnknown: true })
     expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
     expect(readSent(state.directories, service)).to.equal(undefined)
 
@@ -97,7 +97,7 @@ describe('what was last sent of the API configuration', () => {
     expect(readSent(state.directories, service)).to.equal(undefined)
   })
 
-  it('is not known where its file is broken or says something else', async () => {
+  it('is ignored if its file is invalid or belongs to another service', async () => {
     await send('1')
     const [name = ''] = readdirSync(folder())
     const path = join(folder(), name)
@@ -118,7 +118,7 @@ describe('what was last sent of the API configuration', () => {
     expect(readSent(state.directories, service)?.configuration).to.deep.equal({ version: '1' })
   })
 
-  it('does not fail what is done where it cannot be kept, but says so', async () => {
+  it('causes a warning, not a failure, if it cannot be written', async () => {
     mkdirSync(state.path(), { recursive: true })
     writeFileSync(folder(), 'in the way')
     const { status, warning } = await send('1')
@@ -128,11 +128,11 @@ describe('what was last sent of the API configuration', () => {
     )
   })
 
-  it('must be forgotten before anything is sent, or nothing is', async () => {
+  it('prevents the request if it cannot be removed first', async () => {
     await send('1')
     const [name = ''] = readdirSync(folder())
     rmSync(join(folder(), name))
-    // What not even root can remove as a file.
+    // Not even root can remove a directory as a file.
     mkdirSync(join(folder(), name))
     let sent = false
     const reason = await reasonOf(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { Failure } from '../../src/contract/failure.ts'
-import { type CarryingOut, carryOut } from '../../src/plan/apply/carry-out.ts'
+import { type ConfirmAndApplyOptions, confirmAndApply } from '../../src/plan/apply/confirm-and-apply.ts'
 import { withSettingsLock } from '../../src/plan/apply/settings-lock.ts'
 import { makePlan } from '../../src/plan/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -14,7 +14,7 @@ import { lay, SettingsService } from '../support/settings-service.ts'
 import { someSettings } from './any-settings.ts'
 import { useStateFolder } from './state-folder.ts'
 
-describe('two changes of the settings of one service at the same time', () => {
+describe('two concurrent changes of the settings of one service', () => {
   const state = useStateFolder()
   let service: SettingsService
   let server: FaultServer
@@ -40,16 +40,22 @@ describe('two changes of the settings of one service at the same time', () => {
   }
   const planOf = (mode: string) =>
     makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined, systemClock)
-  const carry = (mode: string, agree: () => Promise<void>, more: Partial<CarryingOut> = {}) =>
-    carryOut(planOf(mode), {
-      ...{ settings: client.settings, clock: systemClock, check: 'chatctl settings get', agree, ...locking },
+  const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ConfirmAndApplyOptions> = {}) =>
+    confirmAndApply(planOf(mode), {
+      ...{
+        settings: client.settings,
+        clock: systemClock,
+        check: 'chatctl settings get',
+        confirm,
+        ...locking,
+      },
       ...more,
     })
   const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
 
-  it('are made one after the other, so that the second sees what the first has changed and is refused', async () => {
-    const agree = barrier(2)
-    const outcomes = await Promise.allSettled([carry('dark', agree), carry('contrast', agree)])
+  it('run one after the other, so that the second is refused if its keys have changed', async () => {
+    const confirm = barrier(2)
+    const outcomes = await Promise.allSettled([carry('dark', confirm), carry('contrast', confirm)])
     const [refusal, ...others] = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
     expect(others).to.deep.equal([])
     expect(refusal).to.be.instanceOf(Failure)
@@ -61,15 +67,15 @@ describe('two changes of the settings of one service at the same time', () => {
     expect(told).to.deep.equal(['waits'])
   })
 
-  it('are both made where the second may make a new plan', async () => {
-    const agree = barrier(2)
-    const renew: CarryingOut['renew'] = async (now) =>
+  it('both succeed if the second can make a new plan', async () => {
+    const confirm = barrier(2)
+    const replan: ConfirmAndApplyOptions['replan'] = async (now) =>
       makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
-    await Promise.all([carry('x', agree, { renew }), carry('dark', agree, { renew })])
+    await Promise.all([carry('x', confirm, { replan }), carry('dark', confirm, { replan })])
     expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
   })
 
-  it('wait for each other whatever a change ends in, and not for another service', async () => {
+  it('wait for each other even after a failure, but not for another service', async () => {
     const order: string[] = []
     const hold = (name: string, to: string, work: () => Promise<void>) =>
       withSettingsLock(to, locking, async () => {
@@ -91,7 +97,7 @@ describe('two changes of the settings of one service at the same time', () => {
     expect(order.slice(3)).to.deep.equal(['second begins', 'second ends'])
   })
 
-  it('end with an interruption while one waits for the other', async () => {
+  it('stop on an interruption while one waits for the other', async () => {
     const abort = new AbortController()
     const reason = await withSettingsLock('a', locking, () => {
       const waiting = withSettingsLock('a', { ...locking, signal: abort.signal }, async () => {})
@@ -101,7 +107,7 @@ describe('two changes of the settings of one service at the same time', () => {
     expect(reason).to.equal(abort.signal.reason)
   })
 
-  it('are made with a warning where there can be no lock', async () => {
+  it('run with a warning if the lock cannot be created', async () => {
     mkdirSync(join(state.home(), '.local'), { recursive: true })
     writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
     expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')

@@ -19,13 +19,13 @@ describe('the JSON Schema of a settings file', () => {
   const { anyOf = [], ...top } = settingsJsonSchema() as Schema & Record<string, unknown>
   const [bare, named] = anyOf
 
-  it('says what it is', () => {
+  it('has a $schema, a title, and a description', () => {
     expect(top['$schema']).to.equal('https://json-schema.org/draft/2020-12/schema')
     expect(top['title']).to.be.a('string')
     expect(top.description).to.be.a('string')
   })
 
-  it('has both forms, with every key and nothing else', () => {
+  it('has both layouts, with every key and nothing else', () => {
     const { $schema, $unmanaged, ...settings } = pathsOf(bare)
     expect({ $schema, $unmanaged }).to.deep.equal({ $schema: 'string', $unmanaged: 'object' })
     expect(settings).to.deep.equal(typesOf(settingsKeys, ''))
@@ -46,7 +46,7 @@ describe('the JSON Schema of a settings file', () => {
     visit(named, '')
   })
 
-  describe('accepts what the reader accepts, and refuses what it refuses', () => {
+  describe('in comparison with the reader of settings files', () => {
     const accepts = new Ajv2020({ strict: false }).compile(settingsJsonSchema())
     const expectSame = (file: unknown): boolean => {
       const text = JSON.stringify(file)
@@ -72,12 +72,12 @@ describe('the JSON Schema of a settings file', () => {
       [{ $schema: 'x', $unmanaged: { x: [null] }, app_name: '' }, true],
       [{ $unmanaged: 1, app_name: '' }, false],
     ] as const) {
-      it(`such as ${JSON.stringify(file)}`, () => {
+      it(`accepts or rejects the same, for example ${JSON.stringify(file)}`, () => {
         expect(expectSame(file)).to.equal(isAccepted)
       })
     }
 
-    it('whatever the file holds', () => {
+    it('accepts or rejects the same for any file', () => {
       const counts = { accepted: 0, refused: 0 }
       fc.assert(
         fc.property(anyFile, (file) => {
@@ -103,7 +103,7 @@ function isRead(name: string, text: string): boolean {
 
 type Json = Record<string, unknown>
 
-/** A valid file in one of its forms, or one that differs from it in some places. */
+/** A valid file in one of its two layouts, or such a file with up to two changes. */
 const anyFile: fc.Arbitrary<unknown> = fc
   .tuple(
     fc.oneof(
@@ -136,7 +136,7 @@ const anyFile: fc.Arbitrary<unknown> = fc
     return changed
   })
 
-/** @param value undefined removes what is there */
+/** @param value undefined removes the key */
 function put(holder: Json, [step = '', ...rest]: string[], value: unknown): void {
   if (rest.length === 0) {
     if (value === undefined) delete holder[step]
@@ -152,7 +152,7 @@ function typesOf(keys: readonly { path: string; type: string }[], prefix: string
   return Object.fromEntries(keys.map(({ path, type }) => [prefix + path, type === 'list' ? 'array' : type]))
 }
 
-/** The type of each leaf by its path; every object that is no leaf must be closed. */
+/** The type of each leaf by its path. Every other object must set additionalProperties to false. */
 function pathsOf(schema: Schema | undefined, above = ''): Record<string, string> {
   if (!schema?.properties) return { [above.slice(0, -1)]: schema?.type ?? '' }
   expect(schema.additionalProperties, above).to.equal(false)

@@ -6,14 +6,13 @@ import { Directories } from '../../src/system/directories.ts'
 interface StateFolder {
   path(): string
   home(): string
-  /** Of the test that runs. */
   directories: Directories
 }
 
 /**
- * Gives each test of the suite that calls it a home and a state folder of its own.
+ * Gives each test of the suite a separate home directory and state directory.
  *
- * @param env is told of them
+ * @param env receives the variables for both
  */
 export function useStateFolder(env: NodeJS.ProcessEnv = {}): StateFolder {
   let root = ''

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findTerms, listFiles, readTerms } from '../../scripts/check-terms.ts'
+import { findTerms, listPaths, readTerms } from '../../scripts/check-terms.ts'
 import { root } from './package-file.ts'
 
 const table = `# Style
@@ -45,19 +45,6 @@ describe('check-terms', () => {
     expect(find('a drop\n// folder, or a drop folder,\na folder').map(({ line }) => line)).to.deep.equal([3])
   })
 
-  it('lists the files of a directory even if an ignored file has a shorter path', () => {
-    const files = listFiles(['test/scripts/**'], ['LICENSE', 'test/scripts/check-*'])
-    expect(files)
-      .to.include('test/scripts/release.test.ts')
-      .and.not.include('test/scripts/check-terms.test.ts')
-    expect(listFiles(['LICENSE'], [])).to.deep.equal(['LICENSE'])
-  })
-
-  it('rejects a glob that matches no file, or only ignored files', () => {
-    expect(() => listFiles(['no-such-directory/**'], [])).to.throw('no-such-directory/**')
-    expect(() => listFiles(['LICENSE'], ['LICENSE'])).to.throw('no file to check matches LICENSE')
-  })
-
   it('reads every row of docs/style.md, and finds each of its terms', () => {
     const guide = readFileSync(join(root, 'docs/style.md'), 'utf8')
     const terms = readTerms(guide)
@@ -68,5 +55,17 @@ describe('check-terms', () => {
       .map((phrase) => phrase.trim().replace(/\/\S+/g, ''))
     expect(phrases).to.have.length(terms.length).and.length.above(60)
     for (const phrase of phrases ?? []) expect(findTerms(phrase, terms), phrase).not.to.be.empty
+  })
+
+  it('checks the files of a single path, except ignored ones', () => {
+    const paths = listPaths(root, ['test/scripts/**'], ['LICENSE', 'test/scripts/package-file.ts'])
+    expect(paths)
+      .to.include('test/scripts/check-terms.test.ts')
+      .and.not.include('test/scripts/package-file.ts')
+  })
+
+  it('fails if no file matches', () => {
+    expect(() => listPaths(root, ['no-such-directory/**'], [])).to.throw('no-such-directory/**')
+    expect(() => listPaths(root, ['LICENSE'], ['LICENSE'])).to.throw('No file matches LICENSE')
   })
 })

@@ -30,8 +30,8 @@ describe('the samples of csv-spectrum', () => {
   it('include one invalid file, which is rejected at its quotation mark', async () => {
     const sample = (await promisify(spectrum)()).find(({ name }) => name === quoteInside)
     const [, row] = new CsvRecords('rows').take(String(sample?.csv), true)
-    expect(row?.broken?.message).to.equal('unexpected quote: a field with a quote must begin with one')
-    expect(row?.raw.charAt(row.broken?.offset ?? 0)).to.equal('"')
+    expect(row?.fault?.message).to.equal('unexpected quote: a field with a quote must begin with one')
+    expect(row?.raw.charAt(row.fault?.offset ?? 0)).to.equal('"')
   })
 })
 

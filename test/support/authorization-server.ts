@@ -6,19 +6,19 @@ import { handleInteraction, interactionPath } from './interaction-pages.ts'
 import { createMemoryStore, type MemoryStore } from './memory-adapter.ts'
 
 export interface AuthorizationServerOptions {
-  /** Seconds that an access token lives; an hour unless said. */
+  /** Lifetime of an access token in seconds (default: one hour). */
   accessTokenLife?: number
-  /** Whether a request without PKCE is refused (RFC 7636); it is unless said. */
+  /** Whether a request without PKCE (RFC 7636) is refused (default: true). */
   requiresPkce?: boolean
-  /** All that may be asked for. */
+  /** The scopes that a client may request. */
   scopes?: string[]
 }
 
-/** What came to the token endpoint, and how it ended. */
+/** A request to the token endpoint, and its outcome. */
 interface Grant {
   type: string
   params: Record<string, unknown>
-  /** The error code of RFC 6749 section 5.2, where it was refused. */
+  /** The error code of RFC 6749 section 5.2, if the request was refused. */
   error?: string
 }
 
@@ -27,16 +27,16 @@ export interface AuthorizationServer {
   url: string
   /** A public native client (RFC 8252): no secret, any port of the loopback redirect URIs. */
   clientId: string
-  /** Method and path with query of everything that came, oldest first. */
+  /** Method, path, and query of all requests, oldest first. */
   requests: { method: string; path: string }[]
   grants: Grant[]
-  /** Grants of one type that were given, or refused. */
+  /** The number of grants of one type that were given or refused. */
   count(type: 'authorization_code' | 'refresh_token', ending?: 'given' | 'refused'): number
-  /** Tokens that the revocation endpoint (RFC 7009) was sent. */
+  /** Tokens sent to the revocation endpoint (RFC 7009). */
   revoked: string[]
   /** Whether an access token would be accepted now. */
   isLive(accessToken: string): Promise<boolean>
-  /** Ends all access tokens before their time; refresh tokens stay. */
+  /** Expires all access tokens. Refresh tokens stay valid. */
   endAccessTokens(): void
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const requests: AuthorizationServer['requests'] = []
   const store = createMemoryStore()
-  // The issuer holds the port, so that the server has to listen before the provider can be made.
+  // The issuer contains the port, so the server must listen before the provider is created.
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -83,7 +83,7 @@ export async function startAuthorizationServer(
   }
 }
 
-/** Everything that oidc-provider would else choose by itself and say so on the console. */
+/** Sets every option for which oidc-provider would choose a value and print a warning. */
 function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore): Configuration {
   const { accessTokenLife = 3600, requiresPkce = true, scopes = ['chat:read', 'chat:write'] } = options
   const day = 86_400

@@ -1,7 +1,7 @@
 /**
- * Lets work that runs at the same time go on together.
+ * Makes concurrent work wait until all of it has reached the same point.
  *
- * @returns resolves for all callers once there are `count` of them
+ * @returns a function whose promises resolve when it has been called `count` times
  */
 export function barrier(count: number): () => Promise<void> {
   let callers = 0

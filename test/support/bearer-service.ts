@@ -11,7 +11,7 @@ export const owner = {
 
 const models = { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }] }
 
-/** Starts a service that answers whoever holds a token that is live at that moment, and 401 to all others. */
+/** Starts a service that accepts every token that is live at that moment, and sends 401 to all others. */
 export async function startBearerService(
   isLive: (token: string) => boolean | Promise<boolean>,
 ): Promise<FaultServer> {
@@ -27,7 +27,7 @@ export async function startBearerService(
   return startFaultServer(serve)
 }
 
-/** The tokens that a service was sent, oldest first. */
+/** The tokens that a service received, oldest first. */
 export function tokensSeen({ requests }: FaultServer): string[] {
   return requests.map(({ headers }) => (headers.authorization ?? '').replace(/^Bearer /, ''))
 }

@@ -1,14 +1,14 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 
-/** PEM. */
+/** A certificate and its private key in PEM. */
 export interface Certificate {
   cert: string
   key: string
 }
 
 /**
- * A self-signed certificate (RFC 5280 section 4.1) that is good for a day: made anew for each
- * test, so that no key lies in the repository and nothing expires.
+ * A self-signed certificate (RFC 5280 section 4.1) that is valid for a day. Each test creates a new
+ * one, so that the repository contains no key and nothing expires.
  */
 export function makeCertificate(host: string): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -11,8 +11,8 @@ import {
 import { type AnswerNames, type AnswerScript, ScriptedAnswer } from './scripted-answer.ts'
 
 /**
- * A chat service on loopback whose answers a test writes. Messages that no answer was written for
- * are answered `You said: …`. It keeps its conversations, as the real one does.
+ * A chat service on loopback with scripted replies. It replies `You said: …` to a message without a
+ * script. It stores its conversations, like the real service.
  */
 export class ChatServer {
   readonly #server: FaultServer
@@ -43,41 +43,41 @@ export class ChatServer {
     return this.#bodies('/api/chat/send')
   }
 
-  /** The completions asked for so far. */
+  /** The completions requested so far. */
   get completions(): CompletionRequest[] {
     return this.#bodies('/v1/chat/completions')
   }
 
-  /** Times that the history was asked for. */
+  /** How often the history was requested. */
   get historyRequests(): number {
     return this.requests.filter(({ path }) => pathOf(path) === '/api/chat/history').length
   }
 
-  /** Scripts the next message's answer, or completion; those scripted earlier come first. */
+  /** Scripts the reply to the next message or completion. Replies scripted earlier come first. */
   answerNext(script: AnswerScript | string): ScriptedAnswer {
     const answer = new ScriptedAnswer(typeof script === 'string' ? { text: script } : script)
     this.#state.answers.push(answer)
     return answer
   }
 
-  /** Has the next message or completion met by a behaviour of fault-server.ts, such as `limited()`. */
+  /** Scripts a behavior of fault-server.ts for the next message or completion, such as `limited()`. */
   failNext(behaviour: Behaviour): void {
     this.#state.answers.push(behaviour)
   }
 
-  /** Has the next request for the history met by a behaviour. */
+  /** Scripts a behavior for the next request for the history. */
   failHistory(behaviour: Behaviour): void {
     this.#state.historyBehaviours.push(behaviour)
   }
 
-  /** The conversation, oldest first; of all contexts where none is named. */
+  /** The messages of a context, or of all contexts, oldest first. */
   history(contextId?: string): HistoryMessage[] {
     return this.#state.messages
       .filter((message) => contextId === undefined || message.contextId === contextId)
       .map(({ contextId: _, ...message }) => message)
   }
 
-  /** Ids of the conversations, oldest first. */
+  /** IDs of the contexts, oldest first. */
   get contexts(): string[] {
     return [...new Set(this.#state.messages.map(({ contextId }) => contextId))]
   }
@@ -87,7 +87,7 @@ export class ChatServer {
     this.#state.store(contextId, role, content)
   }
 
-  /** Takes the last messages of a conversation away. */
+  /** Removes the last messages of a conversation. */
   forget(contextId: string, count: number): void {
     const { messages } = this.#state
     for (let left = count; left > 0; left--) {
@@ -139,7 +139,7 @@ class State {
   }
 
   store(contextId: string, role: string, content: string, id = this.#name('msg')): void {
-    // No two at the same time, so that the order can be read from the times.
+    // No two messages have the same time, so that the times give the order.
     this.#clock = Math.max(Date.now(), this.#clock + 1)
     const created_at = new Date(this.#clock).toISOString()
     this.messages.push({ id, role, content, created_at, contextId })
@@ -158,7 +158,7 @@ class State {
       this.store(names.contextId, 'user', sent.message ?? '')
       const { ending = 'done', finishLater } = answer.script
       const keep = (text: string) => this.store(names.contextId, 'assistant', text, names.id)
-      // What was cut is found whole by whoever asks after the cut.
+      // The history contains the whole reply after the interruption.
       if (finishLater !== undefined) keep(finishLater)
       const stayed = sent.stream
         ? await answer.stream(response, incoming, names)
@@ -194,7 +194,7 @@ class State {
     return this.answers.shift() ?? new ScriptedAnswer({ text: `You said: ${message}` })
   }
 
-  /** Oldest first within a page, the newest page first; `before` takes a message's id. */
+  /** Oldest first within a page, the newest page first. `before` is the ID of a message. */
   #list(query: URLSearchParams): Behaviour {
     const contextId = query.get('context_id')
     const all = this.messages.filter((message) => contextId === null || message.contextId === contextId)

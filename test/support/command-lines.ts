@@ -1,20 +1,20 @@
 import { commands, exampleWords } from './manifest.ts'
 
-/** One way to call a command that talks to the service, and what the service may say to it. */
+/** A call of a command that contacts the service, and a valid response. */
 export interface ServiceCall {
-  /** Command id, and after a space what sets this call apart. */
+  /** Command ID, and after a space a word that distinguishes calls of one command. */
   name: string
   args: readonly string[]
   stdin?: string
-  /** As in docs/interface.md, "Endpoints"; placeholders filled in. */
+  /** An endpoint of docs/interface.md, "Endpoints", with its placeholders replaced. */
   endpoint: `${'GET' | 'POST' | 'PUT' | 'PATCH'} /${string}`
-  /** Whether the document shows what the service answers. */
+  /** Whether the interface shows the response. */
   shown: boolean
-  /** A body that the document allows, with one field that it does not know. */
+  /** A response body that the interface allows, with one unknown field. */
   answer: unknown
-  /** Whether there is nothing to print but for a program. */
+  /** Whether the call prints only JSON output, and no text. */
   printsNothing?: true
-  /** Sent after it, mostly to see what came of it; answered in the same way. */
+  /** A request after the first, usually to verify the change. It gets the same response. */
   readsBack?: `GET /${string}`
 }
 
@@ -246,7 +246,7 @@ export const serviceCalls: readonly ServiceCall[] = [
 
 type LocalCall = Pick<ServiceCall, 'name' | 'args'>
 
-/** Of commands whose first example does not end by itself, without a service, or is not what is tried. */
+/** Calls of commands whose first example does not end by itself, needs a service, or is not suitable. */
 const otherCalls: readonly LocalCall[] = [
   {
     name: 'auth:login',
@@ -281,11 +281,11 @@ export function commandOf(name: string): string {
 
 const otherwiseCalled = new Set([...serviceCalls, ...otherCalls].map(({ name }) => commandOf(name)))
 
-/** A call of every command that ends without a service. */
+/** Calls of all commands that need no service and end by themselves. */
 export const localCalls: readonly LocalCall[] = [
   ...otherCalls,
   ...commands
-    // It runs until it is stopped.
+    // `service run` does not end by itself.
     .filter(({ id }) => !otherwiseCalled.has(id) && id !== 'service:run')
     .flatMap((command) =>
       exampleWords(command)

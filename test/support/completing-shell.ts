@@ -4,10 +4,10 @@ import { binary } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /**
- * Puts a `chatctl` onto a PATH of the sandbox that completes as the built program does, and says with
- * which words it was called otherwise: `<settings><set><a=b>`.
+ * Installs a `chatctl` on a PATH of the sandbox. It completes like the built program. Any other call
+ * prints its arguments: `<settings><set><a=b>`.
  *
- * @returns the environment in which a shell finds it
+ * @returns the environment with this PATH
  */
 export function plantCallTeller(sandbox: Sandbox): NodeJS.ProcessEnv {
   const folder = join(sandbox.home, 'bin')

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Sandbox } from './sandbox.ts'
 
-/** What --insecure-storage keeps, and what a test may want to change in it. */
+/** The content of a file of --insecure-storage, as far as tests change it. */
 export interface StoredCredential {
   version: number
   kind: string
   key?: string
   access_token?: string
   refresh_token?: string | undefined
-  /** With the one below: how long it was meant to live. */
+  /** The start of the lifetime of the access token. */
   obtained_at?: string
   expires_at?: string
   scope?: string
@@ -26,33 +26,33 @@ interface StoredConfiguration {
 /** Paths of the credentials in a sandbox. */
 export function findCredentials({ home }: Sandbox): string[] {
   const folder = join(home, '.local', 'share', 'chatctl', 'credentials')
-  // A lock beside a credential may stay; it holds nothing.
+  // The lock of a credential may remain. It contains nothing.
   return globSync('*.json', { cwd: folder }).map((name) => join(folder, name))
 }
 
-/** The one credential in a sandbox. */
+/** The only credential in a sandbox. */
 export function readCredential(sandbox: Sandbox): StoredCredential {
   return JSON.parse(readFileSync(onlyPath(sandbox), 'utf8'))
 }
 
-/** Writes over fields of the one credential; its file keeps its mode. */
+/** Overwrites fields of the only credential, and keeps the mode of its file. */
 export function changeCredential(sandbox: Sandbox, fields: Partial<StoredCredential>): void {
   const changed = { ...readCredential(sandbox), ...fields }
   writeFileSync(onlyPath(sandbox), JSON.stringify(changed))
 }
 
-/** Makes chatctl believe that its access token ended a minute ago. */
+/** Makes the access token appear to have expired a minute ago. */
 export function expireCredential(sandbox: Sandbox): void {
   changeCredential(sandbox, { expires_at: new Date(Date.now() - 60_000).toISOString() })
 }
 
-/** The configuration file, which holds the profiles. */
+/** The configuration file with the profiles. */
 export function readProfiles(sandbox: Sandbox): StoredConfiguration {
   const path = configurationPath(sandbox)
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
 }
 
-/** Writes over fields of one profile, as a person with an editor does. */
+/** Overwrites fields of one profile, as a user would in an editor. */
 export function editProfile(sandbox: Sandbox, profile: string, fields: Record<string, unknown>): void {
   const configuration = readProfiles(sandbox)
   const edited = { ...configuration.profiles?.[profile], ...fields }
@@ -60,7 +60,7 @@ export function editProfile(sandbox: Sandbox, profile: string, fields: Record<st
   writeFileSync(configurationPath(sandbox), JSON.stringify({ ...configuration, profiles }))
 }
 
-/** Neither a credential nor a profile is there, nor any file that begins as one. */
+/** Expects no credential, no profile, and no partial file of either. */
 export function expectNothingStored(sandbox: Sandbox): void {
   const left = globSync('**/credentials/*', { cwd: join(sandbox.home, '.local') }).filter((path) =>
     statSync(join(sandbox.home, '.local', path)).isFile(),

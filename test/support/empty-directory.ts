@@ -7,7 +7,7 @@ export interface EmptyDirectory {
   remove(): void
 }
 
-/** Makes a directory of its own for a test; with `perTest` or `perSuite` it is removed in the end. */
+/** Creates a temporary directory. With `perTest` or `perSuite` it is removed in the end. */
 export function makeEmptyDirectory(): EmptyDirectory {
   const path = mkdtempSync(join(tmpdir(), 'chatctl-test-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Run } from './run-chatctl.ts'
 
-/** A run that failed as it should: its exit code, words on stderr, nothing on stdout and no stack. */
+/** Expects the exit code, the words on stderr, an empty stdout, and no stack trace. */
 export function expectFailure(run: Run, exitCode: number, ...words: (string | RegExp)[]): void {
   const { stderr, stdout } = run
   expect(run.exitCode, `exit code; stderr was: ${stderr}`).to.equal(exitCode)

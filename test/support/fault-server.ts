@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A request as it came. */
+/** A request as the server received it. */
 export interface RecordedRequest {
   method: string
   /** Path and query. */
@@ -11,14 +11,14 @@ export interface RecordedRequest {
   body: string
 }
 
-/** What the server does with one request. */
+/** The response of the server to one request, or its failure to respond. */
 export type Behaviour = (
   request: RecordedRequest,
   response: ServerResponse,
   incoming: IncomingMessage,
 ) => void | Promise<void>
 
-/** One behaviour for all; one for each request in turn, the last for all that follow; or a choice. */
+/** One behavior for all requests, a list with the last for all later requests, or a choice by request. */
 export type Script =
   | Behaviour
   | Behaviour[]
@@ -33,15 +33,15 @@ export interface FaultServer {
 }
 
 /**
- * Starts a server on loopback that behaves as scripted.
- * @param at the port; any that is free unless said
+ * Starts a server on loopback with scripted behavior.
+ * @param at the port (default: a free port)
  */
 export async function startFaultServer(script: Script, at = 0): Promise<FaultServer> {
   const requests: RecordedRequest[] = []
   const server = createServer(async (incoming, response) => {
     let body = ''
     incoming.setEncoding('utf8')
-    // A client that is cut off in the middle of a request is part of many tests.
+    // In many tests a client disconnects in the middle of a request.
     try {
       for await (const chunk of incoming) body += chunk
     } catch {
@@ -76,14 +76,14 @@ function chooseBehaviour(script: Script, request: RecordedRequest, index: number
 
 type Headers = Record<string, string | string[]>
 
-/** Any answer. */
+/** A complete response. */
 export function answer(status: number, headers: Headers = {}, body: string | Uint8Array = ''): Behaviour {
   return (_, response) => {
     response.writeHead(status, headers).end(body)
   }
 }
 
-/** A JSON answer. */
+/** A JSON response. */
 export function json(status: number, body: unknown, headers: Headers = {}): Behaviour {
   return answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
 }
@@ -93,7 +93,7 @@ export function failing(status: number, code: string, message: string, headers: 
   return json(status, { error: { code, message } }, headers)
 }
 
-/** 429, with the headers given and no other. */
+/** 429 with only the given headers. */
 export function limited(headers: Headers = {}): Behaviour {
   return failing(429, 'rate_limit_exceeded', 'Rate limit exceeded', headers)
 }
@@ -102,17 +102,17 @@ export function redirect(status: number, location: string): Behaviour {
   return answer(status, { location })
 }
 
-/** Resets the connection instead of answering (a TCP RST). */
+/** Resets the connection (TCP RST) instead of a response. */
 export const reset: Behaviour = (_, __, incoming) => {
   incoming.socket.resetAndDestroy()
 }
 
-/** Closes the connection instead of answering. */
+/** Closes the connection instead of a response. */
 export const hangUp: Behaviour = (_, __, incoming) => {
   incoming.socket.end()
 }
 
-/** Announces a body, sends `part` of it and resets the connection. */
+/** Announces a body, sends `part` of it, and resets the connection. */
 export function resetMidBody(part = '{"half":', status = 200): Behaviour {
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
@@ -122,7 +122,7 @@ export function resetMidBody(part = '{"half":', status = 200): Behaviour {
   }
 }
 
-/** Announces more bytes than it sends, and closes in good order. */
+/** Announces more bytes than it sends, and closes the connection normally. */
 export function shortBody(part = '{"half":', status = 200): Behaviour {
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
@@ -132,17 +132,17 @@ export function shortBody(part = '{"half":', status = 200): Behaviour {
   }
 }
 
-/** Never answers. */
+/** Never responds. */
 export const silent: Behaviour = () => {}
 
-/** What a gateway sends whose service is down. */
+/** The response of a gateway whose service is down. */
 export const html502: Behaviour = answer(
   502,
   { 'content-type': 'text/html' },
   '<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>',
 )
 
-/** 200 with what is no JSON. */
+/** 200 with a body that is not JSON. */
 export const garbage: Behaviour = answer(200, { 'content-type': 'application/json' }, '<<< not JSON >>>')
 
 /** 200 with a web page, such as the sign-in page of a proxy. */
@@ -157,7 +157,7 @@ export const empty: Behaviour = answer(200, { 'content-length': '0' })
 
 export const noContent: Behaviour = answer(204)
 
-/** Waits some milliseconds, then behaves. */
+/** Waits before the behavior. */
 export function delayed(ms: number, behaviour: Behaviour): Behaviour {
   return async (request, response, incoming) => {
     await sleep(ms)
@@ -165,26 +165,26 @@ export function delayed(ms: number, behaviour: Behaviour): Behaviour {
   }
 }
 
-/** How a streamed body ends: in good order, by a reset, without its last chunk, or never. */
+/** How a streamed body ends: normally, with a reset, without its last chunk, or never. */
 type StreamEnding = 'clean' | 'reset' | 'unfinished' | 'stalled'
 
 export interface StreamOptions {
   type?: string
   status?: number
   headers?: Headers
-  /** Milliseconds before each chunk but the first. */
+  /** Milliseconds before each chunk except the first. */
   pause?: number
   ending?: StreamEnding
 }
 
-/** A body in pieces, chunked. */
+/** A chunked body. */
 export function stream(chunks: (string | Uint8Array)[], options: StreamOptions = {}): Behaviour {
   const { type = 'text/event-stream', status = 200, headers = {}, pause = 0, ending = 'clean' } = options
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': type, ...headers })
     response.flushHeaders()
     for (const [index, chunk] of chunks.entries()) {
-      // A turn of its own for each, so that they do not share a packet.
+      // Each chunk is written in a separate turn, so that chunks do not share a packet.
       if (index > 0) await sleep(pause)
       if (response.destroyed) return
       response.write(chunk)
@@ -196,13 +196,13 @@ export function stream(chunks: (string | Uint8Array)[], options: StreamOptions =
   }
 }
 
-/** Server-sent events of JSON, and `[DONE]` unless `done` is false. */
+/** Server-sent events with JSON data, and `[DONE]` unless `done` is false. */
 export function sse(frames: unknown[], options: StreamOptions & { done?: boolean } = {}): Behaviour {
   const events = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
   return stream(options.done === false ? events : [...events, 'data: [DONE]\n\n'], options)
 }
 
-/** One JSON value a line. */
+/** One JSON value per line. */
 export function ndjson(frames: unknown[], options: StreamOptions = {}): Behaviour {
   const lines = frames.map((frame) => `${JSON.stringify(frame)}\n`)
   return stream(lines, { type: 'application/x-ndjson', ...options })

@@ -1,4 +1,4 @@
 import * as fc from 'fast-check'
 
-/** Required by .mocharc.json: `npm test` tries the same values every time. */
+/** Required by .mocharc.json, so that `npm test` uses the same values in every run. */
 fc.configureGlobal({ seed: 20_260_101 })

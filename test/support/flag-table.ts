@@ -1,27 +1,27 @@
 type Codes = readonly number[]
 
-/** One flag: what it takes, what it cannot mean, what it adds to a request, and how a command ends with it. */
+/** A flag with valid and invalid values, its effect on the request, and the exit codes of its command. */
 export interface FlagRow {
-  /** A value that it takes. */
+  /** A valid value. */
   valid?: string
-  /** A value that it cannot mean. Where it is omitted, only an empty one is refused. */
+  /** An invalid value. Without it, only an empty value is refused. */
   nonsense?: string
-  /** What it is added to, where the usual call already says it or forbids it. */
+  /** The command line to which the flag is added, if the usual call contains or excludes the flag. */
   base?: string
-  /** Of the base. */
+  /** The stdin of the base. */
   stdin?: string
-  /** How a command ends with it, all being well, where it ends otherwise than without it. */
+  /** The exit codes with a valid value, if they differ from those without the flag. */
   ends?: Codes
-  /** The same with JSON output. */
+  /** The exit codes with a valid value and JSON output. */
   jsonEnds?: Codes
-  /** The same with nonsense that is no misreading of the line, but is not there, or cannot be written. */
+  /** The exit codes with an invalid value that is not a usage error, such as a missing file. */
   nonsenseEnds?: Codes
-  /** Exit codes of the commands that know of it and have no use for it. */
+  /** The exit codes of the commands that have the flag but refuse it. */
   refused?: Codes
   adds?: Addition
 }
 
-/** What a flag adds to the request of a command: nothing of it is there without the flag. */
+/** What a flag adds to the request of a command. Without the flag, the request contains none of it. */
 export interface Addition {
   to: string
   words: readonly string[]
@@ -102,7 +102,7 @@ const byName: Record<string, FlagRow> = {
   wait: { valid: '1s', nonsense: 'a while' },
 }
 
-/** By command and flag, where that goes before the name alone. */
+/** By command and flag. An entry has priority over the entry by name. */
 const byCommand: Record<string, FlagRow> = {
   'api data': {
     valid: '{"a":1}',
@@ -346,7 +346,7 @@ const byCommand: Record<string, FlagRow> = {
   },
 }
 
-/** Flags of a file of rows. */
+/** Flags that need a file with rows. */
 const ofRows = 'users permissions assign --file roles.csv --yes'
 for (const flag of ['format', 'skip-invalid', 'concurrency', 'quota', 'results', 'restart', 'close']) {
   rowOf('users:permissions:assign', flag).base = ofRows
@@ -354,7 +354,7 @@ for (const flag of ['format', 'skip-invalid', 'concurrency', 'quota', 'results',
 rowOf('users:permissions:assign', 'file').base = 'users permissions assign --yes'
 rowOf('users:permissions:assign', 'yes').base = 'users permissions assign --file roles.csv'
 
-/** Flags of signing in through a browser, which nobody sits at: where nobody could, it says so at once. */
+/** Flags of the sign-in with a browser, which no person completes. */
 const byBrowser = ['--auth-url URL', '--token-url URL', '--client-id chatctl', '--wait 1s', '--no-browser']
 const ofBrowser = ['web', 'browser', 'pkce', 'wait', 'auth-url', 'client-id', 'token-url', 'scope']
 for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-path']) {
@@ -364,7 +364,7 @@ for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-pa
   row.ends = [3, 4, 130]
 }
 
-/** The row of a flag of one command, which is made where there is none. */
+/** The row of a flag of one command. Creates the row if it does not exist. */
 function rowOf(command: string, flag: string): FlagRow {
   const key = `${command} ${flag}`
   const row = byCommand[key] ?? {}
@@ -372,12 +372,12 @@ function rowOf(command: string, flag: string): FlagRow {
   return row
 }
 
-/** What the table says of a flag of a command. */
+/** The row of a flag of a command, with defaults from the row of the name. */
 export function findFlag(command: string, flag: string): FlagRow {
   return { ...byName[flag], ...byCommand[`${command} ${flag}`] }
 }
 
-/** The flags that add something to the request of their command, by command and flag. */
+/** All additions to requests, named by command and flag. */
 export const additions: readonly (Addition & { name: string })[] = Object.entries(byCommand).flatMap(
   ([name, { adds }]) => (adds ? [{ name, ...adds }] : []),
 )

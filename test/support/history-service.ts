@@ -8,25 +8,25 @@ export interface StoredMessage {
   [field: string]: unknown
 }
 
-/** One way to read what the interface does not show about the history. */
+/** One interpretation of what the interface leaves open about the history. */
 export interface HistoryReading {
-  /** Within a page. */
+  /** The order within a page. */
   order: 'oldest' | 'newest'
-  /** What `before` holds. */
+  /** The field that `before` contains. */
   cursor: 'id' | 'created_at'
   /**
-   * What is before it: the rows above that one, that one too, or all of an earlier time, in which
-   * case an id stands for the time of its message.
+   * The messages before the cursor: the rows above its row, or also its row, or all messages with an
+   * earlier time, or also those with its time. By time, an ID means the time of its message.
    */
   before: 'row' | 'row itself' | 'time' | 'time itself'
-  /** What a cursor of the other kind leads to. */
+  /** The response to a cursor of the other kind. */
   unknown: 'same' | 'empty' | 'nothing' | 400 | 422
-  /** `when full` says that there is more whenever the page is full. */
+  /** With `when full`, `has_more` is true whenever the page is full. */
   hasMore: 'exact' | 'when full' | 'missing'
-  /** Messages on a page: those asked for, but no more than this; 'all' ignores what is asked for. */
+  /** The maximum number of messages on a page. */
   largest: number
   limit: 'taken' | 'ignored' | 'refused'
-  /** Each page has this many at most in turn, though there are more. */
+  /** The maximum for each page in turn, although more messages exist. */
   short?: readonly number[]
 }
 
@@ -40,7 +40,7 @@ export const plainReading: HistoryReading = {
   limit: 'taken',
 }
 
-/** @param stored oldest first; it may grow between requests */
+/** @param stored oldest first. It may grow between requests. */
 export function historyService(
   reading: HistoryReading,
   stored: readonly StoredMessage[],
@@ -88,7 +88,7 @@ function endOf(
   return end < 0 ? stored.length : end
 }
 
-/** @param minutes of each message, never falling */
+/** @param minutes the time of each message, in ascending order */
 export function storedAt(minutes: readonly number[]): StoredMessage[] {
   return minutes.map((minute, index) => ({
     id: `m${index}`,

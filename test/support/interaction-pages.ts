@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
 
-/** Where the pages lie. */
+/** The path of the pages. */
 export const interactionPath = '/interaction/'
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 
-/** Shows the page of an interaction on GET, and takes what its form sends on POST. */
+/** Shows the page of an interaction on GET, and handles its form on POST. */
 export async function handleInteraction(
   provider: Provider,
   request: IncomingMessage,
@@ -37,7 +37,7 @@ async function decide(
   return { consent: { grantId: await grant.save() } }
 }
 
-/** Plain forms: a browser can fill them in, and so can `sign-in-by-http.ts`. */
+/** Plain forms, which a browser or `sign-in-by-http.ts` can fill in. */
 function showPage({ uid, prompt, params }: Interaction, response: ServerResponse): void {
   const isLogin = prompt.name === 'login'
   const fields = isLogin

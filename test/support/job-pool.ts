@@ -1,7 +1,7 @@
 /**
- * Runs jobs in the order in which they are given, at most `size` at a time.
+ * Starts jobs in the order of the calls, at most `size` at a time.
  *
- * @returns a function that takes a job and resolves to what it gives
+ * @returns a function that runs a job and returns its result
  */
 export function createJobPool(size: number): <T>(job: () => Promise<T>) => Promise<T> {
   let free = size

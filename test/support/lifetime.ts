@@ -1,7 +1,7 @@
-/** Something that a test opens, and has to close. */
+/** A resource that a test opens and must close. */
 type Closable = { close(): unknown } | { remove(): unknown }
 
-/** To be called in a suite: opens a new one before each of its tests, and closes it after. */
+/** Call it inside a describe. Opens a new resource before each test, and closes it after the test. */
 export function perTest<T extends Closable>(open: () => T | Promise<T>): T
 export function perTest<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
 export function perTest<T extends object>(
@@ -11,7 +11,7 @@ export function perTest<T extends object>(
   return openBetween(beforeEach, 'afterEach', open, close)
 }
 
-/** To be called in a suite: opens one for all of its tests, and closes it after the last. */
+/** Call it inside a describe. Opens one resource for all tests, and closes it after the last test. */
 export function perSuite<T extends Closable>(open: () => T | Promise<T>): T
 export function perSuite<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
 export function perSuite<T extends object>(
@@ -49,20 +49,20 @@ const closers = {
   afterAll: new WeakMap<Mocha.Suite, Closer[]>(),
 }
 
-/** What closes the things of a suite: the last opened first, and after all hooks that the suite declares. */
+/** The functions that close the resources of a suite, the last opened first, after all hooks of the suite. */
 function closersOf(suite: Mocha.Suite, last: 'afterEach' | 'afterAll'): Closer[] {
   const known = closers[last].get(suite)
   if (known) return known
   const added: Closer[] = []
   closers[last].set(suite, added)
-  // A hook that is added while the suite runs comes after those that were declared.
+  // A hook that is added while the suite runs follows the declared hooks.
   suite[last](async () => {
     for (const close of added.splice(0).reverse()) await close()
   })
   return added
 }
 
-/** An object that has, at any time, the properties of the current one: a test needs no variable. */
+/** An object that forwards to the current resource, so that a test needs no variable. */
 export function forward<T extends object>(current: () => T): T {
   return new Proxy({} as T, {
     get(_, name) {

@@ -6,31 +6,31 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type HostOptions, type ProcessOptions, type Run, startBuilt, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** A sign-in that is under way. */
+/** A sign-in in progress. */
 export interface Login {
   interrupt(signal: 'SIGINT' | 'SIGTERM'): void
-  /** The last address for the browser, as soon as stderr names one. */
+  /** The last address for the browser, when stderr contains one. */
   address(): Promise<URL>
   /** Types a line on stdin. */
   paste(line: string): void
   stderr(): string
-  /** The run, once it has ended. */
+  /** The result of the run. */
   ended: Promise<Run>
 }
 
-/** One in a process of its own. */
+/** A sign-in in a separate process. */
 export interface BuiltLogin extends Login {
   child: ChildProcess
 }
 
-/** Starts `auth login` in this process, and leaves stdin open unless `stdin` says what is on it. */
+/** Starts `auth login` in this process, and keeps stdin open unless `stdin` is given. */
 export function startLogin(sandbox: Sandbox, args: readonly string[], options: HostOptions = {}): Login {
   const running = startChatctl(sandbox, ['auth', 'login', ...args], options)
   if (options.stdin !== undefined) running.stdin.end(options.stdin)
   return follow({ ...running, stderr: () => running.written().stderr, input: running.stdin })
 }
 
-/** The same with the built program, in a process of its own. */
+/** Starts `auth login` with the built program, in a separate process. */
 export function startBuiltLogin(
   sandbox: Sandbox,
   args: readonly string[],
@@ -84,7 +84,7 @@ function follow({
   }
 }
 
-/** Of a whole line: half of one may have arrived. */
+/** Matches only a complete line, because a part of a line may have arrived. */
 function findAddress(stderr: string): string | undefined {
   const plain = [...stderr.matchAll(/^To sign in, open this address:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
   if (plain !== undefined) return plain
@@ -94,18 +94,18 @@ function findAddress(stderr: string): string | undefined {
   return notices.findLast(({ url }) => url !== undefined)?.url
 }
 
-/** A browser that only remembers what it was told to open. */
+/** A browser that only records the address to open. */
 export interface FakeBrowser {
   env: { BROWSER: string }
-  /** The address, once it was opened. */
+  /** Resolves to the address when it is opened. */
   opened(): Promise<string>
   wasOpened(): boolean
 }
 
 /**
- * Writes the program into the sandbox.
+ * Writes the program of the browser into the sandbox.
  *
- * @param life milliseconds that its process stays, as a browser does that was not running before
+ * @param life milliseconds until its process ends, because a newly started browser does not end at once
  */
 export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
   const program = join(home, 'browser')

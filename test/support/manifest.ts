@@ -10,7 +10,7 @@ interface FlagEntry {
   char?: string
   env?: string
   allowNo?: boolean
-  /** The words that it takes, where it takes no others. */
+  /** The allowed values, if they are limited. */
   options?: string[]
   helpGroup?: string
 }
@@ -32,15 +32,15 @@ const manifest: { commands: Record<string, CommandEntry> } = JSON.parse(
   readFileSync(new URL('../../oclif.manifest.json', import.meta.url), 'utf8'),
 )
 
-/** Every command that was built, hidden ones too. */
+/** Every built command, including hidden commands. */
 export const commands: readonly CommandEntry[] = Object.values(manifest.commands)
 
-/** A command's id as it is typed: `settings api set`. */
+/** A command ID as words: `settings api set`. */
 export function wordsOf(id: string): string[] {
   return id.split(':')
 }
 
-/** The folders of commands: `settings`, `settings api`. */
+/** The topics of commands: `settings`, `settings api`. */
 export const topics: readonly string[] = [
   ...new Set(
     commands.flatMap(({ id }) => {
@@ -50,7 +50,7 @@ export const topics: readonly string[] = [
   ),
 ]
 
-/** The words of each example that begins with the program, up to what a shell would do with the output. */
+/** The arguments of each example that begins with `chatctl`, without pipes and redirects. */
 export function exampleWords({ examples = [] }: CommandEntry): string[][] {
   return examples
     .map(({ command }) => command)

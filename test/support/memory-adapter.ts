@@ -1,14 +1,14 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
-/** What an authorization server remembers, by model and id. It begins anew with each server. */
+/** The storage of one authorization server, by model and ID. */
 export interface MemoryStore {
   /** For the configuration of oidc-provider. */
   adapter(model: string): Adapter
-  /** Forgets all that it holds of one model, such as `AccessToken`. */
+  /** Deletes all entries of one model, such as `AccessToken`. */
   forget(model: string): void
 }
 
-/** oidc-provider's own store is one for the whole process, and says at each start that it is not for use. */
+/** The default storage of oidc-provider is shared in the process, and prints a warning at each start. */
 export function createMemoryStore(): MemoryStore {
   const models = new Map<string, Map<string, AdapterPayload>>()
   const open = (model: string): Map<string, AdapterPayload> => {
@@ -30,7 +30,7 @@ function createAdapter(
     [...items.values()].find((payload) => payload[key] === value)
   return {
     upsert: async (id, payload) => void items.set(id, payload),
-    // oidc-provider compares `exp` itself.
+    // oidc-provider checks `exp` itself.
     find: async (id) => items.get(id),
     findByUid: (uid) => findBy('uid', uid),
     findByUserCode: (userCode) => findBy('userCode', userCode),

@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * Waits until a process ends, and counts in /proc meanwhile: Linux alone has that.
- * @returns its exit code, and the most memory in bytes that it had at once
+ * Waits until a process ends, and measures its memory in /proc, which only Linux has.
+ * @returns its exit code, and its peak memory in bytes
  */
 export async function watchPeakMemory(
   child: ChildProcess,
@@ -14,7 +14,7 @@ export async function watchPeakMemory(
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
       peak = Math.max(peak, Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024)
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }, 10)
   try {

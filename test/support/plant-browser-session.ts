@@ -3,7 +3,7 @@ import { listSessions } from '../../src/service/oauth/sessions.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
 
-/** Signs a browser of the built-in admin in, without the browser. @returns the public id of the session */
+/** Creates a sign-in session of the built-in admin without a browser. @returns the public ID of the session */
 export async function plantBrowserSession(dataDirectory: string): Promise<string> {
   const store = openSqlite(dataDirectory)
   const uid = crypto.randomUUID()

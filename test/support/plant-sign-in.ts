@@ -5,8 +5,8 @@ import type { Sandbox } from './sandbox.ts'
 import type { TokenEndpoint } from './token-endpoint.ts'
 
 /**
- * Writes what a sign-in to the profile `work` with --insecure-storage leaves, without the sign-in:
- * for the many tests that begin after one. That a real one leaves the same is for the tests of it.
+ * Writes the files that a sign-in to the profile `work` with --insecure-storage writes, for the many
+ * tests that start signed in. The tests of the sign-in check that a real one writes the same files.
  */
 export function plantSignIn(
   { home }: Sandbox,

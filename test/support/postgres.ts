@@ -17,37 +17,37 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { freePort } from './free-port.ts'
 
-/** A PostgreSQL of our own: an empty cluster in a temporary folder, asking for a password as real ones do. */
+/** A PostgreSQL server for tests: an empty cluster in a temporary directory, with password authentication. */
 export interface TemporaryPostgres {
   /** `postgres://chatctl:…@127.0.0.1:…/postgres`, with the password. */
   url: string
-  /** What no output may ever hold. */
+  /** The password, which must not appear in any output. */
   password: string
-  /** The folder of its Unix socket, `.s.PGSQL.<port>`. */
+  /** The directory of its Unix socket, `.s.PGSQL.<port>`. */
   socketFolder: string
   port: number
   /** The URL of a new empty database. */
   createDatabase(): Promise<string>
   dropDatabase(url: string): Promise<void>
-  /** Runs SQL as the cluster's owner, in the database of a URL or in `postgres`. */
+  /** Runs SQL as the owner of the cluster, in the database of a URL or in `postgres`. */
   query(sql: string, url?: string): Promise<Record<string, unknown>[]>
-  /** `fast` (the default) ends sessions in good order, `immediate` is a crash. Waits until it is down. */
+  /** Stops the server and waits. `fast` (the default) ends sessions normally, `immediate` is a crash. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
-  /** Starts it again on the same port and waits until it takes connections. */
+  /** Starts the server again on the same port, and waits until it accepts connections. */
   start(): Promise<void>
-  /** Stops it and removes the folder. */
+  /** Stops the server and removes its directory. */
   close(): Promise<void>
 }
 
 const run = promisify(execFile)
 const user = 'chatctl'
 
-/** Whether this machine has the server's programs. */
+/** Whether this machine has the programs of the server. */
 export const hasPostgres = (): boolean => programs() !== undefined
 
 let shared: Promise<TemporaryPostgres> | undefined
 
-/** One cluster for all suites of this process, for those that need only a database of their own. */
+/** One cluster that all suites of this process share, if they only need a separate database. */
 export function sharedPostgres(): Promise<TemporaryPostgres> {
   shared ??= startPostgres()
   return shared
@@ -64,7 +64,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   const passwordFile = join(folder, 'password')
   writeFileSync(passwordFile, password)
   const data = join(folder, 'data')
-  // Only the making is not synced: what the server writes is.
+  // Skips fsync only in initdb. The running server flushes its writes to disk.
   const settings = ['-U', user, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--no-sync']
   await run(join(bin, 'initdb'), ['-D', data, ...settings, '--locale=C'], options)
 
@@ -88,7 +88,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
     server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await ended
   }
-  // A test run that is interrupted leaves neither a server nor a folder.
+  // An interrupted test run leaves no server and no directory.
   const abandon = () => {
     spawnSync(join(bin, 'pg_ctl'), ['stop', '-D', data, '-m', 'immediate'], options)
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -130,7 +130,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   }
 }
 
-/** The folder that holds `initdb`, `postgres` and `pg_ctl`: $POSTGRES_BIN, where Debian puts them, or on the PATH. */
+/** The directory of `initdb`, `postgres`, and `pg_ctl`: $POSTGRES_BIN, the Debian directory, or on the PATH. */
 function programs(): string | undefined {
   const asked = process.env['POSTGRES_BIN']
   const folders = asked
@@ -155,7 +155,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** PostgreSQL does not run as root. */
+/** The account for PostgreSQL, which does not run as root. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   for (const name of ['postgres', 'nobody']) {
@@ -163,7 +163,7 @@ function unprivileged(): { uid?: number; gid?: number } {
       const id = (option: string) => Number(execFileSync('id', [option, name], { stdio: 'pipe' }).toString())
       return { uid: id('-u'), gid: id('-g') }
     } catch {
-      // This system has no such user.
+      // This system has no user with this name.
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody')

@@ -9,7 +9,7 @@ export function createRandom(seed: number): () => number {
   }
 }
 
-/** A number in [0, 1) that belongs to some words, whatever was drawn before it. */
+/** A number in [0, 1) that depends only on the words and the seed. */
 export function drawFor(words: string, seed: number): number {
   return createRandom(seed ^ hashOf(words))()
 }

@@ -2,27 +2,27 @@ import { type Behaviour, limited } from './fault-server.ts'
 
 export interface RequestQuotaOptions {
   requests: number
-  /** Milliseconds; a window begins with the first request after the last one. */
+  /** Length in milliseconds. A window begins with the first request after the previous window. */
   window: number
-  /** What answers say about it; `Retry-After` is in the refusals alone. */
+  /** The headers that describe the quota. `Retry-After` is only in refusals. */
   headers: 'RateLimit' | 'X-RateLimit' | 'Retry-After' | 'none'
 }
 
 interface Taken {
   allowed: boolean
-  /** For the answer. */
+  /** Headers for the response. */
   headers: Record<string, string>
-  /** The refusal, where it is not allowed. */
+  /** The refusal, if the request is not allowed. */
   behaviour: Behaviour
 }
 
-/** So many requests in a window, as in docs/interface.md, "Limits"; those refused do not count. */
+/** A number of requests per window, as in docs/interface.md, "Limits". Refused requests do not count. */
 export class RequestQuota {
   readonly #options: RequestQuotaOptions
   #windowEnds = 0
   #left = 0
 
-  /** Requests that were refused so far. */
+  /** The number of refused requests so far. */
   refused = 0
 
   constructor(options: RequestQuotaOptions) {

@@ -14,7 +14,7 @@ import { sourceProgram } from './source-program.ts'
 export const binary = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export interface Run {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   exitCode: number | null
   stdout: string
   stderr: string
@@ -22,39 +22,39 @@ export interface Run {
 
 export interface RunOptions {
   env?: NodeJS.ProcessEnv
-  /** All of stdin; empty unless said. */
+  /** The whole stdin (default: empty). */
   stdin?: string | Uint8Array
-  /** A hang is a failure: ended after this many ms. */
+  /** The run fails after this time in ms. */
   timeout?: number
   cwd?: string
 }
 
-/** Of a run in this process. */
+/** Options of a run in this process. */
 export interface HostOptions extends RunOptions {
-  /** What is not as `startChatctl` makes it. */
+  /** Overrides of the host that `startChatctl` creates. */
   host?: Partial<Host>
-  /** Makes all three streams a terminal, on which stdout and stderr are one. */
+  /** Makes all three streams a terminal, which shows stdout and stderr together. */
   terminal?: { columns: number }
 }
 
 export interface ProcessOptions extends RunOptions {
-  /** Run in place of the built program: a Node, and a script for it. */
+  /** Replaces the built program: a Node.js binary, and a script. */
   program?: readonly [node: string, script: string]
 }
 
-/** A command line that runs in this process. */
+/** A run in this process. */
 export interface Running {
   stdin: PassThrough
   stdout: Transform
   stderr: Transform
-  /** Ends it as a person or the system would. */
+  /** Delivers a signal from the user or the system. */
   interrupt(signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void
-  /** What has been written so far. */
+  /** The output so far. */
   written(): { stdout: string; stderr: string }
   ended: Promise<Run>
 }
 
-/** Starts a command line of the program in src, without a process of its own. */
+/** Starts the program in src with a command line, in this process. */
 export function startChatctl(
   sandbox: Sandbox,
   args: readonly string[],
@@ -117,7 +117,7 @@ export function startChatctl(
   return { stdin, stdout, stderr, interrupt, written, ended }
 }
 
-/** Runs a command line of the program in src to its end, in this process. */
+/** Runs the program in src with a command line to its end, in this process. */
 export async function runChatctl(
   sandbox: Sandbox,
   args: readonly string[],
@@ -128,7 +128,7 @@ export async function runChatctl(
   return running.ended
 }
 
-/** A machine without a keychain. */
+/** The keychain of a machine that has none. */
 const noKeychain: CredentialStore = {
   storage: 'keychain',
   read: async ({ origin, profile }) => refuse(origin, profile),
@@ -143,12 +143,12 @@ function refuse(origin: string, profile: string): never {
   })
 }
 
-/** As an environment of a process is: what is undefined is not there. */
+/** Removes undefined variables, as in the environment of a process. */
 function definedIn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
 }
 
-/** As a pipe does, it has taken what is written when the write is done: a buffer may be used again. */
+/** Copies what is written, like a pipe, so that the writer can use the buffer again. */
 class OutputStream extends Transform {
   override _transform(chunk: Uint8Array, _: BufferEncoding, done: TransformCallback): void {
     done(null, Buffer.from(chunk))
@@ -166,7 +166,7 @@ class TerminalOutput extends OutputStream {
   }
 }
 
-/** Raw mode is noted, and has no effect: nothing is echoed. */
+/** Records raw mode, which has no effect because nothing is echoed. */
 class TerminalInput extends PassThrough {
   readonly isTTY = true
   isRaw = false
@@ -184,7 +184,7 @@ async function end(stream: Transform): Promise<void> {
   }
 }
 
-/** Starts the built program the way a shell would, with pipes for its three streams. */
+/** Starts the built program as a shell does, with pipes for its three streams. */
 export function startBuilt(
   sandbox: Sandbox,
   args: readonly string[],

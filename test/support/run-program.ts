@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { type ProcessOptions, type Run, startBuilt } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** Runs the built program as a process of its own, to its end. */
+/** Runs the built program to its end, in a separate process. */
 export async function runProgram(
   sandbox: Sandbox,
   args: readonly string[],

@@ -5,19 +5,19 @@ import type { Readable } from 'node:stream'
 import { type HostOptions, type ProcessOptions, runChatctl, startBuilt, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** `chatctl service run` as a process of its own. */
+/** `chatctl service run` in a separate process. */
 export interface ServiceProcess {
   url: string
   child: ChildProcess
-  /** Its log so far: warnings and errors. */
+  /** The warnings and errors in its log so far. */
   log(): string
-  /** Ends it as a person does, and waits. */
+  /** Stops the service as a user does, and waits. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the service of the sandbox, on a free port unless the arguments name one, without an admin
- * port, and waits until it is ready.
+ * Starts the service of the sandbox without an admin port, on a free port unless the arguments name
+ * one, and waits until it is ready.
  */
 export async function runService(
   sandbox: Sandbox,
@@ -44,7 +44,7 @@ export async function runService(
   }
 }
 
-/** The same in this process. */
+/** Starts the service in this process. */
 export async function serveInProcess(
   sandbox: Sandbox,
   args: readonly string[] = [],
@@ -73,7 +73,7 @@ function wordsOf(args: readonly string[]): string[] {
   return ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
 }
 
-/** A key made on the machine, in full. */
+/** Creates a key of the embedded service. @returns the whole key */
 export async function makeKey(sandbox: Sandbox, args: readonly string[] = []): Promise<string> {
   const words = ['service', 'keys', 'create', '--name', 'test', '--jq', '.key']
   const { stdout, stderr } = await runChatctl(sandbox, [...words, ...args])
@@ -81,7 +81,7 @@ export async function makeKey(sandbox: Sandbox, args: readonly string[] = []): P
   return stdout.trim()
 }
 
-/** A user of a running service, made with a key of the machine. @returns its id */
+/** Creates a user of a running service with a key of the machine. @returns the ID of the user */
 export async function createUser(
   sandbox: Sandbox,
   url: string,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A home of its own for the runs of one test, and nothing of the tester's environment. */
+/** A home directory for the runs of one test, without the environment of the developer. */
 export interface Sandbox {
   home: string
   env: NodeJS.ProcessEnv
@@ -11,10 +11,10 @@ export interface Sandbox {
 }
 
 /**
- * @param ownCache whether the folder of caches begins empty too. Otherwise all sandboxes of this
- *   checkout and user share it, as all runs of a person do: to compile anew is a third of a short run.
- *   Whoever has completion ask for models needs one: it keeps them by the address of the service, and
- *   the port of a server may have been another test's.
+ * @param ownCache whether the cache directory is empty, too. Otherwise all sandboxes of this checkout
+ *   and user share it, as all runs of a person do, because compilation takes a third of a short run.
+ *   A test in which completion requests models needs its own cache: models are cached by the address
+ *   of the service, and another test may have used the same port.
  */
 export function createSandbox({ ownCache = false } = {}): Sandbox {
   const home = mkdtempSync(join(tmpdir(), 'chatctl-test-'))
@@ -24,13 +24,13 @@ export function createSandbox({ ownCache = false } = {}): Sandbox {
       PATH: process.env['PATH'],
       HOME: home,
       TZ: 'UTC',
-      // What follows is for Windows, where HOME alone moves nothing.
+      // For Windows, where HOME has no effect.
       USERPROFILE: home,
       APPDATA: join(home, 'AppData', 'Roaming'),
       LOCALAPPDATA: join(home, 'AppData', 'Local'),
       SystemRoot: process.env['SystemRoot'],
       XDG_CACHE_HOME: ownCache ? undefined : sharedCache,
-      // Coverage of the processes that tests start.
+      // Collects coverage of the processes that tests start.
       NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'],
     },
     remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }),
@@ -38,8 +38,8 @@ export function createSandbox({ ownCache = false } = {}): Sandbox {
 }
 
 /**
- * Of this folder and user alone: what another build has left is removed by the program, and what is
- * another user's is not used by it.
+ * Shared only within one checkout and user. The program removes the files of another build, and does not
+ * use the files of another user.
  */
 const sharedCache = join(
   tmpdir(),

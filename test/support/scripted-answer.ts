@@ -2,26 +2,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Usage } from '../../src/contract/completion.ts'
 
-/** What an answer is, and how it is sent. */
+/** A reply, and how the server sends it. */
 export interface AnswerScript {
-  /** The text in the pieces in which it is sent; a bare string is one piece. */
+  /** The text in the pieces that are sent. A bare string is one piece. */
   text: string | readonly string[]
-  /** Milliseconds before each piece but the first. */
+  /** Milliseconds before each piece except the first. */
   pause?: number
   /** Each piece waits for `release()`. */
   held?: boolean
-  /** How a stream ends: with its marker, without one, by a reset, or never. */
+  /** How a stream ends: with its end marker, without it, with a reset, or never. */
   ending?: 'done' | 'unmarked' | 'reset' | 'stalled'
-  /** The history gets this as the whole answer, though the stream was cut. */
+  /** The whole reply in the history, although the stream was interrupted. */
   finishLater?: string
   usage?: Usage
   shape?: StreamShape
 }
 
-/** The forms in which streams come; the interface does not show one. */
+/** The stream formats. The interface does not specify one. */
 export type StreamShape = 'events' | 'openai' | 'ndjson' | 'text'
 
-/** What every frame of an answer tells. */
+/** The fields of every frame of a reply. */
 export interface AnswerNames {
   id: string
   contextId: string
@@ -35,12 +35,12 @@ const types: Record<StreamShape, string> = {
   text: 'text/plain; charset=utf-8',
 }
 
-/** One answer that a test controls and watches. */
+/** A reply that a test controls and observes. */
 export class ScriptedAnswer {
   readonly script: AnswerScript
-  /** Resolves when the request for it has come. */
+  /** Resolves when the request arrives. */
   readonly begun: Promise<void>
-  /** Resolves when the client has closed the connection before the answer had ended. */
+  /** Resolves when the client closes the connection before the end of the reply. */
   readonly abandoned: Promise<void>
   begin: () => void = () => {}
   #abandon: () => void = () => {}
@@ -65,13 +65,13 @@ export class ScriptedAnswer {
     return this.pieces.join('')
   }
 
-  /** Lets the next pieces of a held answer go; all that are left, and the end, where no number is given. */
+  /** Sends the next pieces of a held reply. Without a number, sends the remaining pieces and the end. */
   release(count = Number.POSITIVE_INFINITY): void {
     this.#allowed += count
     this.#wake()
   }
 
-  /** Sends all of it, and ends as scripted. Returns whether the client was there to the end. */
+  /** Sends the reply and ends as scripted. Returns whether the client stayed to the end. */
   async stream(response: ServerResponse, incoming: IncomingMessage, names: AnswerNames): Promise<boolean> {
     const { pause = 0, ending = 'done', shape = 'events' } = this.script
     this.#watch(response)
@@ -83,7 +83,7 @@ export class ScriptedAnswer {
       if (response.destroyed) return false
       response.write(writePiece(piece, shape, names))
     }
-    // The end of a held answer is released like a piece.
+    // The end of a held reply is released like a piece.
     await this.#turn(response)
     if (response.destroyed) return false
     if (ending === 'done') response.end(this.#writeEnd(shape, names))
@@ -95,7 +95,7 @@ export class ScriptedAnswer {
     return true
   }
 
-  /** The same as one body, for the endpoint that does not stream. */
+  /** Sends the reply as one body, for the endpoint that does not stream. */
   async send(response: ServerResponse, incoming: IncomingMessage, body: unknown): Promise<boolean> {
     const { ending = 'done' } = this.script
     this.#watch(response)

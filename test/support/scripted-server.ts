@@ -1,11 +1,11 @@
 import { type FaultServer, type RecordedRequest, type Script, startFaultServer } from './fault-server.ts'
 import { perTest } from './lifetime.ts'
 
-/** A server that a test starts when it knows how the server is to behave. */
+/** A server that a test starts with a script. */
 export class ScriptedServer implements FaultServer {
   #server: FaultServer | undefined
 
-  /** @returns the URL; a server that was started before is closed */
+  /** Closes a server that was started before. @returns the URL */
   async start(script: Script): Promise<string> {
     await this.close()
     this.#server = await startFaultServer(script)
@@ -27,7 +27,7 @@ export class ScriptedServer implements FaultServer {
   }
 }
 
-/** To be called in a suite: each of its tests has a server to start, which is closed when the test ends. */
+/** Call it inside a describe. Each test can start the server, which is closed when the test ends. */
 export function scriptedServer(): ScriptedServer {
   return perTest(() => new ScriptedServer())
 }

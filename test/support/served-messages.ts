@@ -2,17 +2,17 @@ import { type FaultServer, json, startFaultServer } from './fault-server.ts'
 import { perSuite } from './lifetime.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
 
-/** A home, and a service that answers `ok` to every message. */
+/** A home directory, and a service that replies `ok` to every message. */
 export interface ServedMessages {
   readonly sandbox: Sandbox
   readonly server: FaultServer
-  /** The environment that leads to the service. */
+  /** The environment that selects the service. */
   env(): NodeJS.ProcessEnv
   /** The messages of this test so far. */
   sent(): string[]
 }
 
-/** To be called in a suite. */
+/** Call it inside a describe. */
 export function servedMessages(): ServedMessages {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() =>

@@ -4,15 +4,15 @@ import { type Run, type RunOptions, runChatctl } from './run-chatctl.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
 import { type ScriptedServer, scriptedServer } from './scripted-server.ts'
 
-/** Command lines of one suite in one home, each against a server of its own. */
+/** Command lines of one suite in one home directory, each with a new server. */
 export interface ServedRuns {
   readonly sandbox: Sandbox
-  /** That of the last run. */
+  /** The server of the last run. */
   readonly server: ScriptedServer
   run(args: readonly string[], script: Script, options?: RunOptions): Promise<Run>
 }
 
-/** To be called in a suite: makes the home before its tests, and closes servers after each. */
+/** Call it inside a describe. Creates the home directory, and closes the server after each test. */
 export function serveRuns(): ServedRuns {
   const sandbox = perSuite(createSandbox)
   const server = scriptedServer()

@@ -4,8 +4,8 @@ import { answer, type Behaviour, json, type RecordedRequest, type Script } from 
 type Json = Record<string, unknown>
 
 /**
- * The settings of a service that keeps what it is sent, and may be changed behind the back of whoever
- * reads them. How it departs from that is in the fields, to be set at any time.
+ * A service that stores its settings. A test can change the settings at any time, like another client,
+ * and can set the fields below to make the service misbehave.
  */
 export class SettingsService {
   settings: Settings = {
@@ -16,16 +16,16 @@ export class SettingsService {
     x_extra: 1,
   }
   api: Json = {}
-  /** What is done in place of all else, by method and how often it was used before. */
+  /** Overrides the behavior by the method and the number of its earlier requests. */
   otherwise: (method: string, count: number) => Behaviour | undefined = () => undefined
-  /** What there is after a PATCH. */
+  /** The settings after a PATCH. */
   patched: (before: Settings, patch: object) => Settings = lay
-  /** What there is after a POST of the API configuration. */
+  /** The settings after a POST of the API configuration. */
   posted: (before: Settings) => Settings = (before) => before
-  /** How a PATCH, or a POST, is answered once it is done; with what there is unless said. */
+  /** The response to a PATCH or a POST after the change (default: the settings). */
   answerPatch: Behaviour | undefined
   answerPost: Behaviour | undefined
-  /** How many readings after a PATCH still find what was there before. */
+  /** The number of readings after a PATCH that still return the old settings. */
   lag = 0
   readonly #counts: Record<string, number> = {}
   #stale: Settings = {}
@@ -33,7 +33,7 @@ export class SettingsService {
 
   readonly script: Script = { choose: (request) => this.#choose(request) }
 
-  /** As somebody else would change them. */
+  /** Changes settings, like another user. */
   change(patch: Json): void {
     this.settings = lay(this.settings, patch)
   }
@@ -57,7 +57,7 @@ export class SettingsService {
   }
 }
 
-/** `patch` laid over `base`: maps key by key, lists and scalars whole. */
+/** Merges `patch` into `base`: objects key by key, lists and scalars as a whole. */
 export function lay<T extends object>(base: T, patch: object): T {
   const laid = { ...base } as Json
   for (const [key, value] of Object.entries(patch)) {

@@ -1,6 +1,6 @@
-/** What the person at the browser sees at the end. */
+/** The last page that the browser shows. */
 export interface FinalPage {
-  /** The redirect URI with all that the authorization server put into it. */
+  /** The redirect URI with the parameters of the authorization server. */
   url: string
   status: number
   headers: Headers
@@ -8,12 +8,12 @@ export interface FinalPage {
 }
 
 interface PersonOptions {
-  /** Presses the button that says no. */
+  /** Denies consent. */
   deny?: boolean
 }
 
 /**
- * Plays the browser and the person at it, to the page that the loopback listener answers with.
+ * Acts as a browser and its user, up to the page of the loopback listener.
  *
  * @param address the authorization URL, or a start page that leads there
  */
@@ -32,7 +32,7 @@ export async function openStartPage(address: string): Promise<{ authorizationUrl
   return { authorizationUrl, cookie }
 }
 
-/** The same, up to the redirect and not further: its address is what a person would paste. */
+/** Acts as a browser up to the redirect, and returns its address, which a person would paste. */
 export async function agreeByHttp(
   authorizationUrl: string,
   { deny = false }: PersonOptions = {},
@@ -40,7 +40,7 @@ export async function agreeByHttp(
   const cookies = new CookieJar()
   const { origin } = new URL(authorizationUrl)
   let request = new Request(authorizationUrl)
-  // A login and a consent, each with a page, a form and two redirects.
+  // A login and a consent, each with a page, a form, and two redirects.
   for (let step = 0; step < 12; step++) {
     const { url } = request
     if (new URL(url).origin !== origin) return url
@@ -70,7 +70,7 @@ function submitForm(page: string, url: string, deny: boolean): Request {
   return new Request(new URL(action, url), { method: 'POST', body })
 }
 
-/** As much of RFC 6265 as matters between two servers on loopback: name and path. */
+/** The part of RFC 6265 that matters for two servers on loopback: name and path. */
 class CookieJar {
   readonly #cookies = new Map<string, { path: string; pair: string }>()
 

@@ -4,14 +4,14 @@ import { perTest } from './lifetime.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
 
-/** A home, a token endpoint, and a service that accepts the tokens which that endpoint has issued. */
+/** A home directory, a token endpoint, and a service that accepts the tokens of that endpoint. */
 export interface SignInWorld {
   readonly sandbox: Sandbox
   readonly server: TokenEndpoint
   readonly service: FaultServer
 }
 
-/** To be called in a suite: makes a world before each of its tests, and removes it after. */
+/** Call it inside a describe. Creates a world before each test, and removes it after the test. */
 export function makeSignInWorld(): SignInWorld {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)

@@ -4,13 +4,13 @@ import type { HostOptions, Run } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 import { signInByHttp } from './sign-in-by-http.ts'
 
-/** What a sign-in is about. */
+/** The servers of a sign-in. */
 export interface Parties {
   server: { url: string; clientId: string }
   service: { url: string }
 }
 
-/** The flags of a sign-in to the profile `work`, kept in a file: a test machine has no keychain. */
+/** The flags of a sign-in to the profile `work` with a credential file, because tests use no keychain. */
 export function loginFlags({ server, service }: Parties, profile = 'work'): string[] {
   return [
     ...['--profile', profile, '--base-url', service.url, '--insecure-storage'],
@@ -18,7 +18,7 @@ export function loginFlags({ server, service }: Parties, profile = 'work'): stri
   ]
 }
 
-/** Signs in and has to succeed. */
+/** Signs in, and expects success. */
 export async function signIn(
   sandbox: Sandbox,
   parties: Parties,
@@ -33,7 +33,7 @@ export async function signIn(
   return run
 }
 
-/** Stores an API key and has to succeed. */
+/** Stores an API key, and expects success. */
 export async function storeKey(
   sandbox: Sandbox,
   key: string,

@@ -6,7 +6,7 @@ import type { Program } from '../../src/boot/run.ts'
 const root = new URL('../../', import.meta.url)
 const require = createRequire(import.meta.url)
 
-// The build makes texts of these (scripts/bundles.ts).
+// The build loads these files as text (scripts/bundles.ts).
 registerHooks({
   load: (url, context, next) => {
     if (!/\/completion\/scripts\/[\w.]+\.(bash|fish|ps1|zsh)$/.test(url)) return next(url, context)
@@ -17,7 +17,7 @@ registerHooks({
 
 const folder = fileURLToPath(new URL('src/commands/', root))
 
-/** The program as it stands in src. */
+/** The program in src, without a build. */
 export const sourceProgram: Program = {
   root,
   commandIds: globSync('**/*.ts', { cwd: folder }).map((file) =>
@@ -26,5 +26,5 @@ export const sourceProgram: Program = {
   loadCommand: (id) => require(`${folder}${id.replaceAll(':', '/')}.ts`).default,
 }
 
-// oclif's own switch: there is no theme to look for.
+// Tells oclif not to look for a theme.
 process.env['CHATCTL_DISABLE_THEME'] = '1'

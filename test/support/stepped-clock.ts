@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../../src/system/clock.ts'
 
-/** A clock that jumps to the next moment somebody waits for, as soon as nothing else is to be done. */
+/** A clock that a test controls. `run` moves it to the next timer when nothing else is left to do. */
 export class SteppedClock implements Clock {
   readonly #sleepers: { at: number; wake: () => void }[] = []
   readonly #random: () => number
@@ -21,13 +21,13 @@ export class SteppedClock implements Clock {
     return this.#passed
   }
 
-  /** Lets so many ms pass. */
+  /** Moves the clock forward. */
   pass(ms: number): void {
     this.set(this.#now + ms)
     this.#passed += ms
   }
 
-  /** Sets the clock, as the administrator of a machine does. */
+  /** Sets the clock, like the administrator of a machine. */
   set(now: number): void {
     this.#now = now
   }
@@ -44,7 +44,7 @@ export class SteppedClock implements Clock {
     })
   }
 
-  /** Lets time pass until the work is done; it is an error when nothing could ever end it. */
+  /** Moves the clock until the work is done. Throws if no timer is left that could end the work. */
   async run<T>(work: Promise<T>): Promise<T> {
     let isOver = false
     const end = () => {

@@ -1,18 +1,18 @@
 import { createRandom } from './random.ts'
 
 const wanted = process.env['CHATCTL_TEST_SAMPLE']
-/** Whether this run leaves nothing out. */
+/** Whether this run includes all cases. */
 export const takesAll = wanted === undefined
-/** What chooses, also among moments and other draws; printed with each sample. */
+/** The seed of all random choices. It is printed with each sample. */
 export const sampleSeed = Number(wanted ?? 1)
 
-/** What was taken, in its first order, and words that say how to have it again. */
+/** The chosen cases in their original order, and words that say how to repeat the choice. */
 interface Sample<T> {
   sample: readonly T[]
   words: string
 }
 
-/** All of many cases, or with CHATCTL_TEST_SAMPLE=SEED some: the seed, a number, chooses which. */
+/** All cases, or with CHATCTL_TEST_SAMPLE=SEED a random sample. The seed is a number. */
 export function takeSample<T>(all: readonly T[], size: number): Sample<T> {
   if (takesAll || all.length <= size) return { sample: all, words: `all ${all.length}` }
   const random = createRandom(sampleSeed)
@@ -30,8 +30,8 @@ export function takeSample<T>(all: readonly T[], size: number): Sample<T> {
 }
 
 /**
- * The same for tests with titles. CHATCTL_TEST_CELLS, a regular expression, takes those whose titles
- * match: mocha's `--grep` would select the results, but every cell would still run.
+ * A sample of tests with titles. CHATCTL_TEST_CELLS, a regular expression, selects by title: `--grep` of
+ * mocha would select only the results, and every cell would still run.
  */
 export function takeCells<T extends { title: string }>(all: readonly T[], size: number): Sample<T> {
   const cells = process.env['CHATCTL_TEST_CELLS']

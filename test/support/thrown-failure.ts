@@ -1,6 +1,6 @@
 import { Failure } from '../../src/contract/failure.ts'
 
-/** The failure that something throws; anything else that it does is an error. */
+/** Returns the failure that the function throws. Any other outcome is an error. */
 export function thrownFailure(act: () => unknown): Failure {
   try {
     act()

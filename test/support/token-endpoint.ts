@@ -7,17 +7,17 @@ import {
   startFaultServer,
 } from './fault-server.ts'
 
-/** What the scripted server does, each part replaceable while it runs. */
+/** The script of the server. A test can replace each part while the server runs. */
 interface TokenEndpointScript {
-  /** Of the token endpoint: one after the other, the last for all that follow. */
+  /** The behaviors of the token endpoint in turn, the last for all later requests. */
   token: Behaviour[]
-  /** Of the revocation endpoint. */
+  /** The behavior of the revocation endpoint. */
   revoke: Behaviour
-  /** What the redirect back holds; the state is set already, and a code. */
+  /** Changes the query of the redirect, which already has a state and a code. */
   redirectBack(query: URLSearchParams, authorization: URLSearchParams): void
-  /** Where the metadata lies. */
+  /** The path of the metadata. */
   metadataPath: string
-  /** Changes the metadata before it is sent (RFC 8414 section 2); undefined is 404. */
+  /** Changes the metadata (RFC 8414 section 2) before it is sent. Undefined means 404. */
   metadata(document: Record<string, unknown>): Record<string, unknown> | undefined
 }
 
@@ -28,24 +28,24 @@ export interface TokenEndpoint {
   script: TokenEndpointScript
   /** Queries of the authorization requests. */
   authorizations: URLSearchParams[]
-  /** Forms that the token endpoint was sent. */
+  /** Forms sent to the token endpoint. */
   tokenRequests: URLSearchParams[]
-  /** Forms that the revocation endpoint was sent. */
+  /** Forms sent to the revocation endpoint. */
   revocations: URLSearchParams[]
-  /** Of the forms above, those that ask to refresh. */
+  /** The forms sent to the token endpoint to refresh a token. */
   refreshes(): URLSearchParams[]
-  /** Access tokens that `tokens` handed out and nobody has ended. */
+  /** Access tokens that `tokens` issued and that are still valid. */
   live: Set<string>
-  /** New tokens, as if somebody had signed in. */
+  /** New tokens, like those of a sign-in. */
   issue(): { access_token: string; refresh_token: string }
-  /** A good answer: new tokens, fields of `more` over them; undefined leaves one out. */
+  /** A successful response with new tokens and the fields of `more`. Undefined omits a field. */
   tokens(more?: Record<string, unknown>): Behaviour
   close(): Promise<void>
 }
 
 /**
- * Starts an authorization server that asks nobody and does what the script says: for what a real
- * one never does.
+ * Starts an authorization server that needs no user and follows a script, for behavior that a real
+ * server never shows.
  *
  * @param tenant the path of its issuer, such as `/tenant`
  */
@@ -131,7 +131,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
   }
 }
 
-/** A refusal by the token endpoint (RFC 6749 section 5.2). */
+/** An error response of the token endpoint (RFC 6749 section 5.2). */
 export function refusing(error: string, description = 'no'): Behaviour {
   return json(400, { error, error_description: description })
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Waits until something holds, and fails when it does not within so many ms. */
+/** Waits until the condition is true, and fails after a maximum time in ms. */
 export async function until(holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await holds())) {

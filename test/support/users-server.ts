@@ -16,32 +16,32 @@ import {
 import { drawFor, hashOf } from './random.ts'
 import { RequestQuota, type RequestQuotaOptions } from './request-quota.ts'
 
-/** What may happen to a request that changes something, beside a plain answer. */
+/** What can happen to a request that makes a change, instead of a normal response. */
 export type Fate =
-  /** Done, and the connection reset in place of an answer. */
+  /** The change is made, and the connection is reset. */
   | 'lost'
-  /** The connection reset before anything was done. */
+  /** The connection is reset before the change. */
   | 'refused'
-  /** 500, though it was done. */
+  /** 500 after the change. */
   | 'failed after'
-  /** 500, and nothing done. */
+  /** 500 without the change. */
   | 'failed before'
-  /** Done at once, answered late. */
+  /** The change is made at once, and the response is late. */
   | 'slow'
 
 export interface UsersServerOptions {
   seed?: number
-  /** Milliseconds from a request to its answer. */
+  /** Milliseconds from a request to its response. */
   delay?: number
-  /** The share of the changing requests that each meets, in 0–1. */
+  /** The share of changing requests with each fate, from 0 to 1. */
   fates?: Partial<Record<Fate, number>>
-  /** Milliseconds that a slow answer takes. */
+  /** Milliseconds that a slow response takes. */
   slowness?: number
-  /** Where the answer to a create has the id: one of these by chance. */
+  /** The places of the ID in the response to a create, of which one is chosen at random. */
   idIn?: readonly ('body' | 'location' | 'nowhere')[]
-  /** Makes a second user of an email in place of 409. */
+  /** Creates a second user with the same email instead of 409. */
   allowsDuplicates?: boolean
-  /** Emails that are answered with 422. */
+  /** Selects the emails that get 422. */
   rejects?: (email: string) => boolean
   quota?: RequestQuotaOptions
 }
@@ -52,33 +52,33 @@ export interface StoredUser extends CreateUserRequest, UpdateUserRequest {
 
 /** The creates of one email. */
 export interface Creates {
-  /** Status of the answer to each, or what it met in its place; those answered with 429 do not count. */
+  /** The status of each response, or its fate. Responses with 429 are not included. */
   met: (number | Fate)[]
-  /** Ids of the users that were made. */
+  /** IDs of the created users. */
   ids: string[]
 }
 
-/** All that a service was told, and what it made of it. */
+/** All requests that a service received, and their effects. */
 export interface UsersReport {
-  /** By email as it was sent. */
+  /** By email, as it was sent. */
   creates: ReadonlyMap<string, Creates>
-  /** By id, those that the test added included. */
+  /** By ID, including users that the test added. */
   users: ReadonlyMap<string, StoredUser>
-  /** Those that were done, by the user's id, oldest first. */
+  /** The completed requests by user ID, oldest first. */
   assignments: ReadonlyMap<string, readonly AssignPermissionsRequest[]>
-  /** Those that were done, by the user's id, oldest first. */
+  /** The completed requests by user ID, oldest first. */
   updates: ReadonlyMap<string, readonly UpdateUserRequest[]>
-  /** Ids of the users with an update or an assignment that got no answer, or 500. */
+  /** IDs of users with an update or an assignment that got no response, or 500. */
   doubts: ReadonlySet<string>
-  /** Requests answered with 429. */
+  /** The number of requests that got 429. */
   limited: number
 }
 
-/** What a request would do, and how that would be answered. */
+/** The change of a request, and its response. */
 interface Deed {
-  /** Whose luck it shares: the same words meet the same fate in every run. */
+  /** Determines the fate: the same words have the same fate in every run. */
   words: string
-  /** The creates that it is one of, or else the user that it changes. */
+  /** The creates to which it belongs, or the ID of the user that it changes. */
   of?: Creates | string
   do(): { status: number; behaviour: Behaviour }
 }
@@ -92,9 +92,9 @@ const owner = {
 }
 
 /**
- * A service of users on loopback that keeps count of what reaches it, and treats requests badly by
- * a seed. It lives in the process of the test: chatctl may die, and the network too (`close`, then
- * `open`, which keeps the address).
+ * A service with users on loopback that records its requests and lets requests fail according to a seed.
+ * It runs in the process of the test, so that chatctl or the network can fail: `close`, then `open`,
+ * which keeps the address.
  */
 export class UsersServer {
   readonly #options: UsersServerOptions
@@ -109,7 +109,7 @@ export class UsersServer {
   #server: FaultServer | undefined
   #url = ''
 
-  /** Told of each request, as soon as it has come and before it is done. */
+  /** Called for each request when it arrives, before the change. */
   onRequest: ((request: RecordedRequest) => void) | undefined
 
   private constructor(options: UsersServerOptions) {
@@ -122,7 +122,7 @@ export class UsersServer {
     this.#quota = undefined
   }
 
-  /** @param port of a server that was closed, whose place it takes; else a free one */
+  /** @param port the port of a closed server to replace (default: a free port) */
   static async start(options: UsersServerOptions = {}, port?: number): Promise<UsersServer> {
     const server = new UsersServer(options)
     if (port !== undefined) server.#url = `http://127.0.0.1:${port}`
@@ -134,20 +134,20 @@ export class UsersServer {
     return this.#url
   }
 
-  /** Listens, where it listened before. */
+  /** Listens on its port again. */
   async open(): Promise<void> {
     const port = this.#url === '' ? 0 : Number(new URL(this.#url).port)
     this.#server = await startFaultServer({ choose: (request) => this.#choose(request) }, port)
     this.#url = this.#server.url
   }
 
-  /** Cuts all connections and stops listening. What it holds stays. */
+  /** Closes all connections and stops listening. Keeps the users. */
   async close(): Promise<void> {
     await this.#server?.close()
     this.#server = undefined
   }
 
-  /** Has a user that nobody asked for. */
+  /** Adds a user without a request. */
   add(user: CreateUserRequest): string {
     const email = user.email ?? ''
     const first = `usr_${hashOf(email).toString(16)}`

@@ -52,7 +52,7 @@ describe('signing in with a real browser', () => {
       const { login, tab } = await open(colorScheme)
       await logIn(tab.page)
       await tab.page.getByRole('button', { name: 'Deny' }).click()
-      await expectPage(tab, 'Not signed in', 'The terminal says why.')
+      await expectPage(tab, 'Not signed in', 'The terminal shows the reason.')
       await take(tab.page, `not-signed-in-${colorScheme}`)
       expect(await login.ended).to.include({ exitCode: 4, stdout: '' })
       expectNothingStored(sandbox)

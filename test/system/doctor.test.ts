@@ -28,9 +28,9 @@ describe('doctor with a keychain', function () {
     const { all, found } = await ofWork(keyring.env)
     expect(found('credential')).to.include({
       status: 'ok',
-      message: 'the keychain, profile work (an API key)',
+      message: 'the keychain, profile work (API key)',
     })
-    expect(found('keychain')).to.include({ status: 'ok', message: 'answers' })
+    expect(found('keychain')).to.include({ status: 'ok', message: 'available' })
     expect(JSON.stringify(all)).not.to.contain('canary')
   })
 
@@ -90,7 +90,7 @@ describe('doctor with a keychain', function () {
 describe('doctor in a terminal', () => {
   const sandbox = perTest(createSandbox)
 
-  it('marks its findings, and fits the width', async () => {
+  it('names the status of each check, and fits the width', async () => {
     const terminal = await Tmux.start(sandbox, ['doctor'], {
       columns: 60,
       rows: 60,
@@ -99,8 +99,8 @@ describe('doctor in a terminal', () => {
     try {
       expect(await terminal.exitCode()).to.equal(0)
       const screen = await terminal.screen()
-      expect(screen).to.match(/^✓ version +chatctl/m)
-      expect(screen).to.match(/^- network +not needed by the embedded service$/m)
+      expect(screen).to.match(/^ok +version +chatctl/m)
+      expect(screen).to.match(/^skipped +network +not needed by the embedded service$/m)
       expect(screen).to.match(/^No problems found\.$/m)
     } finally {
       await terminal.close()
@@ -113,7 +113,7 @@ describe('doctor in a terminal', () => {
       try {
         expect(await terminal.exitCode()).to.equal(0)
         const screen = await terminal.screen()
-        expect(screen).to.match(/^ok version +chatctl/m)
+        expect(screen).to.match(/^ok +version +chatctl/m)
         expect(screen).to.match(/^[\n -~]+$/)
       } finally {
         await terminal.close()

@@ -38,6 +38,6 @@ describe('a service whose request counters are on a full disk', () => {
       expect([...statuses].sort()).to.deep.equal(round === 0 ? [200] : round === 1 ? [200, 429] : [429])
       for (const { headers } of answers) expect(headers.has('ratelimit')).to.equal(true)
     }
-    expect(service.log()).to.include('counted by this process alone')
+    expect(service.log()).to.include('counts its requests separately')
   })
 })

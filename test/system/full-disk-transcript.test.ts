@@ -39,7 +39,7 @@ describe('a transcript on a full disk', () => {
     expect(failure.kind).to.equal('storage')
     expect(failure.message).to.include(writer.path).and.to.include('ENOSPC')
     expect(failure.hint).to.equal('Free some space on the disk.')
-    expect(readTranscript(writer.path).turns[0]?.answer).to.have.lengthOf(fitted * 100)
+    expect(readTranscript(writer.path).turns[0]?.reply).to.have.lengthOf(fitted * 100)
     rmSync(ballast)
     writer.append({ type: 'delta', turn: 1, text: 'end' })
     writer.append({ type: 'end', turn: 1, at, complete: true, verified: true })
@@ -47,7 +47,7 @@ describe('a transcript on a full disk', () => {
     writer.close()
     const [turn] = readTranscript(writer.path).turns
     expect(turn).to.include({ status: 'complete' })
-    expect(turn?.answer).to.have.lengthOf(fitted * 100 + 3)
+    expect(turn?.reply).to.have.lengthOf(fitted * 100 + 3)
   })
 
   it('leaves nothing incomplete if the disk is full from the start', () => {

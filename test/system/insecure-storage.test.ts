@@ -67,7 +67,7 @@ describe('a credential in a file', () => {
     expect(JSON.parse(stdout)).to.include({ storage: 'file', kind: 'api_key', verified: true })
     const warnings = linesOf({ exitCode, stdout, stderr })
     expect(warnings).to.have.length(1)
-    expect(warnings[0]?.warning?.message).to.contain('plain text')
+    expect(warnings[0]?.warning?.message).to.contain('stored unencrypted in a file')
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
     const status = await run('auth', 'status', '--json')
     expect(status.stderr).to.equal('')
@@ -162,7 +162,7 @@ describe('a credential in a file', () => {
     for (const [text, words] of [
       ['', /./],
       ['canary-garbage', /./],
-      ['{"version":2}', /newer chatctl/],
+      ['{"version":2}', /newer version of chatctl/],
     ] as const) {
       writeFileSync(path, text)
       const failed = await models()
@@ -193,7 +193,7 @@ describe('a credential in a file', () => {
       const moved = await login('canary-2', { flags: ['--no-insecure-storage'] })
       expect(moved.exitCode, moved.stderr).to.equal(0)
       expect(linesOf(moved).map(({ notice }) => notice?.message)).to.deep.equal([
-        `API keys cannot be revoked from here: the one that was stored before may stay valid at ${service.url}.`,
+        `chatctl cannot revoke API keys. The key that was stored before may stay valid at ${service.url}.`,
       ])
       expect(JSON.parse(moved.stdout)).to.include({ storage: 'keychain' })
       expect(existsSync(path)).to.equal(false)

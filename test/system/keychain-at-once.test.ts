@@ -21,7 +21,8 @@ describe('30 concurrent logins', () => {
     const { exitCode, stderr } = await loginWithKey(sandbox, service, key, { ...options, env: keyring.env })
     // One daemon serves all of them in turn, so some have to wait and report that. All but the first
     // login to a profile replace a key.
-    const expected = /^\{"notice":\{"message":"(Waiting for the keychain; |API keys cannot be revoked).*\n/gm
+    const expected =
+      /^\{"notice":\{"message":"(Waiting for the keychain\. |chatctl cannot revoke API keys).*\n/gm
     return { exitCode, stderr: stderr.replace(expected, '') }
   }
   const succeeded = numbers.map(() => ({ exitCode: 0, stderr: '' }))
@@ -82,7 +83,9 @@ describe('20 concurrent requests with an expired token', () => {
         .map(() => runProgram(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
     )
     expect(
-      runs.map(({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain; .*\n/gm, '')),
+      runs.map(
+        ({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain\. .*\n/gm, ''),
+      ),
     ).to.deep.equal(runs.map(() => ''))
     expect(server.refreshes()).to.have.length(1)
     expect(lookup()).to.include({ access_token: 'access-token-2', refresh_token: 'refresh-token-2' })

@@ -83,7 +83,7 @@ describe('an unusable keychain', () => {
   it('with an item of version 2 causes an error that names a newer chatctl', async () => {
     store('{"version":2,"kind":"api_key","key":"canary-1"}')
     const { message } = expectCode(await run(models), 'keychain_unreadable')
-    expect(message).to.match(/newer chatctl/)
+    expect(message).to.match(/newer version of chatctl/)
   })
 
   it('can be cleaned by a logout if an item is invalid', async () => {

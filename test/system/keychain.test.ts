@@ -125,7 +125,7 @@ describe('the keychain of a desktop', () => {
     const failed = await login('canary-new')
     release?.()
     expect(failed.exitCode, failed.stderr).to.equal(1)
-    expect(failed.stderr).to.contain('is being changed by another chatctl')
+    expect(failed.stderr).to.contain('Another chatctl process is changing')
     expect(lookup().stdout).to.equal(storedKey('canary-old'))
   })
 

@@ -57,7 +57,7 @@ describe('a user without permission', () => {
     const lock = join(home, '.config/chatctl/config.json.lock')
     writeFileSync(lock, '', { mode: 0o600 })
     const hint = 'Hint:  If no other chatctl process is running, remove the file.'
-    expectFailure(run(['config', 'set', 'model', 'y']), 1, `The lock ${lock} cannot be opened`, hint)
+    expectFailure(run(['config', 'set', 'model', 'y']), 1, `Cannot open the lock ${lock}`, hint)
     rmSync(lock)
     expect(run(['config', 'set', 'model', 'y']).exitCode).to.equal(0)
   })
@@ -128,7 +128,7 @@ describe('a user without permission', () => {
     const sent = run(['chat', 'send', 'hi'])
     expect(sent.exitCode).to.equal(0)
     expect(sent.stdout).to.contain('offline model')
-    expect(sent.stderr).to.contain('Warning: --continue will not know this conversation')
+    expect(sent.stderr).to.contain('Warning: Cannot remember this conversation for --continue')
     const checks = JSON.parse(run(['doctor', '--json']).stdout)
     const [finding] = checks.filter(({ check }: { check: string }) => check === 'directories')
     expect(finding.status).to.equal('warning')
@@ -163,8 +163,8 @@ describe('a user without permission', () => {
 
   it('without an account needs HOME or the XDG variables', () => {
     expect(run(['--version'], {})).to.include({ exitCode: 0 })
-    expectFailure(run(['config', 'list'], {}), 2, 'There is no home folder', 'Set HOME')
-    expectFailure(run(['chat', 'send', 'hi'], {}), 2, 'There is no home folder', 'Set HOME')
+    expectFailure(run(['config', 'list'], {}), 2, 'No home directory', 'Set HOME')
+    expectFailure(run(['chat', 'send', 'hi'], {}), 2, 'No home directory', 'Set HOME')
     const xdg = { XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_STATE_HOME: home }
     expect(run(['chat', 'send', 'hi'], xdg)).to.include({ exitCode: 0 })
   })

@@ -182,7 +182,7 @@ describe('the editor of a session', () => {
   it('completes sessions and contexts with Tab', async () => {
     await converse(terminal, 'one')
     await terminal.say('/new')
-    await terminal.waitFor('A new conversation')
+    await terminal.waitFor('New conversation')
     await terminal.type('/resume ')
     await terminal.key('Tab')
     await terminal.waitFor(/^s\d\S+ +ctx_1$/m)

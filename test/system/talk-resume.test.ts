@@ -103,7 +103,7 @@ describe('a resumed session', () => {
     const terminal = await talk.chat(['--resume', id])
     const screen = await terminal.screen()
     expect(screen).to.contain('answered elsewhere')
-    expect(screen).to.contain("[only in the service's history")
+    expect(screen).to.contain('[only in the history of the service]')
   })
 
   it('marks messages that only this machine has', async () => {

@@ -172,12 +172,12 @@ describe('a command in a terminal', () => {
     const service = await startBearerService(async () => true)
     await storeKey(sandbox, 'key-1', service)
     expect(await start('auth', 'use', 'work').end()).to.equal(0)
-    expect(terminal?.shown.trim()).to.equal('work is the default profile now.')
+    expect(terminal?.shown.trim()).to.equal('work is now the default profile.')
     expect(await start('auth', 'use', 'work', '-o', 'jsonl').end()).to.equal(0)
     expect(terminal?.shown).to.contain('"value":"work"')
     expect(await start('auth', 'logout', '-p', 'work').end()).to.equal(0)
     expect(terminal?.shown).to.match(
-      /^Signed out of work \(http:.*it may stay valid until it expires or is revoked there\./,
+      /^Signed out of work \(http:[\s\S]*may stay valid until it expires or is revoked\./,
     )
     await service.close()
   })

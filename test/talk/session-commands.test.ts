@@ -33,7 +33,7 @@ const trip: TranscriptLine[] = [
   { type: 'user', turn: 2, at: time(3), text: 'And then?' },
 ]
 
-describe('sessions of this machine', function () {
+describe('the sessions of this machine', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   let server: FaultServer | undefined
@@ -69,16 +69,16 @@ describe('sessions of this machine', function () {
     return stdout
   }
 
-  it('are listed for the service in use, or all, the last used first', async () => {
+  it('are listed for the current service, or all with --all, the most recently used first', async () => {
     const row = `${id}\t${time(3)}\t2\tsmall\tc1\ttrip\tWhere to? Say it\tlocal\n`
     const other = `${idElsewhere}\t${time(9)}\t1\t\t\t\t${'x'.repeat(59)}…\t\n`
     expect(await printed('chat', 'sessions')).to.equal(row)
     expect(await printed('chat', 'sessions', '--all')).to.equal(other + row)
-    // An address without a key: nothing is sent, and so nothing is needed.
+    // A base URL without a key is enough, because nothing is sent.
     expect(await printed('chat', 'sessions', '--base-url', 'https://chat.example')).to.equal(other)
   })
 
-  it('are listed in every form', async () => {
+  it('are listed in each output format', async () => {
     const [body] = JSON.parse(await printed('chat', 'sessions', '--json'))
     expect(body).to.deep.include({
       id,
@@ -93,14 +93,14 @@ describe('sessions of this machine', function () {
     expect(await printed('chat', 'sessions', '-p', 'local', '--jq', '.[].name')).to.equal('trip\n')
   })
 
-  it('are listed in a table of 80 columns with ids to be copied', async () => {
+  it('are listed in a table of 80 columns with complete IDs', async () => {
     const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
     expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME +FIRST_MESSAGE$/)
     expect(lines[1]).to.match(new RegExp(`^${idElsewhere} +${time(9).slice(0, 16).replace('T', ' ')} +1 `))
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })
 
-  it('are none where nobody has talked', async () => {
+  it('are an empty list before the first session', async () => {
     const XDG_DATA_HOME = join(sandbox.home, 'empty')
     const options = { env: { XDG_DATA_HOME } }
     expect(await runChatctl(sandbox, ['chat', 'sessions'], options)).to.include({ exitCode: 0, stdout: '' })
@@ -132,7 +132,7 @@ You: And then?
     )
   })
 
-  it('are shown as Markdown, in which no answer swallows the next', async () => {
+  it('are shown as Markdown that closes an unfinished code block', async () => {
     expect(await printed('chat', 'show', 'trip', '-o', 'md')).to.equal(
       `# trip, session ${id}, profile local, context c1
 
@@ -218,7 +218,7 @@ cd rome
     })
   }
 
-  it('are found by what is typed, or the error says what there is', async () => {
+  it('are found by ID or name, and otherwise the error names the candidates', async () => {
     expect(await printed('chat', 'show', id.slice(1, 12 + 8))).to.include('trip')
     expectFailure(await run('chat', 'show', 'nowhere'), 6, 'No session "nowhere"', 'chat sessions --all')
     expectFailure(await run('chat', 'show', id.slice(0, 3)), 2, id)
@@ -226,18 +226,18 @@ cd rome
     expect(JSON.parse(stderr).error.code).to.equal('not_found')
   })
 
-  it('have forms of their own', async () => {
+  it('reject -o csv and --fields, and ignore CHATCTL_OUTPUT=csv', async () => {
     expectFailure(await run('chat', 'show', id, '-o', 'csv'), 2, 'text, md, json, jsonl')
     expectFailure(await run('chat', 'show', id, '--fields', 'id'), 2, '--fields')
     const aside = await runChatctl(sandbox, ['chat', 'show', id], { env: { CHATCTL_OUTPUT: 'csv' } })
     expect(aside.stdout).to.match(/^trip, session/)
   })
 
-  it('are suggested by their ids', async () => {
+  it('are offered by ID in tab completion', async () => {
     expect(await printed('complete', '--', 'chat', 'show', 's2')).to.include(`${id}\n`)
   })
 
-  it('that cannot be read are an error of storage', async () => {
+  it('are a storage error if a later version of chatctl wrote them', async () => {
     const { path, id } = plant(trip, local)
     writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":7'))
     expectFailure(await run('chat', 'show', id), 1, 'newer chatctl', 'Update chatctl')

@@ -7,14 +7,14 @@ import { readable } from './markdown-samples.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /**
- * How markdown looks at 40 columns, with styles written as tags, and without styles. After a change
- * that is meant, CHATCTL_UPDATE_GOLDEN=1 writes the files anew.
+ * Markdown at 40 columns, with styles written as tags, and without styles. After an intended change,
+ * CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files.
  */
-describe('how markdown looks', () => {
+describe('rendered Markdown', () => {
   const folder = join(import.meta.dirname, 'golden')
 
   for (const name of ['blocks', 'inline', 'code', 'tables']) {
-    it(`shows ${name}`, async () => {
+    it(`matches the golden file ${name}`, async () => {
       const text = readFileSync(join(folder, `${name}.md`), 'utf8')
       const highlight = await loadHighlight()
       const shown = [
@@ -27,7 +27,7 @@ describe('how markdown looks', () => {
     })
   }
 
-  it('makes addresses clickable where a click may open them', () => {
+  it('has clickable links only for addresses that are safe to open', () => {
     const link = (text: string, url: string): string => `{${text}|${url}}`
     const show = (text: string): string => renderMarkdown(text, { columns: 60, style: plainStyle, link })
     expect(show('[a b](https://x.example/ü)')).to.equal('{a b|https://x.example/%C3%BC}\n')

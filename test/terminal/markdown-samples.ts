@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { TextStyle } from '../../src/terminal/markdown/text-style.ts'
 
-/** Styles that can be read: `<b>bold</b>`. */
+/** Styles as readable tags: `<b>bold</b>`. */
 export const readable: TextStyle = {
   bold: tag('b'),
   italic: tag('i'),
@@ -61,7 +61,7 @@ const pieces = [
   ],
 ]
 
-/** Text in which every mark of markdown is likely, open or closed, in the right place or not. */
-export const markdownish = fc
+/** Text with many Markdown marks, closed or unclosed, valid or not. */
+export const anyMarkdown = fc
   .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 40 })
   .map((parts) => parts.join(''))

@@ -5,12 +5,12 @@ import { type Highlight, loadHighlight } from '../../src/terminal/markdown/highl
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import { stripControls } from '../../src/terminal/strip-controls.ts'
-import { markdownish, readable } from './markdown-samples.ts'
+import { anyMarkdown, readable } from './markdown-samples.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 const link = (text: string, url: string): string => `{${text}}(${url})`
 
-describe('markdown while it streams', () => {
+describe('streamed Markdown', () => {
   let highlight: Highlight
 
   before(async () => {
@@ -22,21 +22,21 @@ describe('markdown while it streams', () => {
     return parts.map((part) => writer.push(part)).join('') + writer.end()
   }
 
-  it('is the same whatever the text is cut into', () => {
+  it('is the same for every split of the text', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const whole = render([text])
         for (let at = 1; at < text.length; at++) {
           expect(render([text.slice(0, at), text.slice(at)])).to.equal(whole)
         }
         expect(render(text.split(''))).to.equal(whole)
       }),
-      // It renders each text at every cut.
+      // Each run renders the text once for every split.
       { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
-  it('is the same for words and lines that are longer than what is held back', () => {
+  it('is the same for words and lines that are longer than the buffer', () => {
     for (const unit of [
       '*',
       '[',
@@ -63,7 +63,7 @@ describe('markdown while it streams', () => {
   })
 
   it('fills no line beyond the columns', () => {
-    const marked = markdownish.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
+    const marked = anyMarkdown.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
     const word = fc.constantFrom(
       'a',
       'word',
@@ -84,7 +84,7 @@ describe('markdown while it streams', () => {
       fc.property(text, fc.integer({ min: 16, max: 130 }), (value, columns) => {
         const lines = renderMarkdown(value, { columns, style: plainStyle }).split('\n')
         for (const line of lines) {
-          // What is indented like code is left to the terminal.
+          // The terminal wraps indented code.
           if (!/^[│• ]* {2}/.test(line)) expect(stringWidth(line), line).to.be.at.most(columns)
         }
       }),
@@ -97,9 +97,9 @@ describe('markdown while it streams', () => {
     expect(render(['Foo\n===\n'])).not.to.contain('=')
   })
 
-  it('ends with one newline, unless there was nothing', () => {
+  it('ends with one newline, unless it is empty', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
         const all = writer.push(text) + writer.end()
         if (all !== '') expect(all).to.match(/[^\n]\n$/)
@@ -107,16 +107,16 @@ describe('markdown while it streams', () => {
     )
   })
 
-  it('lets no control character through', () => {
+  it('contains no control characters', () => {
     fc.assert(
-      fc.property(markdownish, (text) => {
+      fc.property(anyMarkdown, (text) => {
         const shown = render([text])
         expect(stripControls(shown)).to.equal(shown)
       }),
     )
   })
 
-  it('shows words as they come, and holds back only what is not decided', () => {
+  it('shows words as they arrive, and holds back only ambiguous text', () => {
     const writer = new MarkdownWriter({ columns: 80, style: readable })
     const steps = [
       ['Hel', ''],
@@ -137,7 +137,7 @@ describe('markdown while it streams', () => {
     expect(writer.end()).to.equal('  more\n')
   })
 
-  it('takes a mark as text that stays open for too long', () => {
+  it('shows an unclosed mark as text if it stays open for too long', () => {
     const writer = new MarkdownWriter({ columns: 80, style: readable })
     const shown = writer.push(`**open ${'word '.repeat(250)}`)
     expect(shown).to.match(/^\*\*open word word/)
@@ -157,10 +157,10 @@ describe('markdown while it streams', () => {
     'deep strings in code': `\`\`\`js\n\`\n${'${`\n'.repeat(1e4)}`,
     'a long line of code': `\`\`\`js\n${'a[0]='.repeat(6e4)}`,
     'marks on a letter': `e${'\u0301'.repeat(3e5)}`,
-    'titles without end': '\u001b]0;'.repeat(6e4),
+    'unfinished titles': '\u001b]0;'.repeat(6e4),
   }
   for (const [name, text] of Object.entries(hostile)) {
-    it(`bears ${name}`, () => {
+    it(`with ${name} is rendered within the timeout`, () => {
       expect(render([text]).length).to.be.above(0)
     }).timeout(60_000)
   }

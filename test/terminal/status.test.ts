@@ -7,8 +7,8 @@ describe('the status line', () => {
   const status = new Status(() => {}, clock)
   afterEach(() => status.clear())
 
-  it('counts the seconds of a wait, once there is one', () => {
-    status.since('thinking…')
+  it('counts the seconds of a wait, starting after the first second', () => {
+    status.showElapsed('thinking…')
     clock.pass(999)
     expect(status.text).to.equal('thinking…')
     clock.pass(1_001)
@@ -16,7 +16,7 @@ describe('the status line', () => {
   })
 
   it('counts down to the end of a wait, and not below zero', () => {
-    status.until(2_500, (seconds) => `again in ${seconds} s`)
+    status.showRemaining(2_500, (seconds) => `again in ${seconds} s`)
     expect(status.text).to.equal('again in 3 s')
     clock.pass(2_000)
     expect(status.text).to.equal('again in 1 s')
@@ -24,8 +24,8 @@ describe('the status line', () => {
     expect(status.text).to.equal('again in 0 s')
   })
 
-  it('does not change when the clock of the system is set', () => {
-    status.since('thinking…')
+  it('does not change when the system clock is set', () => {
+    status.showElapsed('thinking…')
     clock.set(clock.now() - 3_600_000)
     clock.pass(2_000)
     expect(status.text).to.equal('thinking… 2 s')

@@ -27,15 +27,15 @@ const table = fc
     const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
     return {
       header: line(names.map((name, index) => name || `n${index}`)) + line(names.map(() => '---')),
-      // A number of its own tells each row.
+      // A unique number identifies each row.
       rows: rows.map((cells, index) => line([`row${index}x`, ...cells.slice(1)])),
     }
   })
 
-describe('a table while it streams', () => {
+describe('a streamed table', () => {
   const writerOf = (columns: number) => new MarkdownWriter({ columns, style: plainStyle })
 
-  it('is the same whatever it is cut into', () => {
+  it('is the same for every split of the text', () => {
     fc.assert(
       fc.property(
         table,
@@ -60,7 +60,7 @@ describe('a table while it streams', () => {
     )
   })
 
-  it('shows its third row and each that follows as soon as its line has come', () => {
+  it('shows its third row and each later row as soon as the line arrives', () => {
     fc.assert(
       fc.property(table, fc.integer({ min: 30, max: 120 }), ({ header, rows }, columns) => {
         const writer = writerOf(columns)
@@ -77,7 +77,7 @@ describe('a table while it streams', () => {
     )
   })
 
-  it('fits its rows into the columns, those that come after the widths were settled, too', () => {
+  it('fits all rows into the columns, including rows after the widths were chosen', () => {
     fc.assert(
       fc.property(table, fc.integer({ min: 20, max: 120 }), ({ header, rows }, columns) => {
         const writer = writerOf(columns)
@@ -88,7 +88,7 @@ describe('a table while it streams', () => {
     )
   })
 
-  it('leaves room for cells that are longer than those of the first rows', () => {
+  it('has room for cells that are longer than those of the first rows', () => {
     const writer = writerOf(80)
     const rows = ['| 1 | one |', '| 2 | two |', '| 3 | three |', '| 1000 | thirteen |'].join('\n')
     const shown = writer.push(`| n | name |\n|---|---|\n${rows}\n`) + writer.end()
@@ -101,13 +101,13 @@ describe('a table while it streams', () => {
     ])
   })
 
-  it('fits a short table to its cells', () => {
+  it('is as narrow as the cells of a short table', () => {
     const writer = writerOf(80)
     const shown = writer.push('| n | name |\n|---|---|\n| 1 | one |\n') + writer.end()
     expect(shown).to.equal('n │ name\n──┼─────\n1 │ one\n')
   })
 
-  it('goes on in another width, below its header, when the terminal is resized', () => {
+  it('continues below a repeated header in the new width when the terminal is resized', () => {
     let columns = 60
     const writer = new MarkdownWriter({
       get columns() {
@@ -126,7 +126,7 @@ describe('a table while it streams', () => {
   })
 })
 
-describe('prose while the terminal is resized', () => {
+describe('streamed prose during a resize of the terminal', () => {
   for (const [from, to] of [
     [60, 30],
     [30, 60],

@@ -14,7 +14,7 @@ const anyGrid = fc.integer({ min: 1, max: 4 }).chain((width) =>
 const unescaped: Record<string, string> = { '\\\\': '\\', '\\t': '\t', '\\n': '\n', '\\r': '\r' }
 
 describe('delimited output', () => {
-  it('is CSV that a reader that is not ours reads cell by cell', async () => {
+  it('is CSV that another CSV reader reads back cell by cell', async () => {
     await fc.assert(
       fc.asyncProperty(anyGrid, async (grid) => {
         const records = parse(await renderCsv(grid), { record_delimiter: '\n' })
@@ -24,7 +24,7 @@ describe('delimited output', () => {
     )
   })
 
-  it('is CSV whose lines no reader ends elsewhere, whatever ends a line for it', async () => {
+  it('is CSV whose rows are the same for readers that end lines at LF, CR LF, or CR', async () => {
     await fc.assert(
       fc.asyncProperty(anyGrid, async (grid) => {
         const records = parse(await renderCsv(grid), { record_delimiter: ['\n', '\r\n', '\r'] })
@@ -34,12 +34,12 @@ describe('delimited output', () => {
     )
   })
 
-  it('is CSV without blank lines, which are no records to many readers', async () => {
+  it('is CSV without blank lines, which many readers skip', async () => {
     expect(await renderCsv({ header: ['name'], rows: [[''], ['a']] })).to.equal('name\n""\na\n')
     expect(await renderCsv({ header: ['id', 'name'], rows: [['', '']] })).to.equal('id,name\n,\n')
   })
 
-  it('is TSV of one line for each row, each cell behind its escapes', () => {
+  it('is TSV with one line per row and escapes in its cells', () => {
     fc.assert(
       fc.property(anyGrid, (grid) => {
         const lines = parse(renderTsv(grid), {

@@ -26,16 +26,16 @@ describe('the differences of settings', () => {
     )
   })
 
-  it('have each value on a line with - or +, and no broken word, at 40 columns', () => {
+  it('label each value on a separate line as old or new, without a broken word, at 40 columns', () => {
     expect(textAt(40)).to.equal(
       [
         '  theme.primary_color',
-        '  - "#000000"',
-        '  + "#3366FF"',
+        '    old "#000000"',
+        '    new "#3366FF"',
         '  app_name',
-        '  - none',
-        '  + "A name with quite a few words in',
-        '    it"',
+        '    old none',
+        '    new "A name with quite a few words',
+        '        in it"',
         '',
         'API configuration, compared with what',
         'was last sent from here',

@@ -26,7 +26,7 @@ function table(view: View, body: unknown, width = 100, fields?: string[]): strin
   return renderTable(view, body, { fields, width, bold: asChalk })
 }
 
-/** Bold as chalk has it: whatever it is given becomes text. */
+/** Replaces chalk.bold, which also converts its arguments to text. */
 const asChalk = (...words: unknown[]): string => words.join(' ')
 
 describe('a table', () => {
@@ -40,7 +40,7 @@ describe('a table', () => {
     else process.env['TZ'] = zone
   })
 
-  it('of a list has times by the own clock, lists without brackets, and no column that is empty', () => {
+  it('with several rows has local times, lists without brackets, and no empty column', () => {
     expect(table(keyView, [key, { ...key, id: 'key_2', name: 'me', permissions: null }], 140)).to.equal(
       [
         'ID                              NAME                    TIER  LIMIT  USER_EMAIL       PERMISSIONS              EXPIRES_AT',
@@ -51,11 +51,11 @@ describe('a table', () => {
     )
   })
 
-  it('keeps an empty column that was asked for', () => {
+  it('has an empty column if --fields names it', () => {
     expect(table(keyView, [key], 100, ['name', 'revoked_at'])).to.match(/^NAME +REVOKED_AT\n/)
   })
 
-  it('stands upright, row by row, where a list would have its words broken', () => {
+  it('shows each row as a block of lines if words would be broken in columns', () => {
     expect(table(keyView, [key, { id: 'key_2', name: 'me' }], 60)).to.equal(
       [
         'id           key_01m805esanbm9jx5r0q2cgkxp4',
@@ -73,7 +73,7 @@ describe('a table', () => {
     )
   })
 
-  it('of one record has a line for each value, nested ones too, and none for what is not there', () => {
+  it('with one record has a line for each value, including nested values, and none for empty values', () => {
     const user = {
       id: 'u1',
       email: 'a@b.co',
@@ -92,25 +92,25 @@ describe('a table', () => {
     )
   })
 
-  it('wraps prose between its words', () => {
+  it('wraps prose between words', () => {
     const message = { id: 'm1', role: 'user', content: 'one two three four five six seven eight' }
     expect(table(historyView, { messages: [message] }, 40)).to.equal(
       ['ROLE  CONTENT', 'user  one two three four five six seven', '      eight', ''].join('\n'),
     )
   })
 
-  it('of one record has each value below its name where ids would be broken', () => {
+  it('with one record shows each value below its name if IDs would be broken', () => {
     const user = { id: 'usr_01m805dmtfbt5jbmyq0ea1e7fc', settings: { notifications_enabled: true } }
     expect(table(userView, user, 40, ['id', 'settings'])).to.equal(
       'id\n  usr_01m805dmtfbt5jbmyq0ea1e7fc\nsettings.notifications_enabled\n  true\n',
     )
   })
 
-  it('is nothing where there are no rows', () => {
+  it('is empty without rows', () => {
     expect(table(keyView, [])).to.equal('')
   })
 
-  it('is never wider than the terminal, loses no character, and steers nothing', () => {
+  it('is never wider than the terminal, loses no letter, and contains no control characters', () => {
     const cell = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'Z', '-', ' ', '\n', 'é', '漢', '👍'), maxLength: 80 }),
       fc.lorem({ maxCount: 20 }),
@@ -132,7 +132,7 @@ describe('a table', () => {
     )
   })
 
-  it('of one record fits into 20 columns', () => {
+  it('with one record fits into 20 columns', () => {
     const user = { id: 'u1', email: 'ada.lovelace@example.com', settings: { theme: 'dark' } }
     for (const width of [20, 23, 26]) {
       const text = table(userView, user, width)
@@ -140,14 +140,14 @@ describe('a table', () => {
     }
   })
 
-  // What takes the cube of the lines, as it did, does not end within the time that a test has.
-  it('of an answer as long as a book comes to its end', () => {
+  // An algorithm that is cubic in the number of lines would exceed the timeout of the test.
+  it('wraps a text as long as a book in a short time', () => {
     const message = { id: 'm1', role: 'assistant', content: 'word '.repeat(100_000) }
     const text = table(historyView, { messages: [message] }, 80)
     expect(text.match(/word/g)).to.have.length(100_000)
   })
 
-  it('shows keys that are longer than the terminal', () => {
+  it('shows keys that are longer than the width', () => {
     const text = table(settingsView, { [`x_${'long'.repeat(20)}`]: { inner: 'value of it' } }, 40)
     for (const line of text.split('\n')) expect(line.length).to.be.at.most(40)
     expect(text).to.contain('value of')

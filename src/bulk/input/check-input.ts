@@ -1,4 +1,4 @@
-import type { JudgeMore } from '../rows/judge-row.ts'
+import type { ExtraCheck } from '../rows/check-row.ts'
 import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowFault } from './input-row.ts'
@@ -8,23 +8,23 @@ import { UniqueValues } from './unique-values.ts'
 
 export interface CheckedInput {
   rows: number
-  /** Of the bytes, in hexadecimal. */
+  /** Of the bytes, in hex. */
   sha256: string
-  /** The rows with faults, by index: duplicates too. */
+  /** The rows with faults, including duplicates. */
   faulty: RowSet
-  /** How many requests of each kind the rows without faults need. */
+  /** Numbers of requests that the rows without faults need, by kind. */
   steps: Record<Step, number>
-  /** Rows with an id and an email, which cannot be changed. */
-  labelledUpdates: number
-  /** Users to be created for whom the file has no password. */
+  /** Rows with an id and an email; the email is not sent. */
+  updatesWithEmail: number
+  /** Rows that create a user without a password. */
   withoutPassword: number
 }
 
 /**
- * Reads the whole input before anything of it is used.
+ * Reads and checks the whole input.
  *
- * @param onFault is told of each fault, by line
- * @throws Failure as `readRows` does
+ * @param onFault called with each fault, in the order of lines
+ * @throws Failure as `readRows`
  */
 export async function checkInput(
   input: Input,
@@ -39,46 +39,46 @@ export async function checkInput(
     }
   }
   const claims = new UniqueValues()
-  const judgeMore: JudgeMore = (row, { line, isFaulty }, say) => {
+  const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
-    for (const { field, line } of taken) say([field], `${field} is already used on line ${line}`)
-    // A row that is not sent takes no email or id from one that is.
+    for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
+    // The email of a row that is not sent may be in another row.
     if (!isFaulty && taken.length === 0) claims.claim(row, line)
   }
-  const tally = emptyTally()
+  const counts = emptyCounts()
   try {
-    for await (const batch of readRows({ ...input, read }, kind, judgeMore)) {
+    for await (const batch of readRows({ ...input, read }, kind, extraCheck)) {
       for (const row of batch) {
-        count(tally, row)
+        count(counts, row)
         for (const fault of row.faults) onFault(fault)
       }
     }
   } finally {
     claims.close()
   }
-  return { ...tally, sha256: hash.digest('hex') }
+  return { ...counts, sha256: hash.digest('hex') }
 }
 
-type Tally = Omit<CheckedInput, 'sha256'>
+type InputCounts = Omit<CheckedInput, 'sha256'>
 
-function emptyTally(): Tally {
+function emptyCounts(): InputCounts {
   return {
     rows: 0,
     faulty: new RowSet(),
     steps: { create: 0, update: 0, assign: 0 },
-    labelledUpdates: 0,
+    updatesWithEmail: 0,
     withoutPassword: 0,
   }
 }
 
-function count(tally: Tally, { index, row, faults }: InputRow): void {
-  tally.rows++
+function count(counts: InputCounts, { index, row, faults }: InputRow): void {
+  counts.rows++
   if (faults.length > 0 || !row) {
-    tally.faulty.add(index)
+    counts.faulty.add(index)
     return
   }
   const steps = stepsOf(row)
-  for (const step of steps) tally.steps[step]++
-  if (row.id !== undefined && row.email !== undefined) tally.labelledUpdates++
-  if (steps.includes('create') && row.password === undefined) tally.withoutPassword++
+  for (const step of steps) counts.steps[step]++
+  if (row.id !== undefined && row.email !== undefined) counts.updatesWithEmail++
+  if (steps.includes('create') && row.password === undefined) counts.withoutPassword++
 }

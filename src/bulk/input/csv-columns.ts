@@ -1,20 +1,20 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { readSwitch, switchWords } from '../../contract/text-value.ts'
-import type { FieldPath, SayFault } from '../rows/judge-row.ts'
+import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
+import type { FieldPath, ReportFault } from '../rows/check-row.ts'
 import { fieldsOf, type RowKind, type UserRow } from '../rows/user-row.ts'
 import type { CsvRecord } from './csv-records.ts'
 import { placeAfter } from './input-row.ts'
 
-/** Puts the text of a cell, which is not empty, into the row. */
-type PutCell = (row: UserRow, cell: string, say: SayFault) => void
+/** Sets a field of the row to the text of a cell, which is not empty. */
+type SetCell = (row: UserRow, cell: string, report: ReportFault) => void
 
 export interface CsvColumns {
   names: readonly string[]
-  put: readonly PutCell[]
+  setters: readonly SetCell[]
 }
 
-const puts: Readonly<Record<string, PutCell>> = {
+const settersByColumn: Readonly<Record<string, SetCell>> = {
   id: (row, cell) => {
     row.id = cell
   },
@@ -31,7 +31,7 @@ const puts: Readonly<Record<string, PutCell>> = {
     row.role = cell
   },
   permissions: (row, cell) => {
-    // One may stand at the end, too.
+    // A trailing separator is allowed.
     row.permissions = cell
       .replace(/;\s*$/, '')
       .split(';')
@@ -40,10 +40,10 @@ const puts: Readonly<Record<string, PutCell>> = {
   'settings.theme': (row, cell) => {
     row.settings = { ...row.settings, theme: cell }
   },
-  'settings.notifications_enabled': (row, cell, say) => {
-    const enabled = readSwitch(cell)
+  'settings.notifications_enabled': (row, cell, report) => {
+    const enabled = parseBoolean(cell)
     if (enabled === undefined) {
-      say(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${switchWords}`)
+      report(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${booleanWords}`)
     }
     row.settings = { ...row.settings, notifications_enabled: enabled ?? false }
   },
@@ -52,9 +52,10 @@ const puts: Readonly<Record<string, PutCell>> = {
 const metadataPrefix = 'metadata.'
 
 /**
- * What the first record says of the columns.
+ * Reads the columns from the first record.
+ *
  * @param name of the input, for errors
- * @throws Failure `refused` for a column that is unknown or comes twice, with its place
+ * @throws Failure `refused` for an unknown or duplicate column, with its place
  */
 export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): CsvColumns {
   const refuse = (words: string, offset: number, hint?: string): Failure => {
@@ -62,13 +63,17 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
     const message = `${name}:${line}:${column}: ${words}`
     return new Failure('refused', message, hint === undefined ? {} : { hint })
   }
-  if (record.broken) throw refuse(record.broken.message, record.broken.offset)
+  if (record.fault) throw refuse(record.fault.message, record.fault.offset)
   const known = columnsOf(kind)
   const names = record.cells
-  const put = names.map((column, index) => {
+  const setters = names.map((column, index) => {
     const offset = cellOffset(record.raw, index)
     if (names.indexOf(column) < index) throw refuse(`duplicate column "${column}"`, offset)
-    const found = known.includes(column) ? puts[column] : kind === 'users' ? putMetadata(column) : undefined
+    const found = known.includes(column)
+      ? settersByColumn[column]
+      : kind === 'users'
+        ? metadataSetter(column)
+        : undefined
     if (found) return found
     throw refuse(`unknown column "${column}"`, offset, hintOf(names, column, known))
   })
@@ -78,19 +83,19 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
       0,
     )
   }
-  return { names, put }
+  return { names, setters }
 }
 
 function columnsOf(kind: RowKind): string[] {
   const settings = ['settings.theme', 'settings.notifications_enabled']
-  const plain = fieldsOf(kind).filter((field) => field in puts)
+  const plain = fieldsOf(kind).filter((field) => field in settersByColumn)
   return kind === 'users' ? [...plain, ...settings] : plain
 }
 
-function putMetadata(column: string): PutCell | undefined {
+function metadataSetter(column: string): SetCell | undefined {
   if (!column.startsWith(metadataPrefix)) return undefined
   const key = column.slice(metadataPrefix.length)
-  // An assignment to it would change the object, not its keys.
+  // Assigning to __proto__ would change the prototype.
   if (key === '' || key === '__proto__') return undefined
   return (row, cell) => {
     row.metadata ??= {}
@@ -108,7 +113,7 @@ function hintOf(names: readonly string[], column: string, known: readonly string
   return `Known columns: ${known.join(', ')}${known.includes('email') ? ' and metadata.<key>' : ''}.`
 }
 
-/** Where the cell of a well-formed record begins. */
+/** The offset of a cell in a valid record. */
 export function cellOffset(raw: string, index: number): number {
   let at = 0
   for (let passed = 0; passed < index; passed++) {
@@ -122,7 +127,7 @@ export function cellOffset(raw: string, index: number): number {
   return Math.min(at, raw.length)
 }
 
-/** The cell that a field of a row comes from; undefined for the row as a whole. */
+/** The index of the column of a field; undefined for the row itself. */
 export function columnOf(path: FieldPath, names: readonly string[]): number | undefined {
   const [field, key] = path
   const name = typeof key === 'string' ? `${field}.${key}` : field

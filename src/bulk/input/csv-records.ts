@@ -1,22 +1,24 @@
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 
 export interface CsvRecord {
   line: number
-  /** As it stands in the text, without the end of its line. */
+  /** Its source text, without the line break. */
   raw: string
   cells: string[]
-  /** What is wrong with its quotes, and where in `raw`. */
-  broken: CsvBreak | undefined
+  /** A fault of its quotes. */
+  fault: CsvFault | undefined
 }
 
-interface CsvBreak {
+interface CsvFault {
+  /** In `raw`. */
   offset: number
   message: string
 }
 
 interface Scanned {
-  /** Behind the record, and behind the end of its line. */
+  /** The offset of the end of the record. */
   end: number
+  /** The offset of the next record. */
   next: number
   cells: string[]
 }
@@ -24,8 +26,8 @@ interface Scanned {
 const notClosed = 'unclosed quote'
 
 /**
- * Splits CSV (RFC 4180) into records. One whose quotes are wrong ends with its first line, so that
- * it takes no other row with it. Blank lines are none.
+ * Splits CSV (RFC 4180) into records. A record with invalid quotes ends with its first line, so that the other
+ * rows can still be read. Blank lines are ignored.
  */
 export class CsvRecords {
   readonly #name: string
@@ -38,7 +40,7 @@ export class CsvRecords {
   }
 
   /**
-   * @param isLast nothing comes after this
+   * @param isLast whether the text is the end of the input
    * @throws Failure `refused` for a record that is too large
    */
   take(text: string, isLast: boolean): CsvRecord[] {
@@ -49,26 +51,26 @@ export class CsvRecords {
     while (at < all.length) {
       const newline = all.indexOf('\n', at)
       const next = newline === -1 ? all.length : newline + 1
-      if (next - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (next - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (newline === -1 && !isLast) break
       if (quote !== -1 && quote < at) quote = all.indexOf('"', at)
       const isQuoted = quote !== -1 && quote < next
       const scanned = isQuoted ? scanQuoted(all, at, isLast) : undefined
       const known = scanned === 'more' ? all.length : scanned && 'cells' in scanned ? scanned.next : at
-      if (known - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (known - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (scanned === 'more') break
       const line = this.#line
       if (scanned && 'cells' in scanned) {
         const raw = all.slice(at, scanned.end)
-        records.push({ line, raw, cells: scanned.cells, broken: undefined })
+        records.push({ line, raw, cells: scanned.cells, fault: undefined })
         this.#line += countLines(all, at, scanned.next)
         at = scanned.next
         continue
       }
       const raw = all.slice(at, lineEnd(all, at, next))
       if (scanned) {
-        records.push({ line, raw, cells: [], broken: { ...scanned, offset: scanned.offset - at } })
-      } else if (raw !== '') records.push({ line, raw, cells: raw.split(','), broken: undefined })
+        records.push({ line, raw, cells: [], fault: { ...scanned, offset: scanned.offset - at } })
+      } else if (raw !== '') records.push({ line, raw, cells: raw.split(','), fault: undefined })
       this.#line++
       at = next
     }
@@ -77,7 +79,7 @@ export class CsvRecords {
   }
 }
 
-/** The end of a line without what ends it. */
+/** The end of a line without its line break. */
 function lineEnd(text: string, start: number, next: number): number {
   let end = Math.min(next, text.length)
   if (end > start && text.charAt(end - 1) === '\n') end--
@@ -85,20 +87,20 @@ function lineEnd(text: string, start: number, next: number): number {
   return end
 }
 
-/** @returns `more` where the record may go on in what has not come yet */
-function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvBreak | 'more' {
+/** @returns `more` if the record may continue in text that has not been read yet */
+function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvFault | 'more' {
   const cells: string[] = []
-  const limit = start + largestRow
+  const limit = start + maxRowLength
   let opened = start
   for (let at = start; ; ) {
     if (text.charAt(at) !== '"') {
-      const end = endOfBare(text, at)
+      const end = endOfUnquoted(text, at)
       if (end === text.length && !isLast) return 'more'
-      const bare = text.slice(at, text.charAt(end) === ',' ? end : lineEnd(text, at, end + 1))
-      const quote = bare.indexOf('"')
+      const unquoted = text.slice(at, text.charAt(end) === ',' ? end : lineEnd(text, at, end + 1))
+      const quote = unquoted.indexOf('"')
       if (quote !== -1)
         return { offset: at + quote, message: 'unexpected quote: a field with a quote must begin with one' }
-      cells.push(bare)
+      cells.push(unquoted)
       at = end
     } else {
       opened = at
@@ -107,7 +109,7 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
         const isOver = isLast || text.length > limit
         return isOver ? { offset: at, message: notClosed } : 'more'
       }
-      // What follows decides whether it closes, and an end of line may be two characters.
+      // The next characters show whether the quote closes the field, and a line break may have two.
       if (close + 2 >= text.length && !isLast) return 'more'
       cells.push(text.slice(at + 1, close).replaceAll('""', '"'))
       at = close + 1
@@ -116,20 +118,20 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
     if (at >= text.length) return { end: lineEnd(text, start, text.length), next: text.length, cells }
     const character = text.charAt(at)
     if (character === '\n') return { end: lineEnd(text, start, at + 1), next: at + 1, cells }
-    if (character !== ',') return brokenAt(text, opened, at)
+    if (character !== ',') return faultAt(text, opened, at)
     at++
     if (at === text.length && !isLast) return 'more'
   }
 }
 
-/** Across lines it is rather the first of the two quotes that has none of its own. */
-function brokenAt(text: string, opened: number, at: number): CsvBreak {
+/** If the field continues on another line, the opening quote is probably the one without a partner. */
+function faultAt(text: string, opened: number, at: number): CsvFault {
   const newline = text.indexOf('\n', opened)
   if (newline !== -1 && newline < at) return { offset: opened, message: notClosed }
   return { offset: at, message: 'unexpected text after the closing quote' }
 }
 
-/** The quote that closes the field; one that is doubled stands for itself. */
+/** The offset of the closing quote. A doubled quote is a literal quote. */
 function closingQuote(text: string, open: number): number {
   for (let at = open + 1; ; at += 2) {
     at = text.indexOf('"', at)
@@ -137,7 +139,7 @@ function closingQuote(text: string, open: number): number {
   }
 }
 
-function endOfBare(text: string, start: number): number {
+function endOfUnquoted(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === 44 || code === 10) return at

@@ -1,22 +1,22 @@
-import { type JudgeMore, judgeRow, type SayFault } from '../rows/judge-row.ts'
+import { checkRow, type ExtraCheck, type ReportFault } from '../rows/check-row.ts'
 import type { RowKind, UserRow } from '../rows/user-row.ts'
 import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
-import { type InputRow, inOrder, placeAfter, type RowFault, type RowReader } from './input-row.ts'
+import { type InputRow, placeAfter, type RowFault, type RowReader, sortFaults } from './input-row.ts'
 
-/** Reads CSV with a header. A cell without text is a field that is not given. */
+/** Reads CSV with a header. An empty cell is an absent field. */
 export class CsvRows implements RowReader {
   readonly #name: string
   readonly #kind: RowKind
   readonly #records: CsvRecords
-  readonly #judgeMore: JudgeMore | undefined
+  readonly #extraCheck: ExtraCheck | undefined
   #columns: CsvColumns | undefined
   #index = 0
 
-  constructor(name: string, kind: RowKind, judgeMore: JudgeMore | undefined) {
+  constructor(name: string, kind: RowKind, extraCheck: ExtraCheck | undefined) {
     this.#name = name
     this.#kind = kind
-    this.#judgeMore = judgeMore
+    this.#extraCheck = extraCheck
     this.#records = new CsvRecords(name)
   }
 
@@ -31,36 +31,36 @@ export class CsvRows implements RowReader {
     return rows
   }
 
-  #read(record: CsvRecord, { names, put }: CsvColumns): InputRow {
-    const { line, raw, cells, broken } = record
+  #read(record: CsvRecord, { names, setters }: CsvColumns): InputRow {
+    const { line, raw, cells, fault } = record
     const index = this.#index++
     const csv = { names, cells }
     const faultAt = (offset: number, message: string): RowFault => ({
       ...placeAfter({ line, column: 1 }, raw.slice(0, offset)),
       message,
     })
-    if (broken) {
-      return { index, line, row: undefined, faults: [faultAt(broken.offset, broken.message)], raw, csv }
+    if (fault) {
+      return { index, line, row: undefined, faults: [faultAt(fault.offset, fault.message)], raw, csv }
     }
     if (cells.length !== names.length) {
       const words = `${cells.length} fields, but the header has ${names.length}`
-      // Where there are too many, the first of these.
+      // The place of the first surplus cell.
       const offset = cells.length > names.length ? cellOffset(raw, names.length) : 0
       return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }
     }
     const row: UserRow = {}
     let faults: RowFault[] | undefined
-    const say: SayFault = (path, message) => {
+    const report: ReportFault = (path, message) => {
       const column = columnOf(path, names)
       faults ??= []
       faults.push(faultAt(column === undefined ? 0 : cellOffset(raw, column), message))
     }
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]
-      if (cell) put[at]?.(row, cell, say)
+      if (cell) setters[at]?.(row, cell, report)
     }
-    judgeRow(row, this.#kind, true, say)
-    this.#judgeMore?.(row, { index, line, isFaulty: faults !== undefined }, say)
-    return { index, line, row, faults: inOrder(faults), raw, csv }
+    checkRow(row, this.#kind, true, report)
+    this.#extraCheck?.(row, { index, line, isFaulty: faults !== undefined }, report)
+    return { index, line, row, faults: sortFaults(faults), raw, csv }
   }
 }

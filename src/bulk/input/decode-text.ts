@@ -6,8 +6,9 @@ import type { Input } from './input.ts'
 const newline = 10
 
 /**
- * The text of an input in pieces, without a byte order mark.
- * @throws Failure `refused` for what is not UTF-8, and for a NUL, naming the line
+ * Decodes an input in chunks, without a byte order mark.
+ *
+ * @throws Failure `refused` for text that is not UTF-8 or contains NUL, with the line
  */
 export async function* decodeText(input: Input): AsyncGenerator<string> {
   let line = 1
@@ -20,21 +21,21 @@ export async function* decodeText(input: Input): AsyncGenerator<string> {
         ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
         : Buffer.concat([rest, chunk])
     if (first.length < 4) first = Buffer.concat([first, chunk.subarray(0, 4)]).subarray(0, 4)
-    const whole = wholeCharacters(bytes)
-    const part = bytes.subarray(0, whole)
+    const length = completeLength(bytes)
+    const part = bytes.subarray(0, length)
     check(part, { line, name: input.name, first })
     line += countLines(part)
     const text = part.toString()
-    rest = Buffer.from(bytes.subarray(whole))
-    if (whole === 0) continue
+    rest = Buffer.from(bytes.subarray(length))
+    if (length === 0) continue
     yield isFirst ? text.replace(/^\ufeff/, '') : text
     isFirst = false
   }
   if (rest.length > 0) throw notUtf8({ line, name: input.name, first })
 }
 
-/** The bytes up to the beginning of a character that has not come as a whole (RFC 3629 section 3). */
-function wholeCharacters(bytes: Buffer): number {
+/** The number of bytes before an incomplete last character (RFC 3629 section 3). */
+function completeLength(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0
     if (byte < 0x80) break
@@ -46,24 +47,24 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length
 }
 
-/** Where a part of an input begins, and the first bytes of the input. */
-interface Beginning {
+/** The place of a chunk, and the first bytes of the input. */
+interface ChunkStart {
   line: number
   name: string
   first: Uint8Array
 }
 
-function check(bytes: Buffer, beginning: Beginning): void {
-  const { line, name, first } = beginning
-  if (!isUtf8(bytes)) throw notUtf8({ ...beginning, line: line + linesBeforeFault(bytes) })
+function check(bytes: Buffer, start: ChunkStart): void {
+  const { line, name, first } = start
+  if (!isUtf8(bytes)) throw notUtf8({ ...start, line: line + linesBeforeFault(bytes) })
   const nul = bytes.indexOf(0)
   if (nul === -1) return
   const at = line + countLines(bytes.subarray(0, nul))
-  if (foreignEncodingOf(first) !== undefined) throw notUtf8({ ...beginning, line: at })
+  if (foreignEncodingOf(first) !== undefined) throw notUtf8({ ...start, line: at })
   throw new Failure('refused', `${name} is not text: NUL character on line ${at}`)
 }
 
-/** No byte of a longer character looks like a newline, so that each line stands for itself. */
+/** Lines can be checked separately, because no multibyte character contains the byte of a newline. */
 function linesBeforeFault(bytes: Buffer): number {
   for (let line = 0, start = 0; ; line++) {
     const end = bytes.indexOf(newline, start)
@@ -78,7 +79,7 @@ function countLines(bytes: Buffer): number {
   return count
 }
 
-function notUtf8({ name, line, first }: Beginning): Failure {
+function notUtf8({ name, line, first }: ChunkStart): Failure {
   const hint = conversionHint(first, name)
   return new Failure('refused', `${name} is ${encodingWords(first)} at line ${line}`, { hint })
 }

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 
 export type InputFormat = 'csv' | 'jsonl' | 'json' | 'yaml'
 
-const endings: Readonly<Record<string, InputFormat>> = {
+const extensions: Readonly<Record<string, InputFormat>> = {
   '.csv': 'csv',
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
@@ -11,12 +11,12 @@ const endings: Readonly<Record<string, InputFormat>> = {
   '.yml': 'yaml',
 }
 
-/** The format that the name of a file says; undefined where it says none. */
+/** @returns undefined if the name has no known file extension */
 export function formatOfExtension(name: string): InputFormat | undefined {
-  return endings[extname(name).toLowerCase()]
+  return extensions[extname(name).toLowerCase()]
 }
 
-/** The format that the first characters of a text look like. */
+/** The probable format, by the first characters. */
 export function formatOfText(text: string): InputFormat {
   const start = text.replace(/^\ufeff/, '').trimStart()
   if (start.startsWith('[')) return 'json'

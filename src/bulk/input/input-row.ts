@@ -7,44 +7,44 @@ export interface Place {
   column: number
 }
 
-/** UTF-16 units. A row is held as a whole, and a file that is none of its format looks like one row. */
-export const largestRow = 1024 * 1024
+/** In UTF-16 units. A row is held in memory, and a file in another format may look like one huge row. */
+export const maxRowLength = 1024 * 1024
 
-/** What is wrong with a row, and where. */
+/** A fault of a row, with its place. */
 export interface RowFault extends Place {
   message: string
 }
 
 export interface InputRow {
-  /** From 0; broken rows count, blank lines do not. */
+  /** From 0. Counts rows with faults, but not blank lines. */
   index: number
-  /** Where it begins, from 1. */
+  /** The line on which the row begins, from 1. */
   line: number
-  /** Of a JSON list: where on its line it begins, which may have other rows. */
+  /** The column at which the row begins; only in a JSON list, whose rows may share a line. */
   column?: number
-  /** What could be read of it, even where it has faults. */
+  /** The fields that could be read; undefined if none could. */
   row: UserRow | undefined
   faults: readonly RowFault[]
-  /** As it stands in the input. */
+  /** Its source text. */
   raw: string
-  /** Of CSV: the columns, and the texts of its cells; none where its quotes are broken. */
+  /** The names of the columns and the cells, in CSV. No cells if the quotes are invalid. */
   csv?: { names: readonly string[]; cells: readonly string[] }
 }
 
-/** Makes rows of a text of one format that comes in pieces. */
+/** Reads rows of one format from chunks of text. */
 export interface RowReader {
-  /** @param isLast nothing comes after this */
+  /** @param isLast whether the text is the end of the input */
   take(text: string, isLast: boolean): InputRow[]
 }
 
 const none: readonly RowFault[] = []
 
-/** The faults of a row as one reads them. */
-export function inOrder(faults: RowFault[] | undefined): readonly RowFault[] {
+/** In the order of their places. */
+export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] {
   return faults?.sort((one, other) => one.line - other.line || one.column - other.column) ?? none
 }
 
-/** The place behind `text`, which begins at `start`. */
+/** The place after `text`, which begins at `start`. */
 export function placeAfter(start: Place, text: string): Place {
   let { line, column } = start
   let last = -1
@@ -59,7 +59,7 @@ export function placeAfter(start: Place, text: string): Place {
 function countCharacters(text: string, from: number): number {
   let count = text.length - from
   for (let at = from; at < text.length; at++) {
-    // The second half of a surrogate pair is no character of its own.
+    // A surrogate pair is one character.
     if ((text.charCodeAt(at) & 0xfc00) === 0xdc00) count--
   }
   return count

@@ -1,56 +1,60 @@
-import { type BigIntStats, realpathSync } from 'node:fs'
+import { type BigIntStats, realpathSync, rmSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formatOfExtension, formatOfText, type InputFormat } from './input-format.ts'
-import { type OpenFile, spool } from './spool.ts'
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const readSize = 64 * 1024
 
 /**
- * Bytes that are given on at once: the rows of a chunk are there at the same time. Measured on a
- * million rows of CSV: 158 MB at most, of which an empty run takes 95, where 256 KiB made it 322.
+ * Bytes per chunk. All rows of a chunk are in memory at the same time: for a million rows of CSV, the maximum
+ * memory was 158 MB, and 322 MB with chunks of 256 KiB. An empty run needs 95 MB.
  */
 const chunkSize = 16 * 1024
 
-/** Enough of the beginning to see the format by. */
-const beginning = 4096
+/** Bytes from which the format is detected. */
+const sampleSize = 4096
 
-/** A file of rows, or what came through a pipe, which may be read as often as one likes. */
+/** A file of rows, or the spooled content of a pipe. It can be read several times. */
 export interface Input {
-  /** As it was given; `stdin` for that. */
+  /** The name that the user gave; `stdin` for stdin. */
   name: string
-  /** Absolute, with links followed; undefined for a pipe. */
+  /** Absolute and without symbolic links; undefined for a pipe. */
   path: string | undefined
   format: InputFormat
   /**
-   * All of it from the beginning. A chunk is good until the next one is asked for.
-   * @throws Failure `conflict` when the file was changed since it was opened
+   * Reads the input from the beginning. A chunk is valid until the next one is read.
+   *
+   * @throws Failure `conflict` if the file was changed after it was opened
    */
   read(): AsyncIterable<Uint8Array>
   close(): void
 }
 
 export interface InputOptions {
-  /** Whatever the ending of the name says. */
+  /** Default: detected. */
   format?: InputFormat | undefined
-  /** Ends the wait for what comes through a pipe. */
+  /** Ends the wait for a pipe. */
   signal: AbortSignal
-  /** Where stdin and pipes are kept while they are used. */
+  /** Directory of the spool file for stdin and pipes. */
   spoolDirectory: string
   stdin: AsyncIterable<Uint8Array>
-  /** Says that something may not end by itself. @returns to be called when it has ended */
+  /** Registers an operation that may not end by itself. @returns the function to call at its end */
   untilEnded(): () => void
-  /** The path that a person means by a name of a file. */
+  /** Resolves a path relative to the working directory of the run. */
   resolvePath(name: string): string
 }
 
 /**
- * @param name of a file; `-` for stdin, which is kept in a file without a name, as any pipe is
- * @throws Failure `refused` when it cannot be read, `storage` when a pipe cannot be kept; the
- *   signal's reason when that comes first
+ * Opens a file, or spools stdin or a pipe.
+ *
+ * @param name of a file; `-` for stdin
+ * @throws Failure `refused` if the input cannot be read, `storage` if a pipe cannot be spooled; the signal's
+ *   reason
  */
 export async function openInput(name: string, options: InputOptions): Promise<Input> {
   const { signal, spoolDirectory } = options
@@ -80,7 +84,7 @@ export async function openInput(name: string, options: InputOptions): Promise<In
   }
 }
 
-/** A thread of Node's pool waits for the other end of the pipe, and may wait longer than this process. */
+/** Opening a pipe blocks a thread of Node's pool until the other end is opened, which may never happen. */
 async function spoolPipe(
   path: string,
   { signal, spoolDirectory, untilEnded }: InputOptions,
@@ -127,7 +131,7 @@ async function inputOf(
 }
 
 async function readBeginning(handle: FileHandle): Promise<string> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(beginning), 0, beginning, 0)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(sampleSize), 0, sampleSize, 0)
   return buffer.toString('utf8', 0, bytesRead)
 }
 
@@ -146,5 +150,58 @@ async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats)
     for (let at = 0; at < bytesRead; at += chunkSize) {
       yield buffer.subarray(at, Math.min(at + chunkSize, bytesRead))
     }
+  }
+}
+
+interface OpenFile {
+  handle: FileHandle
+  /** Removes the file after it is closed. Only needed on Windows, which cannot remove an open file. */
+  remove(): void
+}
+
+/**
+ * Copies a stream that can be read only once to an unlinked file. Because it may contain passwords, the file
+ * must not remain if the process is killed.
+ *
+ * @throws Failure `storage`; the signal's reason
+ */
+async function spool(
+  source: AsyncIterable<Uint8Array>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<OpenFile> {
+  const path = join(directory, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  const handle = await guard(directory, async () => {
+    makePrivateDirectory(directory)
+    return open(path, 'wx+', 0o600)
+  })
+  const isRemoved = process.platform !== 'win32'
+  const remove = (): void => rmSync(path, { force: true })
+  try {
+    if (isRemoved) remove()
+    const chunks = source[Symbol.asyncIterator]()
+    for (;;) {
+      const { value: chunk, done } = await unlessAborted(chunks.next(), signal)
+      if (done) break
+      await guard(directory, async () => {
+        for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+      })
+    }
+  } catch (error) {
+    await handle.close()
+    remove()
+    throw error
+  }
+  return { handle, remove: isRemoved ? () => {} : remove }
+}
+
+async function guard<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
+      hint: 'chatctl stores piped input there while it runs. To use another directory, set XDG_STATE_HOME.',
+      cause,
+    })
   }
 }

@@ -1,26 +1,26 @@
 import type { InputRow, RowReader } from './input-row.ts'
-import { type Judgement, jsonRow } from './object-row.ts'
+import { jsonRow, type RowRules } from './object-row.ts'
 import { TextLines } from './text-lines.ts'
 
 const blank = /^\s*$/
 
-/** Reads JSONL: an object a line. */
+/** Reads JSONL: one object per line. */
 export class JsonLineRows implements RowReader {
   readonly #lines: TextLines
-  readonly #judgement: Judgement
+  readonly #rules: RowRules
   #index = 0
 
-  constructor(name: string, judgement: Judgement) {
+  constructor(name: string, rules: RowRules) {
     this.#lines = new TextLines(name)
-    this.#judgement = judgement
+    this.#rules = rules
   }
 
   take(text: string, isLast: boolean): InputRow[] {
     const rows: InputRow[] = []
-    for (const { line, text: whole } of this.#lines.take(text, isLast)) {
-      if (blank.test(whole)) continue
-      const raw = whole.endsWith('\r') ? whole.slice(0, -1) : whole
-      rows.push(jsonRow({ index: this.#index++, raw, start: { line, column: 1 } }, this.#judgement))
+    for (const { line, text: lineText } of this.#lines.take(text, isLast)) {
+      if (blank.test(lineText)) continue
+      const raw = lineText.endsWith('\r') ? lineText.slice(0, -1) : lineText
+      rows.push(jsonRow({ index: this.#index++, raw, start: { line, column: 1 } }, this.#rules))
     }
     return rows
   }

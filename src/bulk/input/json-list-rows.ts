@@ -2,52 +2,52 @@ import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import {
   type InputRow,
-  largestRow,
+  maxRowLength,
   type Place,
   placeAfter,
   type RowReader,
   rowTooLarge,
 } from './input-row.ts'
-import { type Judgement, jsonRow } from './object-row.ts'
+import { jsonRow, type RowRules } from './object-row.ts'
 
-/** What the list begins with: itself, or the object that it is the `users` of. */
+/** The beginning of the list, or of an object with the list as `users`. */
 const opening = /\[|\{\s*"users"\s*:\s*\[/y
 
-/** UTF-16 units: an opening with more white space is none. */
-const longestOpening = 1024
+/** In UTF-16 units. An opening with more white space is not recognized. */
+const maxOpeningLength = 1024
 
-/** What may come next; after the first row, a list cannot end where a row must come. */
-type Awaited = 'opening' | 'row or end' | 'row' | 'comma or end' | 'brace' | 'nothing'
+/** What may follow. After a comma, a row is required. */
+type Expected = 'opening' | 'row or end' | 'row' | 'comma or end' | 'brace' | 'nothing'
 
-/** Reads one JSON list of objects, which may be the `users` of an object, row by row as it comes. */
+/** Reads a JSON list of objects, which may be the `users` of an object, without holding all of it. */
 export class JsonListRows implements RowReader {
   readonly #name: string
-  readonly #judgement: Judgement
+  readonly #rules: RowRules
   #text = ''
-  /** Up to here the text is done with. */
+  /** The offset of the text that is not read yet. */
   #at = 0
-  /** The place of an offset of the text, from which later ones are counted. */
+  /** The last known place, from which later places are counted. */
   #known: { offset: number; place: Place } = { offset: 0, place: { line: 1, column: 1 } }
-  #awaited: Awaited = 'opening'
+  #expected: Expected = 'opening'
   #isWrapped = false
   #index = 0
 
-  constructor(name: string, judgement: Judgement) {
+  constructor(name: string, rules: RowRules) {
     this.#name = name
-    this.#judgement = judgement
+    this.#rules = rules
   }
 
   take(text: string, isLast: boolean): InputRow[] {
     this.#text += text
     const rows: InputRow[] = []
-    if (this.#awaited === 'opening' && !this.#open(isLast)) return rows
+    if (this.#expected === 'opening' && !this.#open(isLast)) return rows
     for (;;) {
       this.#at = skipSpace(this.#text, this.#at)
       if (this.#at === this.#text.length) break
-      if (!this.#awaited.startsWith('row') || this.#text.charAt(this.#at) === ']') this.#punctuation()
+      if (!this.#expected.startsWith('row') || this.#text.charAt(this.#at) === ']') this.#punctuation()
       else if (!this.#row(isLast, rows)) break
     }
-    if (isLast && this.#awaited !== 'nothing')
+    if (isLast && this.#expected !== 'nothing')
       throw this.#refuse('unexpected end of file: the list is not closed')
     this.#placeAt(this.#at)
     this.#text = this.#text.slice(this.#at)
@@ -56,56 +56,56 @@ export class JsonListRows implements RowReader {
     return rows
   }
 
-  /** @returns whether all of it has come */
+  /** @returns false if the opening is incomplete */
   #open(isLast: boolean): boolean {
     this.#at = skipSpace(this.#text, 0)
     opening.lastIndex = this.#at
     const [found] = opening.exec(this.#text) ?? []
-    if (found && found.length <= longestOpening) {
+    if (found && found.length <= maxOpeningLength) {
       this.#isWrapped = found.startsWith('{')
       this.#at += found.length
-      this.#awaited = 'row or end'
+      this.#expected = 'row or end'
       return true
     }
-    if (!isLast && this.#text.length - this.#at <= longestOpening) return false
+    if (!isLast && this.#text.length - this.#at <= maxOpeningLength) return false
     if (this.#at === this.#text.length)
-      throw new Failure('refused', `${this.#name} contains no ${this.#judgement.kind}`)
+      throw new Failure('refused', `${this.#name} contains no ${this.#rules.kind}`)
     throw this.#refuse('expected a list of objects or {"users": [...]}', [{ code: 'json_lines' }])
   }
 
   #punctuation(): void {
     const character = this.#text.charAt(this.#at)
-    const awaited = this.#awaited
-    if (awaited === 'comma or end' && character === ',') this.#awaited = 'row'
-    else if (awaited.endsWith('or end') && character === ']') {
-      this.#awaited = this.#isWrapped ? 'brace' : 'nothing'
-    } else if (awaited === 'brace' && character === '}') this.#awaited = 'nothing'
-    else if (awaited === 'nothing') throw this.#refuse('unexpected text after the list')
-    else if (awaited === 'brace') throw this.#refuse('unexpected key: the object may contain only "users"')
-    else throw this.#refuse(`expected a ${awaited} of the list`)
+    const expected = this.#expected
+    if (expected === 'comma or end' && character === ',') this.#expected = 'row'
+    else if (expected.endsWith('or end') && character === ']') {
+      this.#expected = this.#isWrapped ? 'brace' : 'nothing'
+    } else if (expected === 'brace' && character === '}') this.#expected = 'nothing'
+    else if (expected === 'nothing') throw this.#refuse('unexpected text after the list')
+    else if (expected === 'brace') throw this.#refuse('unexpected key: the object may contain only "users"')
+    else throw this.#refuse(`expected a ${expected} of the list`)
     this.#at++
   }
 
-  /** @returns false where the row has not come as a whole */
+  /** @returns false if the row is incomplete */
   #row(isLast: boolean, rows: InputRow[]): boolean {
     const start = this.#placeAt(this.#at)
     const end = endOfValue(this.#text, this.#at)
-    // A number may go on; and what is none of JSON's may be empty.
+    // A number at the end of the text may continue.
     const isOpen = end === -1 || (end === this.#text.length && !isLast)
-    if ((isOpen ? this.#text.length : end) - this.#at > largestRow) {
+    if ((isOpen ? this.#text.length : end) - this.#at > maxRowLength) {
       throw rowTooLarge(this.#name, start.line)
     }
     if (isOpen) return false
     if (end === this.#at) throw this.#refuse('expected a row of the list')
     const raw = this.#text.slice(this.#at, end)
-    const row = jsonRow({ index: this.#index++, raw, start }, this.#judgement)
+    const row = jsonRow({ index: this.#index++, raw, start }, this.#rules)
     rows.push({ ...row, column: start.column })
     this.#at = end
-    this.#awaited = 'comma or end'
+    this.#expected = 'comma or end'
     return true
   }
 
-  /** Of an offset that is not before an earlier one. */
+  /** @param offset not before the offset of an earlier call */
   #placeAt(offset: number): Place {
     const place = placeAfter(this.#known.place, this.#text.slice(this.#known.offset, offset))
     this.#known = { offset, place }
@@ -119,7 +119,7 @@ export class JsonListRows implements RowReader {
   }
 }
 
-/** Character codes. A closing character is two above its opening one. */
+/** Character codes. The code of a closing character is that of the opening one plus 2. */
 const quote = 34
 const bracket = 91
 const brace = 123
@@ -127,14 +127,14 @@ const brace = 123
 const space = /[ \t\r\n]*/y
 const scalar = /[^\s,:{}[\]"]*/y
 
-/** The offset of the first character that is no white space of JSON (RFC 8259 section 2). */
+/** The offset of the first character that is not white space (RFC 8259 section 2). */
 function skipSpace(text: string, at: number): number {
   space.lastIndex = at
   space.test(text)
   return space.lastIndex
 }
 
-/** The end of the value that begins at `at`; -1 for an object, a list, or a string that does not end. */
+/** The end of the value that begins at `at`; -1 for an unclosed object, list, or string. */
 function endOfValue(text: string, at: number): number {
   const first = text.charAt(at)
   if (first === '"') return endOfString(text, at)
@@ -155,7 +155,7 @@ function endOfValue(text: string, at: number): number {
   return -1
 }
 
-/** The end of the string that begins at `at`; -1 for one that does not end. */
+/** The end of the string that begins at `at`; -1 if it is unclosed. */
 function endOfString(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0

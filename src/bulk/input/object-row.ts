@@ -1,52 +1,53 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
-import { type FieldPath, type JudgeMore, judgeRow } from '../rows/judge-row.ts'
+import { checkRow, type ExtraCheck, type FieldPath } from '../rows/check-row.ts'
 import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { type InputRow, inOrder, type Place, placeAfter, type RowFault } from './input-row.ts'
+import { type InputRow, type Place, placeAfter, type RowFault, sortFaults } from './input-row.ts'
 
-/** A row as it stands in its input, and where that is. */
+/** The source text of a row, and its place. */
 export interface RowSource {
   index: number
   raw: string
   start: Place
 }
 
-/** What a row is judged by. */
-export interface Judgement {
+/** The rules for the rows of an input. */
+export interface RowRules {
   kind: RowKind
-  more: JudgeMore | undefined
+  extraCheck: ExtraCheck | undefined
 }
 
 /**
- * The row that a value is, with its faults.
- * @param placeOf says where a field begins
+ * Reads and checks a row that is an object.
+ *
+ * @param placeOf returns the place of a field
  */
 export function objectRow(
   { index, raw, start }: RowSource,
   value: unknown,
-  { kind, more }: Judgement,
+  { kind, extraCheck }: RowRules,
   placeOf: (path: FieldPath) => Place,
 ): InputRow {
   let faults: RowFault[] | undefined
-  const say = (path: FieldPath, message: string): void => {
+  const report = (path: FieldPath, message: string): void => {
     faults ??= []
     faults.push({ ...placeOf(path), message })
   }
-  const row = readObject(value, kind, say)
+  const row = readObject(value, kind, report)
   if (row) {
-    judgeRow(row, kind, faults === undefined, say)
-    more?.(row, { index, line: start.line, isFaulty: faults !== undefined }, say)
+    checkRow(row, kind, faults === undefined, report)
+    extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
   }
-  return { index, line: start.line, row, faults: inOrder(faults), raw }
+  return { index, line: start.line, row, faults: sortFaults(faults), raw }
 }
 
-/** Levels that are located; a row may have about 100. */
+/** Maximum levels for which places are found. A valid row has about 100. */
 const bounds = { depth: 1_000 }
 
-/** The row of a text of JSON. */
-export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
+/** Reads and checks a row that is a JSON text. */
+export function jsonRow(source: RowSource, rules: RowRules): InputRow {
   const { index, raw, start } = source
   const broken = (offset: number, message: string): InputRow => {
     const fault = { ...placeAfter(start, raw.slice(0, offset)), message }
@@ -66,7 +67,7 @@ export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
   }
   const [repeated] = mayRepeatName(raw, value) ? locate().repeated : []
   if (repeated) return broken(repeated.at, `duplicate key ${JSON.stringify(repeated.name)}`)
-  return objectRow(source, value, judgement, (path) =>
+  return objectRow(source, value, rules, (path) =>
     placeAfter(start, raw.slice(0, offsetOf(locate().root, path))),
   )
 }
@@ -74,14 +75,14 @@ export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
 const name = /"[ \t\r\n]*:/g
 const escapedName = /\\"?[^"]{0,16}"[ \t\r\n]*:/
 
-/** False where the text has as many names as the value; seven times as fast as to locate them. */
+/** False if text and value have the same number of names. Seven times as fast as finding the names. */
 function mayRepeatName(text: string, value: unknown): boolean {
   // JSON.parse of Node 24.21 reads the name "\"" as "\\" after an object with that name.
   if (escapedName.test(text)) return true
   return (text.match(name)?.length ?? 0) !== countNames(value, bounds.depth)
 }
 
-/** @returns NaN for a value of more levels */
+/** @returns NaN if the value has more levels */
 function countNames(value: unknown, levels: number): number {
   if (levels < 0) return Number.NaN
   if (Array.isArray(value)) return value.reduce((sum, item) => sum + countNames(item, levels - 1), 0)
@@ -90,7 +91,7 @@ function countNames(value: unknown, levels: number): number {
   return inner.reduce<number>((sum, item) => sum + countNames(item, levels - 1), inner.length)
 }
 
-/** The words of `JSON.parse` quote the text, which may hold a password, and do not always say the place. */
+/** The message of `JSON.parse` may quote a password, and does not always contain the place. */
 function wordsOf({ at, expected }: JsonFault, raw: string): string {
   const isText = expected.startsWith('name') && raw.charAt(at) === '"'
   const isWord = expected.startsWith('value') && /^[^{}[\],:]/.test(raw.charAt(at))

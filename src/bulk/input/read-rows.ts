@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { JudgeMore } from '../rows/judge-row.ts'
+import type { ExtraCheck } from '../rows/check-row.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { CsvRows } from './csv-rows.ts'
 import { decodeText } from './decode-text.ts'
@@ -10,17 +10,17 @@ import { JsonListRows } from './json-list-rows.ts'
 import { YamlRows } from './yaml-rows.ts'
 
 /**
- * All rows, in batches of no certain size.
- * @param judgeMore adds faults of a row that can be seen in others only
- * @throws Failure `refused` for what is wrong with the input as a whole, `conflict` when it was
- *   changed while it was read
+ * Reads all rows, in batches of any size.
+ *
+ * @param extraCheck called with each row, to report faults that depend on other rows
+ * @throws Failure `refused` for a fault of the input as a whole, `conflict` if it was changed while it was read
  */
 export async function* readRows(
   input: Input,
   kind: RowKind,
-  judgeMore?: JudgeMore,
+  extraCheck?: ExtraCheck,
 ): AsyncGenerator<readonly InputRow[]> {
-  const reader = await readerOf(input, kind, judgeMore)
+  const reader = await readerOf(input, kind, extraCheck)
   let count = 0
   for await (const text of decodeText(input)) {
     const rows = reader.take(text, false)
@@ -35,19 +35,19 @@ export async function* readRows(
 async function readerOf(
   { name, format }: Input,
   kind: RowKind,
-  more: JudgeMore | undefined,
+  extraCheck: ExtraCheck | undefined,
 ): Promise<RowReader> {
   switch (format) {
     case 'csv':
-      return new CsvRows(name, kind, more)
+      return new CsvRows(name, kind, extraCheck)
     case 'jsonl':
-      return new JsonLineRows(name, { kind, more })
+      return new JsonLineRows(name, { kind, extraCheck })
     case 'json':
-      return new JsonListRows(name, { kind, more })
+      return new JsonListRows(name, { kind, extraCheck })
     case 'yaml': {
-      // CommonJS: in the bundle only its default export can be taken apart.
+      // CommonJS: in the bundle, it has only a default export.
       const { default: yaml } = await import('yaml')
-      return new YamlRows(name, { kind, more }, yaml)
+      return new YamlRows(name, { kind, extraCheck }, yaml)
     }
   }
 }

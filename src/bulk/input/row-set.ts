@@ -1,4 +1,4 @@
-/** A set of rows by their index, at a bit a row. */
+/** A set of row indexes, with one bit per row. */
 export class RowSet {
   size = 0
   #bits = new Uint8Array(1024)

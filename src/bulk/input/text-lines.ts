@@ -1,4 +1,4 @@
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 
 /** A line of the input, from 1, without its newline. */
 export interface TextLine {
@@ -6,7 +6,7 @@ export interface TextLine {
   text: string
 }
 
-/** Makes lines of a text that comes in pieces. */
+/** Splits chunks of text into lines. */
 export class TextLines {
   readonly #name: string
   #pending = ''
@@ -18,8 +18,8 @@ export class TextLines {
   }
 
   /**
-   * @param isLast nothing comes after this
-   * @throws Failure `refused` for a line that is larger than any row
+   * @param isLast whether the text is the end of the input
+   * @throws Failure `refused` for a line that is longer than `maxRowLength`
    */
   take(text: string, isLast: boolean): TextLine[] {
     const all = this.#pending + text
@@ -28,7 +28,7 @@ export class TextLines {
     while (at < all.length) {
       const newline = all.indexOf('\n', at)
       const end = newline === -1 ? all.length : newline
-      if (end - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (end - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (newline === -1 && !isLast) break
       lines.push({ line: this.#line++, text: all.slice(at, end) })
       at = end + 1

@@ -4,29 +4,29 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { loadSqlite } from '../../system/load-sqlite.ts'
 import type { UserRow } from '../rows/user-row.ts'
 
-/** Bytes of the database that are held in memory: enough for 250,000 rows. */
-const usualMemory = 16 * 1024 * 1024
+/** Cache of the database in bytes: enough for 250,000 rows. */
+const defaultMemory = 16 * 1024 * 1024
 
 /** A field that no two rows may share. */
 type UniqueField = 'email' | 'id'
 
-/** A field of a row whose value an earlier row has claimed, and the line of that row. */
+/** A field whose value an earlier row has, and the line of that row. */
 interface TakenField {
   field: UniqueField
   line: number
 }
 
 /**
- * The emails and ids of the rows so far, in a temporary SQLite database: what does not fit into its
- * cache goes to a file without a name in the temporary directory, which is gone when this is closed.
+ * The emails and ids of the rows so far, in a temporary SQLite database. Data that exceeds its cache is in an
+ * unlinked file in the temporary directory.
  */
 export class UniqueValues {
   readonly #database: DatabaseSync
   readonly #select: StatementSync
   readonly #insert: StatementSync
 
-  /** @param memory bytes that are held in memory */
-  constructor(memory = usualMemory) {
+  /** @param memory size of the cache in bytes */
+  constructor(memory = defaultMemory) {
     const { DatabaseSync } = loadSqlite()
     this.#database = new DatabaseSync('')
     this.#database.exec(`
@@ -49,7 +49,7 @@ export class UniqueValues {
     return taken
   }
 
-  /** Claims the email and the id of a row, which no row has claimed before. @throws Failure `storage` */
+  /** Adds the email and the id of a row. Neither may be taken. @throws Failure `storage` */
   claim(row: UserRow, line: number): void {
     for (const { text } of textsOf(row)) guard(() => this.#insert.run(text, line))
   }
@@ -59,7 +59,7 @@ export class UniqueValues {
   }
 }
 
-/** Email addresses that differ only in case are one. The first character tells the fields apart. */
+/** Email addresses are compared without case. The first character distinguishes the fields. */
 function textsOf({ email, id }: UserRow): { field: UniqueField; text: string }[] {
   return [
     ...(email === undefined ? [] : [{ field: 'email' as const, text: `@${email.toLowerCase()}` }]),

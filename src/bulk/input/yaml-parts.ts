@@ -1,8 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 import { type TextLine, TextLines } from './text-lines.ts'
 
-/** One item of a list at the left margin, or a whole document that is none. */
+/** One item of a list at the left margin, or a document that is not such a list. */
 export interface YamlPart {
   type: 'item' | 'document'
   line: number
@@ -17,8 +17,8 @@ const item = /^-(\s|$)/
 const version = /^%YAML\s+(\S+)/
 
 /**
- * Takes YAML apart before it is parsed, so that one row is parsed at a time: a line with `- ` at the
- * left margin begins an item, `---` a document (YAML 1.2.2 section 9.2).
+ * Splits YAML before it is parsed, so that only one row is parsed at a time. A line with `- ` at the left
+ * margin begins an item, `---` a document (YAML 1.2.2 section 9.2).
  */
 export class YamlParts {
   readonly #name: string
@@ -32,7 +32,7 @@ export class YamlParts {
   }
 
   /**
-   * @param isLast nothing comes after this
+   * @param isLast whether the text is the end of the input
    * @throws Failure `refused` for a part that is too large, and for another version of YAML
    */
   take(text: string, isLast: boolean): YamlPart[] {
@@ -42,27 +42,27 @@ export class YamlParts {
     return parts
   }
 
-  #takeLine(whole: TextLine, parts: YamlPart[]): void {
-    const { text } = whole
+  #takeLine(line: TextLine, parts: YamlPart[]): void {
+    const { text } = line
     if (documentStart.test(text) || documentEnd.test(text)) {
       this.#close(parts)
-      // What stands behind the dashes is of the document already.
-      if (text.startsWith('-') && !blank.test(text.slice(3))) this.#begin('document', whole)
+      // Text after the dashes belongs to the document.
+      if (text.startsWith('-') && !blank.test(text.slice(3))) this.#begin('document', line)
     } else if (this.#open?.type !== 'document' && item.test(text)) {
       this.#close(parts)
-      this.#begin('item', whole)
+      this.#begin('item', line)
     } else if (this.#open) this.#append(text)
-    else if (text.startsWith('%')) this.#checkDirective(whole)
-    else if (!blank.test(text)) this.#begin('document', whole)
+    else if (text.startsWith('%')) this.#checkDirective(line)
+    else if (!blank.test(text)) this.#begin('document', line)
   }
 
-  /** Rows are parsed without their directives. In YAML 1.1 `yes` is true, and 010 is 8. */
+  /** The version matters, because rows are parsed without directives: in YAML 1.1, `yes` is true, and 010 is 8. */
   #checkDirective({ line, text }: TextLine): void {
-    const said = version.exec(text)?.[1] ?? '1.2'
-    if (said === '1.2') return
+    const declared = version.exec(text)?.[1] ?? '1.2'
+    if (declared === '1.2') return
     throw new Failure(
       'refused',
-      `${this.#name}:${line}:1: the file is YAML ${said}; only YAML 1.2 is supported`,
+      `${this.#name}:${line}:1: the file is YAML ${declared}; only YAML 1.2 is supported`,
       {
         hint: 'Convert it to YAML 1.2, then remove the %YAML line.',
       },
@@ -78,7 +78,7 @@ export class YamlParts {
     if (!this.#open) return
     this.#open.lines.push(line)
     this.#open.size += line.length + 1
-    if (this.#open.size > largestRow) throw rowTooLarge(this.#name, this.#open.line)
+    if (this.#open.size > maxRowLength) throw rowTooLarge(this.#name, this.#open.line)
   }
 
   #close(parts: YamlPart[]): void {

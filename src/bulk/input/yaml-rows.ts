@@ -2,25 +2,25 @@ import type yaml from 'yaml'
 import type { Document, Node } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
-import type { FieldPath } from '../rows/judge-row.ts'
+import type { FieldPath } from '../rows/check-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
 import { type InputRow, placeAfter, type RowReader } from './input-row.ts'
-import { type Judgement, objectRow } from './object-row.ts'
+import { objectRow, type RowRules } from './object-row.ts'
 import { type YamlPart, YamlParts } from './yaml-parts.ts'
 
 type Yaml = typeof yaml
 
-/** Reads YAML: a list, or documents of which each is a row or a list. */
+/** Reads YAML: a list, or documents that are rows or lists. */
 export class YamlRows implements RowReader {
   readonly #name: string
-  readonly #judgement: Judgement
+  readonly #rules: RowRules
   readonly #yaml: Yaml
   readonly #parts: YamlParts
   #index = 0
 
-  constructor(name: string, judgement: Judgement, yaml: Yaml) {
+  constructor(name: string, rules: RowRules, yaml: Yaml) {
     this.#name = name
-    this.#judgement = judgement
+    this.#rules = rules
     this.#yaml = yaml
     this.#parts = new YamlParts(name)
   }
@@ -31,10 +31,10 @@ export class YamlRows implements RowReader {
 
   #read(part: YamlPart): InputRow[] {
     const { line, raw } = part
-    // Its words quote the text, which may hold a password; nor may it write any itself.
+    // The messages of the parser may quote a password, so they are neither shown nor logged.
     const document = this.#yaml.parseDocument(raw, { ...yamlReading, prettyErrors: false, logLevel: 'error' })
     const broken = (offset: number, message: string): InputRow[] => {
-      // What is missing at its end is not missing in the next row.
+      // A fault at the end belongs to this row, not to the line after it.
       const before = raw.slice(0, Math.min(offset, raw.trimEnd().length))
       const fault = { ...placeAfter({ line, column: 1 }, before), message }
       return [{ index: this.#index++, line, row: undefined, faults: [fault], raw: asItem(part) }]
@@ -56,7 +56,7 @@ export class YamlRows implements RowReader {
     if (isPlainObject(value) && !Array.isArray(value['users'])) {
       return [this.#row(part, document, value, [])]
     }
-    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#judgement.kind}`, {
+    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#rules.kind}`, {
       hint: 'Begin each row with "- " at the left margin.',
     })
   }
@@ -64,12 +64,12 @@ export class YamlRows implements RowReader {
   #row(part: YamlPart, document: Document, value: unknown, prefix: FieldPath): InputRow {
     const base = { line: part.line, column: 1 }
     const source = { index: this.#index++, raw: asItem(part), start: base }
-    return objectRow(source, value, this.#judgement, (path) =>
+    return objectRow(source, value, this.#rules, (path) =>
       placeAfter(base, part.raw.slice(0, this.#offsetOf(document, [...prefix, ...path]))),
     )
   }
 
-  /** Where a field, or an item of a list, begins. */
+  /** The offset of a field or an item of a list. */
   #offsetOf(document: Document, path: FieldPath): number {
     let node: unknown = document.contents
     let offset = 0
@@ -91,7 +91,7 @@ function rangeStart(node: unknown): number | undefined {
   return (node as Node | undefined)?.range?.[0]
 }
 
-/** The offset of an alias whose anchor the document does not have before it. */
+/** The offset of an alias without an anchor before it. */
 function findStrayAlias(document: Document, { visit }: Yaml): number | undefined {
   let offset: number | undefined
   visit(document, {
@@ -104,7 +104,7 @@ function findStrayAlias(document: Document, { visit }: Yaml): number | undefined
   return offset
 }
 
-/** A text that may stand between the items of a list: a document has its own ends. */
+/** The text of a part in a file of failed rows. A document needs markers between items of a list. */
 function asItem({ type, raw }: YamlPart): string {
   if (type === 'item') return raw
   return `${raw.startsWith('---') ? '' : '---\n'}${raw}---\n`

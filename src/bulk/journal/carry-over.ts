@@ -14,21 +14,21 @@ export interface EarlierJournal {
   journal: Journal
 }
 
-/** The rows of a file as it is now; those with faults are not sent, and left out. */
+/** The rows of the current file, without those that have faults. */
 export type ValidRows = () => AsyncIterable<InputRow>
 
 /**
- * What a journal of an earlier content of the file has of the rows that are still in it, as lines for
- * the journal of the content of now. A row is found by its content, wherever it is in the file.
+ * Converts the journal of an earlier version of the file into lines for the journal of the current version.
+ * A row is found by its content (`rowKey`), at any position.
  *
- * @throws Failure `conflict` where a row that was sent, or may have been, is not in the file any more
+ * @throws Failure `conflict` if a row that was sent, or may have been, is no longer in the file
  */
 export async function* carryOver(earlier: EarlierJournal, rows: ValidRows): AsyncIterable<StepLine> {
   const { journal, path } = earlier
   const states = journal.rows
   const rowOfKey = await readKeys(path)
   const found = new RowSet()
-  const isBound = journal.fileOf('passwords') !== undefined
+  const isOrderFixed = journal.fileOf('passwords') !== undefined
   let moved: number | undefined
   for await (const { index, row, line } of rows()) {
     const key = row && rowKey(row)
@@ -38,16 +38,16 @@ export async function* carryOver(earlier: EarlierJournal, rows: ValidRows): Asyn
     const last = states.of(before) && journal.lastLine(before)
     if (last === undefined) continue
     if (before !== index) moved ??= line
-    // The request was counted when it was sent.
+    // Without `at`, the request is not counted again for the quota.
     const { at: _, ...kept } = last
-    // That the row began with a create is in an earlier line.
+    // The create is in an earlier line than the last one.
     if (row?.id === undefined && last.step !== 'create') {
       yield { row: index, step: 'create', did: 'took', ...(last.id !== undefined && { id: last.id }) }
     }
     yield { ...kept, row: index, key }
   }
   assertNoneLost(earlier, found)
-  if (isBound && moved !== undefined) throw reordered(earlier, moved)
+  if (isOrderFixed && moved !== undefined) throw reordered(earlier, moved)
 }
 
 /** The key of each row that was sent. */
@@ -60,12 +60,12 @@ async function readKeys(path: string): Promise<Map<string, number>> {
   return keys
 }
 
-/** @param found the rows that are still in the file */
+/** @param found the rows that are still in the file, by their index in the earlier version */
 function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): void {
   const { rows, name } = header.input
   const lost: number[] = []
   for (let row = 0; row < rows; row++) {
-    if (journal.rows.mayHaveTakenRow(row) && !found.has(row)) lost.push(row)
+    if (journal.rows.mayHaveChanged(row) && !found.has(row)) lost.push(row)
   }
   if (lost.length === 0) return
   const [first = 0] = lost

@@ -3,18 +3,19 @@ import { fdatasync, fstatSync, readSync } from 'node:fs'
 const newline = 10
 
 /**
- * Reads a file line by line; one that was not written whole is left out.
- * @param onLine is given the offset of each, in bytes
- * @returns the bytes of whole lines, and of all
+ * Reads a file line by line, without an incomplete last line.
+ *
+ * @param onLine called with each line and its offset in bytes
+ * @returns the size of the complete lines, and of the file, in bytes
  */
-export function readWholeLines(
+export function readCompleteLines(
   file: number,
   onLine: (text: string, offset: number) => void,
-): { whole: number; end: number } {
+): { complete: number; end: number } {
   const end = fstatSync(file).size
   const chunk = Buffer.allocUnsafe(1024 * 1024)
   let pending = Buffer.alloc(0)
-  let whole = 0
+  let complete = 0
   for (let at = 0; at < end; ) {
     const read = readSync(file, chunk, 0, chunk.length, at)
     if (read === 0) break
@@ -22,13 +23,13 @@ export function readWholeLines(
     const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
     let from = 0
     for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
-      onLine(bytes.toString('utf8', from, to), whole)
-      whole += to + 1 - from
+      onLine(bytes.toString('utf8', from, to), complete)
+      complete += to + 1 - from
       from = to + 1
     }
     pending = bytes.subarray(from)
   }
-  return { whole, end }
+  return { complete, end }
 }
 
 /** The line that begins at an offset, in bytes. */
@@ -44,20 +45,20 @@ export function readLineAt(file: number, offset: number): string {
   }
 }
 
-/** Flushes a file to disk: one call of the system for all that wait. */
+/** Flushes a file to disk. Concurrent calls share one system call. */
 export class FlushQueue {
   readonly #file: () => number | undefined
   readonly #failureOf: (cause: Error) => Error
   #waiting: ((error?: Error) => void)[] = []
   #isFlushing = false
 
-  /** @param file undefined where nothing was written yet */
+  /** @param file its descriptor; undefined if nothing was written yet */
   constructor(file: () => number | undefined, failureOf: (cause: Error) => Error) {
     this.#file = file
     this.#failureOf = failureOf
   }
 
-  /** Resolves when all that was written before is on disk. */
+  /** Resolves when everything written before the call is on disk. */
   flush(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push((error) => (error ? reject(error) : resolve()))

@@ -1,36 +1,37 @@
 import type { Step } from '../rows/user-row.ts'
 
 /**
- * What became of a step. `unsent`: it surely was not done, and is to be sent again, as after a 429.
- * `nameless`: the user was created, and what comes next needs an id that the service did not say.
+ * The outcome of a step. `took`: it succeeded. `unsent`: it certainly was not done and can be sent again, for
+ * example after a 429. `nameless`: the user was created, but the next step needs the id, which the response
+ * did not contain. `skipped`: on request of the user.
  */
-export type Outcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped'
+export type StepOutcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped'
 
-/** The first line: what is imported, and where to. */
+/** The first line: the input and the service. */
 export interface JournalHeader {
   v: 1
   type: 'import'
   kind: string
-  /** Address of the service. */
+  /** Base URL of the service. */
   service: string
   input: { name: string; form: string; sha256: string; rows: number }
   /** ISO 8601 UTC. */
   at: string
 }
 
-/** A step that is about to be sent, while there is no `did`; else what became of it. */
+/** Without `did`, the intent to send a step; with it, the outcome. */
 export interface StepLine {
   /** From 0. */
   row: number
   step: Step
-  /** Ms since the epoch, of an intent. */
+  /** Unix time in ms; only in an intent. */
   at?: number
-  /** Digest of the row's content, in every intent: by it the row is found in a file that has grown. */
+  /** Digest of the row's content, by which it is found after the file has changed; in every intent. */
   key?: string
-  did?: Outcome
-  /** The user's, in every line since it is known. */
+  did?: StepOutcome
+  /** User ID; in every line after it is known. */
   id?: string
-  /** Why it was refused, or is unknown. */
+  /** Why the step was refused, or why its outcome is unknown. */
   error?: string
 }
 
@@ -38,13 +39,13 @@ export interface StepLine {
 export interface FileLine {
   type: 'passwords' | 'failed_rows' | 'unknown_rows'
   path: string
-  /** Its size and time when it was written: with others it is somebody else's work. */
+  /** Size and modification time after writing. If they differ, another program has changed the file. */
   mark?: string
 }
 
 /**
- * `finished`: every row was sent and answered. The next run sends updates and assignments again, and
- * no create. `closed`: somebody has given the import up; a later run of the same file continues it.
+ * `finished`: every row has a known outcome. The next run sends updates and assignments again, but no create.
+ * `closed`: the user gave up the import; a later run of the same file resumes it.
  */
 export interface EndLine {
   type: 'finished' | 'closed'
@@ -52,11 +53,11 @@ export interface EndLine {
   at: string
 }
 
-/** The window of a quota as the service named it, which may have begun before the first request. Times are ms. */
+/** The window of a quota according to the service. It may have begun before the first request. Times are in ms. */
 export interface WindowLine {
   type: 'window'
   at: number
-  /** Of the window. */
+  /** Duration of the window. */
   length: number
   since: number
   requests: number
@@ -64,7 +65,7 @@ export interface WindowLine {
 
 export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | WindowLine
 
-/** @returns undefined for what is no whole line of a journal */
+/** @returns undefined if the text is not a complete line of a journal */
 export function readJournalLine(text: string): JournalLine | undefined {
   try {
     const line: unknown = JSON.parse(text)

@@ -6,7 +6,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
-import { FlushQueue, readLineAt, readWholeLines } from './journal-file.ts'
+import { FlushQueue, readCompleteLines, readLineAt } from './journal-file.ts'
 import {
   type EndLine,
   type FileLine,
@@ -18,25 +18,25 @@ import {
 } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
 
-export interface JournalOpening {
+export interface JournalOptions {
   path: string
   header: JournalHeader
-  /** Of what is appended (default: the system's). */
+  /** For the times of appended lines (default: the system's). */
   clock?: Clock
-  /** Passes over the one that is there. */
+  /** Ignores an existing journal. */
   restart?: boolean
-  /** What earlier journals of the file have written. */
+  /** Files that earlier journals of the input have recorded. */
   files?: readonly FileLine[] | undefined
-  /** Is called before a journal that begins gets its file: until then nothing is forgotten. */
+  /** Called before the file of a new journal is created. Earlier journals must remain until then. */
   onBegin?(): void
-  /** Gives back the lock of the path, which the opener has taken. */
+  /** Releases the lock of the path, which the caller holds. */
   release(): void
 }
 
 /**
- * The append-only record by which an import resumes. An intent is on disk before its request leaves;
- * an outcome is the system's as soon as it is known, and on disk with the next intent. What a crash
- * of the machine can take is outcomes alone, and a row without one is unknown, never sent twice.
+ * The append-only log from which an import resumes. An intent is on disk before its request is sent. An
+ * outcome is written as soon as it is known, and flushed to disk with the next intent. So a crash of the
+ * machine can lose only outcomes: then the outcome of the row is unknown, and the row is not sent twice.
  */
 export class Journal {
   readonly rows: RowStates
@@ -55,7 +55,7 @@ export class Journal {
   readonly #requested = new RowSet()
   #isFinished = false
 
-  private constructor(opening: JournalOpening) {
+  private constructor(opening: JournalOptions) {
     this.#path = opening.path
     this.#header = opening.header
     this.#clock = opening.clock ?? systemClock
@@ -66,11 +66,11 @@ export class Journal {
   }
 
   /**
-   * Begins one, or resumes the one that is there.
+   * Opens an existing journal, or begins one.
    *
    * @throws Failure `storage`
    */
-  static open(opening: JournalOpening): Journal {
+  static open(opening: JournalOptions): Journal {
     return guard(opening.path, () => {
       const journal = new Journal(opening)
       if (opening.restart !== true && existsSync(opening.path)) journal.#restore(journal.#openFile())
@@ -78,12 +78,12 @@ export class Journal {
     })
   }
 
-  /** What the import has written last, undefined for nothing. */
+  /** The last recorded file of this type. */
   fileOf(type: FileLine['type']): FileLine | undefined {
     return this.#files.get(type)
   }
 
-  /** The last that was written of a row: its id and error. */
+  /** The last line of a row, with its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
     if (offset === 0 || this.#file === undefined) return undefined
@@ -91,38 +91,39 @@ export class Journal {
     return line && 'row' in line ? line : undefined
   }
 
-  /** What the import has written: see `fileOf`. */
+  /** The last recorded file of each type. */
   get files(): readonly FileLine[] {
     return [...this.#files.values()]
   }
 
-  /** Whether this run, rather than an earlier one, has sent a request for the row. */
+  /** Whether this run has sent a request for the row. */
   wasRequested(row: number): boolean {
     return this.#requested.has(row)
   }
 
   /**
-   * Resolves when the intent is on disk: only then may the request leave.
+   * Resolves when the intent is on disk. The request must not be sent earlier.
+   *
    * @param key of the row's content
    */
-  intend(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
+  recordIntent(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
     this.#append({ row, step, at: this.#clock.now(), key, ...(id !== undefined && { id }) })
     this.#requested.add(row)
     return this.sync()
   }
 
-  /** Takes over what the journal of an earlier content of the file has of a row. */
+  /** Adds a line from the journal of an earlier version of the file. */
   carryOver(line: StepLine): void {
     this.#append(line)
   }
 
-  /** Ends the journal until something is sent again. A run that has sent nothing has none to end. */
+  /** Marks the import as ended until something is sent again. Has no effect on an empty journal. */
   end(type: EndLine['type']): void {
     if (this.#size === 0 || (type === 'finished' && this.#isFinished)) return
     this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
   }
 
-  /** What became of a step. It outlasts the process at once, the machine with the next `sync`. */
+  /** Records the outcome of a step. It survives the process at once, and the machine after the next `sync`. */
   record(line: StepLine & { did: NonNullable<StepLine['did']> }): void {
     this.#append(line)
   }
@@ -136,7 +137,7 @@ export class Journal {
     if (last?.path !== line.path || last.mark !== line.mark) this.#append(line)
   }
 
-  /** Resolves when all that was written is on disk. */
+  /** Resolves when all lines are on disk. */
   sync(): Promise<void> {
     return this.#queue.flush()
   }
@@ -145,19 +146,19 @@ export class Journal {
     try {
       await this.sync()
     } finally {
-      this.abandon()
+      this.closeWithoutSync()
     }
   }
 
-  /** Closes it without a wait: for what only read it. */
-  abandon(): void {
+  /** Closes the journal without flushing, after reading only. */
+  closeWithoutSync(): void {
     this.#closeFile()
     this.#release()
   }
 
-  /** The header comes with the first line after it: a run that sends nothing leaves no journal. */
+  /** The header is written with the first line, so that a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
-    if ('row' in line && this.#isOver) this.#startOver()
+    if ('row' in line && this.#isObsolete) this.#startOver()
     if (this.#size === 0 && line !== this.#header) {
       const files = this.files
       this.#append(this.#header)
@@ -165,12 +166,12 @@ export class Journal {
     }
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
     guard(this.#path, () => this.#write(this.#file ?? this.#begin(), bytes))
-    this.#take(line, this.#size)
+    this.#apply(line, this.#size)
     this.#size += bytes.length
   }
 
-  /** Nothing of a finished run is needed where no user was created: a job that runs daily would add up. */
-  get #isOver(): boolean {
+  /** After a finished run that created no user, a new journal begins: that of a daily job would only grow. */
+  get #isObsolete(): boolean {
     return this.#isFinished && this.rows.isUntouched
   }
 
@@ -197,7 +198,7 @@ export class Journal {
     return this.#file
   }
 
-  /** All of it or nothing: what comes next would be added to half a line. */
+  /** Writes all bytes or none, because the next line would be appended to an incomplete one. */
   #write(file: number, bytes: Buffer): void {
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
@@ -207,9 +208,9 @@ export class Journal {
     }
   }
 
-  #take(line: JournalLine, offset: number): void {
+  #apply(line: JournalLine, offset: number): void {
     if ('row' in line) {
-      this.rows.take(line, offset)
+      this.rows.apply(line, offset)
       this.#isFinished = false
     } else if (line.type === 'finished') {
       this.rows.forgetUpdates()
@@ -217,14 +218,14 @@ export class Journal {
     } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
   }
 
-  /** Reads what is there, and cuts off a last line that was not written whole: nobody relied on it. */
+  /** Reads the file, and truncates an incomplete last line: it was not flushed, so no request depends on it. */
   #restore(file: number): void {
-    const { whole, end } = readWholeLines(file, (text, offset) => {
+    const { complete, end } = readCompleteLines(file, (text, offset) => {
       const line = readJournalLine(text)
-      if (line) this.#take(line, offset)
+      if (line) this.#apply(line, offset)
     })
-    this.#size = whole
-    if (whole < end) ftruncateSync(file, whole)
+    this.#size = complete
+    if (complete < end) ftruncateSync(file, complete)
   }
 }
 

@@ -14,31 +14,31 @@ import { RowStates } from './row-states.ts'
 
 const extension = '.jsonl'
 
-interface Found {
+interface FoundJournal {
   path: string
   header: JournalHeader
 }
 
-/** Where the journals are. */
+/** The directory of the journals. */
 export function importsDirectory({ state }: Directories): string {
   return join(state, 'imports')
 }
 
-/** What is imported, and how its journal is opened. */
+/** An import whose journal is opened. */
 export interface JournalRequest {
-  /** Where the journals are. */
+  /** From `importsDirectory`. */
   directory: string
   header: JournalHeader
-  /** Forgets what was done of the file, whatever it held then, once something is sent. */
+  /** Replaces the journals of all versions of the file when something is sent. */
   restart: boolean
   rows: ValidRows
 }
 
 /**
- * The journal of these rows for that service: a file keeps it when it is renamed or copied, and what
- * it has of the rows of the file when others are added.
+ * Opens the journal of an input and a service. It is found by the content of the input, so a file may be
+ * renamed or copied. If the file has changed, the records of its unchanged rows are carried over.
  *
- * @throws Failure `conflict` where another process has it, or where a row that was sent was edited or
+ * @throws Failure `conflict` if another process holds the lock, or if a row that was sent was edited or
  *   removed; `storage`
  */
 export async function openJournal({
@@ -59,10 +59,10 @@ export async function openJournal({
       const changed = findChanged(directory, header)
       for (const old of changed) locks.push(lock(old.path, old.header))
       const carried = restart ? undefined : await carryAllOver(changed, { header, path, rows })
-      if (carried?.hasRows) for (const old of changed) retire(old.path)
+      if (carried?.hasRows) for (const old of changed) archive(old.path)
       const onBegin = () => {
-        for (const old of changed) retire(old.path)
-        retire(path)
+        for (const old of changed) archive(old.path)
+        archive(path)
       }
       return Journal.open({ path, header, clock, restart, onBegin, release, files: carried?.lists })
     } catch (error) {
@@ -76,9 +76,9 @@ export async function openJournal({
 }
 
 /**
- * How the rows stand, for a run that is to change nothing: where there is no journal, none is made.
+ * Reads the states of the rows, for a dry run. Creates no journal.
  *
- * @throws Failure as `openJournal` does
+ * @throws Failure as `openJournal`
  */
 export async function readRowStates({
   directory,
@@ -92,13 +92,13 @@ export async function readRowStates({
   if (restart || !existsSync(directory)) return states
   for (const old of findChanged(directory, header)) {
     await readJournal(old, async (journal) => {
-      for await (const line of carryOver({ ...old, journal }, rows)) states.take(line, 0)
+      for await (const line of carryOver({ ...old, journal }, rows)) states.apply(line, 0)
     })
   }
   return states
 }
 
-/** Records that the import was given up. @throws Failure `conflict` where it runs; `storage` */
+/** Records that the user gave up the import. @throws Failure `conflict` if it is running; `storage` */
 export async function closeJournal(path: string): Promise<void> {
   const header = readHeader(path)
   if (header === undefined) return
@@ -107,9 +107,9 @@ export async function closeJournal(path: string): Promise<void> {
   await journal.close()
 }
 
-/** Has a journal read, under its lock. */
+/** Reads a journal under its lock. */
 async function readJournal<T>(
-  { path, header }: Found,
+  { path, header }: FoundJournal,
   read: (journal: Journal) => T | Promise<T>,
 ): Promise<T> {
   const release = lock(path, header)
@@ -117,47 +117,48 @@ async function readJournal<T>(
   try {
     return await read(journal)
   } finally {
-    journal.abandon()
+    journal.closeWithoutSync()
   }
 }
 
 /**
- * Makes a journal of what earlier ones have of the rows; whole, or none.
- * @returns whether there was any row, and the files beside the input that earlier runs have written
+ * Creates a journal from those of earlier versions of the file, atomically.
+ *
+ * @returns whether any row was carried over, and the files of failed or unknown rows
  */
 async function carryAllOver(
-  changed: readonly Found[],
+  changed: readonly FoundJournal[],
   { header, path, rows }: { header: JournalHeader; path: string; rows: ValidRows },
 ): Promise<{ hasRows: boolean; lists: FileLine[] }> {
   const release = () => {}
-  const aside = `${path}.part`
-  rmSync(aside, { force: true })
-  const made = Journal.open({ path: aside, header, release })
+  const temporary = `${path}.part`
+  rmSync(temporary, { force: true })
+  const created = Journal.open({ path: temporary, header, release })
   const files: FileLine[] = []
   try {
     for (const old of changed) {
       const journal = Journal.open({ path: old.path, header: old.header, release })
       try {
-        for await (const line of carryOver({ ...old, journal }, rows)) made.carryOver(line)
+        for await (const line of carryOver({ ...old, journal }, rows)) created.carryOver(line)
         files.push(...journal.files)
       } finally {
-        journal.abandon()
+        journal.closeWithoutSync()
       }
     }
-    const hasRows = existsSync(aside)
-    if (hasRows) for (const file of files) made.noteFile(file)
-    await made.close()
-    if (hasRows) moveIntoPlace(aside, path)
-    // Passwords that no user was created with are of no use.
+    const hasRows = existsSync(temporary)
+    if (hasRows) for (const file of files) created.noteFile(file)
+    await created.close()
+    if (hasRows) moveIntoPlace(temporary, path)
+    // If no row was carried over, no user has one of the generated passwords.
     return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
   } catch (error) {
-    made.abandon()
-    rmSync(aside, { force: true })
+    created.closeWithoutSync()
+    rmSync(temporary, { force: true })
     throw error
   }
 }
 
-/** @throws Failure `conflict` where another process has it; `storage` */
+/** @throws Failure `conflict` if another process holds the lock; `storage` */
 function lock(path: string, { input }: JournalHeader): () => void {
   let release: (() => void) | undefined
   try {
@@ -189,8 +190,8 @@ function nameOf({ kind, service, input }: JournalHeader): string {
     .slice(0, 24)
 }
 
-/** Journals of the same path that held something else then, unless what it holds now has its own. */
-function findChanged(directory: string, header: JournalHeader): Found[] {
+/** The journals of other versions of the same file, if the current version has none. */
+function findChanged(directory: string, header: JournalHeader): FoundJournal[] {
   if (header.input.name === 'stdin') return []
   const own = `${nameOf(header)}${extension}`
   const entries = readdirSync(directory).filter((entry) => entry.endsWith(extension))
@@ -218,7 +219,7 @@ function readHeader(path: string): JournalHeader | undefined {
   }
 }
 
-/** What is forgotten can still be looked at, until the next is. */
-function retire(path: string): void {
+/** Keeps the last replaced journal, for the user and for `readSpentQuota`. */
+function archive(path: string): void {
   if (existsSync(path)) renameSync(path, `${path}.old`)
 }

@@ -1,23 +1,23 @@
 import { type Step, stepsOf, type UserRow } from '../rows/user-row.ts'
-import type { Outcome, StepLine } from './journal-line.ts'
+import type { StepLine, StepOutcome } from './journal-line.ts'
 
 const steps: readonly Step[] = ['create', 'update', 'assign']
 const phases = ['intended', 'took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped'] as const
 
-/** How far a row has come: its last step, and what became of that. */
+/** The last step of a row, and its outcome. */
 export interface RowState {
   step: Step
-  /** `intended`: sent, or about to be, and nothing was heard of it. */
-  phase: Outcome | 'intended'
+  /** `intended`: the request may have been sent, and no outcome is recorded. */
+  phase: StepOutcome | 'intended'
 }
 
-/** Of a state: the row began with a create. */
+/** Flag of a state: the row began with a create. */
 const createdFlag = 0x80
 
-/** The state of every row, in nine bytes each: a million rows are no reason for much memory. */
+/** The states of all rows, in nine bytes per row, because an input may have millions. */
 export class RowStates {
   readonly #states: Uint8Array
-  /** Byte of the journal where a row's last line begins. */
+  /** Offset of the row's last line in the journal, in bytes. */
   readonly #offsets: Float64Array
 
   constructor(rows: number) {
@@ -26,14 +26,14 @@ export class RowStates {
   }
 
   /** @param offset of the line in the journal */
-  take({ row, step, did }: StepLine, offset: number): void {
+  apply({ row, step, did }: StepLine, offset: number): void {
     if (row >= this.#states.length) return
     const flag = step === 'create' ? createdFlag : (this.#states[row] ?? 0) & createdFlag
     this.#states[row] = flag | (1 + phases.indexOf(did ?? 'intended') * steps.length + steps.indexOf(step))
     this.#offsets[row] = offset
   }
 
-  /** Every row was answered: updates and assignments may be sent again, creates may not. */
+  /** After a finished run, updates and assignments may be sent again, but creates may not. */
   forgetUpdates(): void {
     for (let row = 0; row < this.#states.length; row++) {
       if ((this.#states[row] ?? 0) & createdFlag) continue
@@ -42,7 +42,7 @@ export class RowStates {
     }
   }
 
-  /** Undefined for a row of which nothing was tried. */
+  /** Undefined if nothing of the row was tried. */
   of(row: number): RowState | undefined {
     const state = (this.#states[row] ?? 0) & ~createdFlag
     if (state === 0) return undefined
@@ -60,13 +60,8 @@ export class RowStates {
     return this.#states.every((state) => state === 0)
   }
 
-  /** Whether any row was, or may have been, changed or created. */
-  get mayHaveTaken(): boolean {
-    return this.#states.some((_, row) => this.mayHaveTakenRow(row))
-  }
-
   /** Whether a row was, or may have been, changed or created. */
-  mayHaveTakenRow(row: number): boolean {
+  mayHaveChanged(row: number): boolean {
     const state = this.of(row)
     if (state === undefined) return false
     // A refused step after a create leaves the user that was created.
@@ -74,21 +69,21 @@ export class RowStates {
     return isAfterCreate || (state.phase !== 'refused' && state.phase !== 'unsent')
   }
 
-  /** How many rows wait for somebody to say what became of their user. */
-  get unsettled(): number {
+  /** The number of rows that the user must resolve. */
+  get unresolved(): number {
     let count = 0
-    for (let row = 0; row < this.#states.length; row++) if (isUnsettled(this.of(row))) count++
+    for (let row = 0; row < this.#states.length; row++) if (isUnresolved(this.of(row))) count++
     return count
   }
 }
 
-/** Whether the outcome of a create is unknown: it is not sent again. */
-export function isUnsettled(state: RowState | undefined): boolean {
+/** Whether the outcome of a create is unknown, so that the user must resolve it. */
+export function isUnresolved(state: RowState | undefined): boolean {
   if (state?.step !== 'create') return false
   return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'
 }
 
-/** The steps of a row that are still to be sent, in order. */
+/** The steps of a row that are not done yet, in order. */
 export function remainingSteps(row: UserRow, state: RowState | undefined): Step[] {
   const steps = stepsOf(row)
   if (!state) return steps

@@ -4,24 +4,24 @@ import type { Directories } from '../../system/directories.ts'
 import { readFileLines } from '../read-file-lines.ts'
 import { type EndLine, type JournalHeader, readJournalLine } from './journal-line.ts'
 import { closeJournal, importsDirectory } from './open-journal.ts'
-import { isUnsettled, RowStates } from './row-states.ts'
+import { isUnresolved, RowStates } from './row-states.ts'
 
-/** An import that was begun and is not known to be done. */
+/** An import with rows that are not sent, or whose outcome is unknown. */
 export interface UnfinishedImport {
-  /** Of its journal. */
+  /** Path of its journal. */
   path: string
-  /** Path of what was imported; `stdin`. */
+  /** Path of the input; `stdin` for a pipe. */
   file: string
   kind: string
   service: string
   rows: number
-  /** Rows of which something was sent. The others may be faulty ones, which are never sent. */
+  /** Rows for which something was sent. The others may have faults, so that they are never sent. */
   tried: number
-  /** Rows to be created whose outcome is unknown. */
+  /** Rows whose create has an unknown outcome. */
   unknown: number
 }
 
-/** Looks at the journals without their locks: an import that runs is not disturbed. What is no journal is passed over. */
+/** Reads all journals without their locks, so that running imports are not disturbed. Ignores invalid files. */
 export async function findUnfinishedImports(directories: Directories): Promise<UnfinishedImport[]> {
   const found: UnfinishedImport[] = []
   const directory = importsDirectory(directories)
@@ -39,7 +39,7 @@ export async function findUnfinishedImports(directories: Directories): Promise<U
       const state = states.of(row)
       if (state === undefined) continue
       tried++
-      if (isUnsettled(state)) unknown++
+      if (isUnresolved(state)) unknown++
       else if (['intended', 'unsent', 'unknown'].includes(state.phase)) open++
     }
     const isOpen = ended === undefined && (tried < rows || open > 0)
@@ -51,11 +51,11 @@ export async function findUnfinishedImports(directories: Directories): Promise<U
 }
 
 /**
- * Gives the unfinished imports of a file up, until it is imported again: what was sent stays recorded.
+ * Closes the unfinished imports of a file. Their journals remain, so a later run of the file resumes them.
  *
- * @param which.file need not be there any more; `-` is stdin
- * @returns those that were closed
- * @throws Failure `conflict` where one of them runs; `storage`
+ * @param which.file need not exist any more; `-` is stdin
+ * @returns the closed imports
+ * @throws Failure `conflict` if one of them is running; `storage`
  */
 export async function closeImports(
   directories: Directories,
@@ -85,7 +85,7 @@ function journals(directory: string): string[] {
 interface ReadJournal {
   header: JournalHeader
   states: RowStates
-  /** Undefined where something was sent since. */
+  /** Undefined if something was sent after the end. */
   ended: EndLine['type'] | undefined
 }
 
@@ -95,13 +95,13 @@ async function readStates(path: string): Promise<ReadJournal | undefined> {
     const line = readJournalLine(text)
     if (line === undefined) continue
     if ('row' in line) {
-      read?.states.take(line, 0)
+      read?.states.apply(line, 0)
       if (read) read.ended = undefined
     } else if (line.type === 'import') {
       read = { header: line, states: new RowStates(line.input.rows), ended: undefined }
     } else if (read && (line.type === 'finished' || line.type === 'closed')) {
       read.ended = line.type
-      // The next run sends them again: until then none of them was.
+      // As the next run does: see `EndLine`.
       if (line.type === 'finished') read.states.forgetUpdates()
     }
   }

@@ -3,21 +3,21 @@ import type { InputFormat } from '../input/input-format.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowList } from './row-list-file.ts'
 
-/** UTF-16 units that are held before they are written. */
-const heldText = 64 * 1024
+/** Size of the buffer in UTF-16 units. */
+const bufferSize = 64 * 1024
 
 /**
  * The rows that failed or have faults, in the format of the input, so that they can be fixed and
- * imported. If they cannot be written, the import still reports the others: see `trouble`.
+ * imported. If they cannot be written, the import still reports the others: see `failure`.
  */
 export class FailedRows extends RowList {
   count = 0
   readonly #path: string
   readonly #format: InputFormat
   #file: DocumentFile | undefined
-  #held = ''
+  #buffer = ''
 
-  /** @param path is replaced when it is whole; without a row it is left as it is */
+  /** @param path is replaced by `finish`, and not changed if no row was added */
   constructor(path: string, format: InputFormat) {
     super()
     this.#path = path
@@ -29,41 +29,42 @@ export class FailedRows extends RowList {
   }
 
   /**
-   * @param id of the user that was made of the row before a later step failed: the row has that now,
-   *   and no password
+   * @param id of the user, if it was created before a later step failed. The written row has the id and no
+   *   password, so that it changes the user.
    */
   async add(row: InputRow, id: string | undefined): Promise<void> {
-    if (!this.trouble) this.#held += failedRowText(row, id, this.#format, this.count === 0)
+    if (!this.failure) this.#buffer += failedRowText(row, id, this.#format, this.count === 0)
     this.count++
-    if (this.#held.length > heldText) await this.guard(() => this.#write())
+    if (this.#buffer.length > bufferSize) await this.guard(() => this.#write())
   }
 
-  /** Puts the file in its place. */
+  /** Replaces the file. */
   override async finish(): Promise<void> {
     if (this.count === 0) return
-    if (this.#format === 'json') this.#held += '\n]\n'
+    if (this.#format === 'json') this.#buffer += '\n]\n'
     await this.guard(async () => {
       await this.#write()
       await this.#file?.finish()
     })
   }
 
-  /** Leaves what was there before. */
+  /** Keeps the existing file. */
   override async discard(): Promise<void> {
-    this.#held = ''
+    this.#buffer = ''
     await this.#file?.discard()
   }
 
   async #write(): Promise<void> {
     this.#file ??= new DocumentFile(this.#path)
-    await this.#file.write(Buffer.from(this.#held))
-    this.#held = ''
+    await this.#file.write(Buffer.from(this.#buffer))
+    this.#buffer = ''
   }
 }
 
 /**
- * The text of a row in a file of rows that failed, with its separators.
- * @param isFirst of the file, which may need more before it
+ * The text of a row in the file of failed rows, with its separators.
+ *
+ * @param isFirst whether to add the beginning of the file
  */
 function failedRowText(row: InputRow, id: string | undefined, format: InputFormat, isFirst: boolean): string {
   switch (format) {
@@ -82,7 +83,7 @@ function objectText({ row, raw }: InputRow, id: string | undefined): string {
   return row === undefined || id === undefined ? raw.trim() : JSON.stringify(withId(row, id))
 }
 
-/** JSON is a flow mapping of YAML. */
+/** A row with an id is written as JSON, which is valid YAML. */
 function yamlText(row: InputRow, id: string | undefined): string {
   if (row.row === undefined || id === undefined) return `${row.raw.trimEnd()}\n`
   return `- ${objectText(row, id)}\n`
@@ -93,12 +94,12 @@ function withId(row: object, id: string): object {
   return { id, ...kept }
 }
 
-/** Without a column of ids it gets one as its first, whether a row has an id or not. */
+/** If the input has no id column, the file gets one as its first column. */
 function csvText({ row, csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
   const names = csv?.names ?? []
   const hasColumn = names.includes('id')
   const header = isFirst ? `${joinCells(hasColumn ? names : ['id', ...names])}\n` : ''
-  // As one cell, for two rows of which each opens a quote would make one that is whole.
+  // As one quoted cell, because two rows with unclosed quotes would become one valid row.
   if (row === undefined && csv?.cells.length === 0) return `${header}${quoted(raw)}\n`
   if (id === undefined || !csv) return `${header}${hasColumn ? '' : ','}${raw}\n`
   const cells = csv.cells.map((cell, index) => {

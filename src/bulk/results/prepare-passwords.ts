@@ -7,12 +7,12 @@ import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
+import { containsPasswords, lacksPassword, openPasswords, type PasswordReader } from './password-reader.ts'
 import { openResults } from './report-rows.ts'
 import type { WrittenResult } from './results-file.ts'
 import { resultOf } from './row-result.ts'
-import { holdsPasswords, lacksPassword, openPasswords, type PasswordsInOrder } from './stored-passwords.ts'
 
-interface Preparing {
+interface PreparePasswordsOptions {
   input: Input
   kind: RowKind
   checked: CheckedInput
@@ -22,12 +22,12 @@ interface Preparing {
 }
 
 /**
- * Has a password in the file of results for every user that is to be created without one, and the
- * file on disk, before any request leaves.
+ * Generates a password for every new user without one, and writes the passwords to the results file, which is
+ * on disk before the first request is sent.
  *
- * @returns how many rows were sent with a password that the file no longer has
+ * @returns the number of rows that were sent with a password that the file no longer contains
  */
-export async function preparePasswords(preparing: Preparing): Promise<number> {
+export async function preparePasswords(preparing: PreparePasswordsOptions): Promise<number> {
   const { input, kind, checked, journal, results, makePassword } = preparing
   const passwords = openPasswords(journal, results)
   journal.noteFile({ type: 'passwords', path: resolve(results) })
@@ -68,12 +68,12 @@ function isToBeCreated({ index }: InputRow, journal: Journal): boolean {
 }
 
 /**
- * Refuses to lose passwords that were made up: those of another import, which the file of results
- * would replace, and those of this one, where it is to go on without them.
+ * Prevents the loss of generated passwords: those of another import in the results file, and those of this
+ * import if it is resumed without its results file.
  *
  * @throws Failure `usage`
  */
-export async function guardPasswords(
+export async function assertPasswordsKept(
   journal: Journal,
   { results, generates }: { results: string | undefined; generates: boolean },
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function guardPasswords(
   if (generates && found && !found.isFile()) {
     throw new Failure('usage', `Cannot write the generated passwords to ${results}: not a regular file`)
   }
-  if (path !== undefined && own === undefined && (await holdsPasswords(path))) {
+  if (path !== undefined && own === undefined && (await containsPasswords(path))) {
     throw new Failure(
       'usage',
       `Cannot overwrite ${path}: it contains the generated passwords of another import`,
@@ -103,10 +103,10 @@ export async function guardPasswords(
   }
 }
 
-/** Gives each row that lacks one its password from the file of results, as the rows come. */
+/** Adds the generated passwords from the results file to the rows. */
 export async function* withPasswords(
   batches: AsyncIterable<readonly InputRow[]>,
-  passwords: PasswordsInOrder,
+  passwords: PasswordReader,
 ): AsyncIterable<readonly InputRow[]> {
   try {
     for await (const batch of batches) {

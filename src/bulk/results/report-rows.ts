@@ -5,63 +5,64 @@ import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { describePlace } from '../unknown-row-decisions.ts'
+import { formatRowPlace } from '../unknown-row-resolutions.ts'
 import { FailedRows } from './failed-rows.ts'
+import { openPasswords } from './password-reader.ts'
 import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
-import { keepRowList, type RowListName, rowListPath } from './row-list-file.ts'
-import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
-import { openPasswords } from './stored-passwords.ts'
+import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
+import { progressOf, type RowResult, type RowStatus, resultOf, rowStatuses } from './row-result.ts'
 import { UnknownRows } from './unknown-rows.ts'
 
-export interface Reporting {
+export interface ReportOptions {
   input: Input
   kind: RowKind
   checked: CheckedInput
   journal: Journal
-  /** Path of the file of results. */
+  /** Path of the results file. */
   results: string | undefined
   hasPasswords: boolean
   /**
-   * Is told of the first rows whose outcome is unknown, in the order of the input.
-   * @param decisions undefined where the same command sends what is missing
+   * Called with the first rows whose outcome is unknown, in the order of the input.
+   *
+   * @param unresolved undefined if the same command sends the rest of the row
    */
-  onUnknown(result: RowResult, decisions: Unsettled | undefined): void
-  /** Is told of the first rows that were refused, in the order of the input. */
+  onUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void
+  /** Called with the first failed rows, in the order of the input. */
   onFailed(result: RowResult): void
   warn(text: string): Promise<void>
 }
 
-/** A row that waits for somebody to say what became of its user. */
-export interface Unsettled {
+/** A row that the user must resolve. */
+export interface UnresolvedRow {
   /** As `--line` takes it. */
   place: string
-  /** Whether it may not be there: it may be sent again. */
+  /** False if the user was certainly created. */
   mayRetry: boolean
 }
 
 /** Counts of rows. */
 export interface Report {
-  /** Rows by what became of them; what earlier runs have done is not in it. */
+  /** Numbers of rows by status, without those that earlier runs have created or updated. */
   counts: Record<RowStatus, number>
-  /** Rows that earlier runs have created or updated. Nothing was asked of the service about them. */
+  /** Rows that earlier runs have created or updated. This run has sent no request for them. */
   alreadyDone: number
-  /** Of the skipped: rows with faults. */
+  /** Skipped rows with faults. */
   invalid: number
-  /** Of the skipped: what the same command would still send. */
+  /** Skipped rows that the same command would send. */
   remaining: number
-  /** Whether every row was answered, so that nothing is left to send and nothing is unknown. */
+  /** Whether nothing remains to be sent and no outcome is unknown. */
   isFinished: boolean
-  /** Path of the file of rows that failed or have faults, where there are any. */
+  /** Path of the file of rows that failed or have faults, if any. */
   failedRows: string | undefined
-  /** Path of the file of unknown rows, where there are more than are told one by one. */
+  /** Path of the file of unknown rows, if `onUnknown` was not called for all of them. */
   unknownRows: string | undefined
 }
 
-/** Rows of one kind that are told one by one. */
-const toldRows = 10
+/** Maximum number of calls of `onUnknown`, for each of the two kinds, and of `onFailed`. */
+const maxListedRows = 10
 
-/** Says of every row what became of it, and writes the files that say so. */
-export async function reportRows(reporting: Reporting): Promise<Report> {
+/** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
+export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const { input, kind, journal, results, hasPasswords, warn } = reporting
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
   const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
@@ -89,21 +90,21 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
   }
 }
 
-/** Counts the rows by what became of them, and lists those that somebody has to see to. */
+/** Counts the rows by status, and lists those that need attention. */
 class ReportCount {
-  readonly #reporting: Reporting
+  readonly #reporting: ReportOptions
   readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   readonly #paths: Record<RowListName, string>
   readonly #failed: FailedRows
   readonly #unknown: UnknownRows
-  /** Unknown rows that somebody is asked about, and those that the same command sends again. */
-  readonly #told = { asked: 0, resent: 0 }
+  /** Numbers of unknown rows that the user must resolve, and of those that the same command sends again. */
+  readonly #listed = { unresolved: 0, resent: 0 }
   #alreadyDone = 0
   #invalid = 0
   #remaining = 0
   #isFinished = true
 
-  constructor(reporting: Reporting) {
+  constructor(reporting: ReportOptions) {
     const { input, journal } = reporting
     this.#reporting = reporting
     this.#paths = {
@@ -114,11 +115,11 @@ class ReportCount {
     this.#unknown = new UnknownRows(this.#paths.unknown)
   }
 
-  /** @param isWanted whether a result is written of every row */
+  /** @param isWanted whether every row needs a result */
   async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
     const { checked, journal } = this.#reporting
-    const standing = standingOf(row, checked.faulty, journal)
-    const { status, remains } = standing
+    const progress = progressOf(row, checked.faulty, journal)
+    const { status, remains } = progress
     const isInvalid = checked.faulty.has(row.index)
     if (status === 'unknown' || (status === 'skipped' && remains)) this.#isFinished = false
     if (status === 'skipped' && remains) this.#remaining++
@@ -128,19 +129,19 @@ class ReportCount {
     else this.#counts[status]++
     const isListed = isInvalid || status === 'unknown' || status === 'failed'
     if (!isListed && !isWanted) return undefined
-    const result = resultOf(row, checked.faulty, journal, standing)
+    const result = resultOf(row, checked.faulty, journal, progress)
     if (status === 'unknown') await this.#takeUnknown(row, result, remains)
-    if (status === 'failed' && this.#counts.failed <= toldRows) this.#reporting.onFailed(result)
+    if (status === 'failed' && this.#counts.failed <= maxListedRows) this.#reporting.onFailed(result)
     if (status === 'failed' || isInvalid)
       await this.#failed.add(row, isInvalid ? undefined : result.id || undefined)
     return result
   }
 
-  async finish(warn: Reporting['warn']): Promise<Report> {
+  async finish(warn: ReportOptions['warn']): Promise<Report> {
     const { journal } = this.#reporting
-    await keepRowList('failed', this.#failed, this.#paths.failed, journal)
-    await keepRowList('unknown', this.#unknown, this.#paths.unknown, journal)
-    const [failed, unknown] = [this.#failed.trouble, this.#unknown.trouble]
+    await finishRowList('failed', this.#failed, this.#paths.failed, journal)
+    await finishRowList('unknown', this.#unknown, this.#paths.unknown, journal)
+    const [failed, unknown] = [this.#failed.failure, this.#unknown.failure]
     if (failed) await warn(`Cannot write the file of failed rows: ${failed.message}`)
     if (unknown) await warn(`Cannot write the file of unknown rows: ${unknown.message}`)
     return {
@@ -161,14 +162,14 @@ class ReportCount {
 
   async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
     const { journal, onUnknown } = this.#reporting
-    const isTold = this.#told[remains ? 'resent' : 'asked']++ < toldRows
-    if (isTold) onUnknown(result, remains ? undefined : unsettled(row, journal))
-    await this.#unknown.add({ ...result, line: describePlace(row) }, isTold)
+    const isListed = this.#listed[remains ? 'resent' : 'unresolved']++ < maxListedRows
+    if (isListed) onUnknown(result, remains ? undefined : unresolvedRow(row, journal))
+    await this.#unknown.add({ ...result, line: formatRowPlace(row) }, isListed)
   }
 }
 
-function unsettled(row: InputRow, journal: Journal): Unsettled {
-  return { place: describePlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
+function unresolvedRow(row: InputRow, journal: Journal): UnresolvedRow {
+  return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
 }
 
 export function openResults(path: string, hasPasswords: boolean): ResultsWriter {

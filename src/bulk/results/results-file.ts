@@ -4,7 +4,7 @@ import type { RowResult } from './row-result.ts'
 
 export type ResultsFormat = 'csv' | 'jsonl'
 
-/** @throws Failure `usage` for a name that says neither format */
+/** @throws Failure `usage` for another file extension */
 export function formatOfResults(path: string): ResultsFormat {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
@@ -13,12 +13,12 @@ export function formatOfResults(path: string): ResultsFormat {
   })
 }
 
-/** A result, with the password where one was made up, and the column in its place where rows share a line. */
+/** A result as it is written: `line` includes the column if rows share a line. */
 export type WrittenResult = Omit<RowResult, 'line'> & { line: number | string; password?: string }
 
 const columns = ['line', 'email', 'id', 'status', 'error'] as const
 
-/** Writes results row by row: a million of them are never held. */
+/** Writes results in batches, because there may be millions. */
 export class ResultsWriter {
   readonly #file: DocumentFile
   readonly #format: ResultsFormat
@@ -45,7 +45,7 @@ export class ResultsWriter {
     await this.#file.finish()
   }
 
-  /** Leaves what was there before. */
+  /** Keeps the existing file. */
   async discard(): Promise<void> {
     await this.#file.discard()
   }

@@ -4,55 +4,59 @@ import { Failure } from '../../contract/failure.ts'
 import type { Input } from '../input/input.ts'
 import type { Journal } from '../journal/journal.ts'
 
-/** What a file beside the input lists: rows that failed, or rows whose outcome is unknown. */
+/** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
 export type RowListName = 'failed' | 'unknown'
 
-/** Rows that are written to such a file. */
+/** A writer of such a file. */
 export abstract class RowList {
   /** Whether there is anything to write. */
   abstract readonly isNeeded: boolean
-  /** Why there is no file; `storage`. */
-  trouble: Failure | undefined
+  /** The `storage` failure because of which there is no file. */
+  failure: Failure | undefined
   abstract finish(): Promise<void>
   abstract discard(): Promise<void>
 
-  /** Does some of the writing. After a failure there is no file, and the import goes on without it. */
+  /** Runs a part of the writing. After a failure, the import continues without the file. */
   protected async guard(work: () => Promise<void>): Promise<void> {
-    if (this.trouble) return
+    if (this.failure) return
     try {
       await work()
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.trouble = error
+      this.failure = error
       await this.discard()
     }
   }
 }
 
-/** Where the rows go: the first place, or the next one where somebody has begun to edit those. */
+/** The path of the file: the first numbered one that does not exist, or that the user has not edited. */
 export function rowListPath(list: RowListName, input: Input, journal: Journal): string {
   for (let number = 1; ; number++) {
-    const place = rowListPlace(list, input, number)
-    if (markOf(place) === undefined || isOurs(list, place, journal)) return place
+    const path = numberedRowListPath(list, input, number)
+    if (fingerprintOf(path) === undefined || isOwnFile(list, path, journal)) return path
   }
 }
 
 /**
- * `users.failed.csv` beside `users.csv`; in the working directory where the directory of that one
- * cannot be written, or for what came through a pipe. Links are followed.
+ * `users.failed.csv` beside `users.csv`. In the working directory for a pipe, or if the directory of the input
+ * is not writable.
  */
-export function rowListPlace(list: RowListName, { path = 'stdin', format }: Input, number = 1): string {
+export function numberedRowListPath(
+  list: RowListName,
+  { path = 'stdin', format }: Input,
+  number = 1,
+): string {
   const extension = extname(path)
   const isBeside = path !== 'stdin' && isWritable(dirname(path))
   const count = number === 1 ? '' : `-${number}`
-  // Failed rows are given again in the format of the input.
+  // Failed rows are written in the format of the input.
   const ownExtension = list === 'failed' ? extension || `.${format}` : '.csv'
   const name = `${basename(path, extension)}.${list}${count}${ownExtension}`
   return join(isBeside ? dirname(path) : realpathSync('.'), name)
 }
 
-/** One that an earlier run has left is removed where there is nothing to list any more. */
-export async function keepRowList(
+/** Completes the file. If there is nothing to list, removes the file of an earlier run. */
+export async function finishRowList(
   list: RowListName,
   rows: RowList,
   path: string,
@@ -60,22 +64,22 @@ export async function keepRowList(
 ): Promise<void> {
   if (!rows.isNeeded) {
     await rows.discard()
-    if (isOurs(list, path, journal)) rmSync(path, { force: true })
+    if (isOwnFile(list, path, journal)) rmSync(path, { force: true })
     return
   }
   await rows.finish()
-  const mark = rows.trouble ? undefined : markOf(path)
+  const mark = rows.failure ? undefined : fingerprintOf(path)
   if (mark !== undefined) journal.noteFile({ type: `${list}_rows`, path, mark })
 }
 
-/** Whether it is as this import has left it. */
-function isOurs(list: RowListName, path: string, journal: Journal): boolean {
+/** Whether this import wrote the file, and it was not changed since. */
+function isOwnFile(list: RowListName, path: string, journal: Journal): boolean {
   const last = journal.fileOf(`${list}_rows`)
-  return last?.path === path && last.mark !== undefined && last.mark === markOf(path)
+  return last?.path === path && last.mark !== undefined && last.mark === fingerprintOf(path)
 }
 
-/** Undefined where there is nothing, or nothing can be. */
-function markOf(path: string): string | undefined {
+/** @returns undefined if the file does not exist or is not accessible */
+function fingerprintOf(path: string): string | undefined {
   try {
     const { size, mtimeMs } = statSync(path)
     return `${size} ${mtimeMs}`

@@ -1,19 +1,19 @@
 import type { InputRow } from '../input/input-row.ts'
 import type { RowSet } from '../input/row-set.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
+import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
 export type RowStatus = (typeof rowStatuses)[number]
 
-/** How a row stands, all runs of the journal together. */
-export interface Standing {
+/** The progress of a row, over all runs of the journal. */
+export interface RowProgress {
   status: RowStatus
-  /** Whether something of it is still to be sent, which the same command does. */
+  /** Whether the same command would send the rest of the row. */
   remains: boolean
 }
 
-/** A row of the file of results. */
+/** A row of the results file. */
 export interface RowResult {
   line: number
   email: string
@@ -22,12 +22,12 @@ export interface RowResult {
   error: string
 }
 
-export function standingOf(input: InputRow, faulty: RowSet, journal: Journal): Standing {
+export function progressOf(input: InputRow, faulty: RowSet, journal: Journal): RowProgress {
   const { index, row } = input
   if (!row || faulty.has(index)) return { status: 'skipped', remains: false }
   const state = journal.rows.of(index)
   if (state?.phase === 'skipped') return { status: 'skipped', remains: false }
-  if (isUnsettled(state)) return { status: 'unknown', remains: false }
+  if (isUnresolved(state)) return { status: 'unknown', remains: false }
   if (state?.phase === 'refused') return { status: 'failed', remains: true }
   if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
   if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
@@ -38,15 +38,15 @@ export function resultOf(
   input: InputRow,
   faulty: RowSet,
   journal: Journal,
-  standing: Standing = standingOf(input, faulty, journal),
+  progress: RowProgress = progressOf(input, faulty, journal),
 ): RowResult {
   const { index, line, row } = input
-  const { status } = standing
+  const { status } = progress
   const last = journal.lastLine(index)
   const reason = () =>
     faulty.has(index)
       ? describeFaults(input)
-      : explain(input, journal.rows.of(index), last?.error ?? '', standing)
+      : explain(input, journal.rows.of(index), last?.error ?? '', progress)
   return {
     line,
     email: row?.email ?? '',
@@ -66,25 +66,25 @@ function describeFaults({ faults }: InputRow): string {
   )
 }
 
-/** @param words what the journal has of it; empty for nothing */
+/** @param words the error in the journal; empty if none is recorded */
 function explain(
   { row }: InputRow,
   state: RowState | undefined,
   words: string,
-  { status, remains }: Standing,
+  { status, remains }: RowProgress,
 ): string {
-  const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
+  const isAfterCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
   if (status === 'skipped' && !remains) return 'skipped on request'
   if (status === 'skipped') {
-    if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
+    if (isAfterCreate || (row?.id === undefined && state?.phase === 'took')) {
       return 'the user was created; the rest of the row is not sent yet'
     }
     return words || (state?.phase === 'took' ? 'the rest of the row is not sent yet' : 'not sent yet')
   }
-  const what = isBehindCreate ? `the user was created, but the ${nameOf(state.step)} failed: ` : ''
+  const what = isAfterCreate ? `the user was created, but the ${nameOf(state.step)} failed: ` : ''
   if (status === 'failed') return `${what}${words}`
-  const doubt = words || 'the run ended before a response arrived'
-  return state?.step === 'create' ? doubt : `the outcome of the ${nameOf(state?.step)} is unknown: ${doubt}`
+  const reason = words || 'the run ended before a response arrived'
+  return state?.step === 'create' ? reason : `the outcome of the ${nameOf(state?.step)} is unknown: ${reason}`
 }
 
 function nameOf(step: string | undefined): string {

@@ -2,14 +2,14 @@ import { DocumentFile } from '../../system/document-file.ts'
 import { ResultsWriter, type WrittenResult } from './results-file.ts'
 import { RowList } from './row-list-file.ts'
 
-/** Rows that are held before they are written. */
-const heldRows = 1000
+/** Size of the buffer in rows. */
+const bufferSize = 1000
 
-/** The rows whose outcome is unknown, as a file of results. It is needed where not all of them are told one by one. */
+/** The rows whose outcome is unknown, as a results file. Needed only if not all of them were listed in a warning. */
 export class UnknownRows extends RowList {
   override isNeeded = false
   readonly #path: string
-  #held: WrittenResult[] = []
+  #buffer: WrittenResult[] = []
   #writer: ResultsWriter | undefined
 
   constructor(path: string) {
@@ -17,10 +17,10 @@ export class UnknownRows extends RowList {
     this.#path = path
   }
 
-  async add(result: WrittenResult, isTold: boolean): Promise<void> {
-    this.isNeeded ||= !isTold
-    if (!this.trouble) this.#held.push(result)
-    if (this.#held.length >= heldRows) await this.guard(() => this.#write())
+  async add(result: WrittenResult, isListed: boolean): Promise<void> {
+    this.isNeeded ||= !isListed
+    if (!this.failure) this.#buffer.push(result)
+    if (this.#buffer.length >= bufferSize) await this.guard(() => this.#write())
   }
 
   override async finish(): Promise<void> {
@@ -31,13 +31,13 @@ export class UnknownRows extends RowList {
   }
 
   override async discard(): Promise<void> {
-    this.#held = []
+    this.#buffer = []
     await this.#writer?.discard()
   }
 
   async #write(): Promise<void> {
     this.#writer ??= new ResultsWriter(new DocumentFile(this.#path), { format: 'csv', hasPasswords: false })
-    await this.#writer.write(this.#held)
-    this.#held = []
+    await this.#writer.write(this.#buffer)
+    this.#buffer = []
   }
 }

@@ -1,30 +1,31 @@
 import { ExactNumber } from '../../contract/exact-json.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import type { FieldPath, SayFault } from './judge-row.ts'
+import type { FieldPath, ReportFault } from './check-row.ts'
 import { fieldsOf, type RowKind, type UserRow } from './user-row.ts'
 
 type Fields = Record<string, unknown>
 
-/** Levels of metadata: some parsers refuse what is nested deeper. */
-const deepest = 100
+/** Maximum levels of metadata, because some parsers refuse deeper nesting. */
+const maxDepth = 100
 
 /**
- * What of a value of JSON or YAML is a row: the fields that are of their type.
- * @returns undefined for what is no object at all
+ * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted.
+ *
+ * @returns undefined if the value is not an object
  */
-export function readObject(value: unknown, kind: RowKind, say: SayFault): UserRow | undefined {
+export function readObject(value: unknown, kind: RowKind, report: ReportFault): UserRow | undefined {
   if (!isPlainObject(value)) {
-    say([], 'a row must be an object')
+    report([], 'a row must be an object')
     return undefined
   }
   const known = fieldsOf(kind)
   const row: UserRow = {}
   for (const [field, given] of Object.entries(value)) {
-    if (!known.includes(field)) say([field], unknownField(field, known))
-    else if (field === 'metadata') readMetadata(row, given, say)
-    else if (field === 'settings') readSettings(row, given, say)
-    else if (field === 'permissions') readPermissions(row, given, say)
-    else if (typeof given !== 'string') say([field], `${field} must be a string`)
+    if (!known.includes(field)) report([field], unknownField(field, known))
+    else if (field === 'metadata') readMetadata(row, given, report)
+    else if (field === 'settings') readSettings(row, given, report)
+    else if (field === 'permissions') readPermissions(row, given, report)
+    else if (typeof given !== 'string') report([field], `${field} must be a string`)
     else row[field as 'id' | 'email' | 'name' | 'password' | 'role'] = given
   }
   return row
@@ -34,14 +35,14 @@ export function isPlainObject(value: unknown): value is Fields {
   return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
 }
 
-function readMetadata(row: UserRow, given: unknown, say: SayFault): void {
-  if (!isPlainObject(given)) say(['metadata'], 'metadata must be an object')
-  else if (judgeMetadata(given, say)) row.metadata = given
+function readMetadata(row: UserRow, given: unknown, report: ReportFault): void {
+  if (!isPlainObject(given)) report(['metadata'], 'metadata must be an object')
+  else if (checkMetadata(given, report)) row.metadata = given
 }
 
-function readSettings(row: UserRow, given: unknown, say: SayFault): void {
+function readSettings(row: UserRow, given: unknown, report: ReportFault): void {
   if (!isPlainObject(given)) {
-    say(['settings'], 'settings must be an object')
+    report(['settings'], 'settings must be an object')
     return
   }
   const settings: NonNullable<UserRow['settings']> = {}
@@ -49,21 +50,21 @@ function readSettings(row: UserRow, given: unknown, say: SayFault): void {
     const path = ['settings', key]
     if (key === 'theme') {
       if (typeof value === 'string') settings.theme = value
-      else say(path, 'settings.theme must be a string')
+      else report(path, 'settings.theme must be a string')
     } else if (key === 'notifications_enabled') {
       if (typeof value === 'boolean') settings.notifications_enabled = value
-      else say(path, 'settings.notifications_enabled must be true or false')
-    } else say(path, unknownField(key, ['theme', 'notifications_enabled']))
+      else report(path, 'settings.notifications_enabled must be true or false')
+    } else report(path, unknownField(key, ['theme', 'notifications_enabled']))
   }
-  // Settings without a key change nothing.
+  // An empty object would be a request without an effect.
   if (Object.keys(settings).length > 0) row.settings = settings
 }
 
-function readPermissions(row: UserRow, given: unknown, say: SayFault): void {
+function readPermissions(row: UserRow, given: unknown, report: ReportFault): void {
   const wrong = Array.isArray(given) ? given.findIndex((permission) => typeof permission !== 'string') : -1
-  if (!Array.isArray(given)) say(['permissions'], 'permissions must be a list of strings')
+  if (!Array.isArray(given)) report(['permissions'], 'permissions must be a list of strings')
   else if (wrong === -1) row.permissions = given
-  else say(['permissions', wrong], 'a permission must be a string')
+  else report(['permissions', wrong], 'a permission must be a string')
 }
 
 function unknownField(field: string, known: readonly string[]): string {
@@ -71,32 +72,32 @@ function unknownField(field: string, known: readonly string[]): string {
   return `unknown field "${field}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`
 }
 
-/** Whether all of it can be sent as JSON, and is then what it was. */
-function judgeMetadata(metadata: object, say: SayFault): boolean {
-  return judgeValue(metadata, ['metadata'], say)
+/** Whether the value can be sent as JSON without a change. */
+function checkMetadata(metadata: object, report: ReportFault): boolean {
+  return checkValue(metadata, ['metadata'], report)
 }
 
-function judgeValue(value: unknown, path: FieldPath, say: SayFault): boolean {
+function checkValue(value: unknown, path: FieldPath, report: ReportFault): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    say(path, 'a number must be finite')
+    report(path, 'a number must be finite')
     return false
   }
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true
-  if (path.length > deepest) {
-    say(path, `metadata is nested deeper than ${deepest} levels`)
+  if (path.length > maxDepth) {
+    report(path, `metadata is nested deeper than ${maxDepth} levels`)
     return false
   }
   if (Array.isArray(value)) {
-    return value.every((item, index) => judgeValue(item, [...path, index], say))
+    return value.every((item, index) => checkValue(item, [...path, index], report))
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) {
-    say(path, 'metadata may contain only objects, lists, strings, numbers, true, false, and null')
+    report(path, 'metadata may contain only objects, lists, strings, numbers, true, false, and null')
     return false
   }
   return Object.entries(value).every(([key, inner]) => {
     const here = [...path, key]
-    if (key !== '__proto__') return judgeValue(inner, here, say)
-    say(here, 'the key "__proto__" is not allowed')
+    if (key !== '__proto__') return checkValue(inner, here, report)
+    report(here, 'the key "__proto__" is not allowed')
     return false
   })
 }

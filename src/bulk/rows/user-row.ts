@@ -1,9 +1,9 @@
 import { isRecord } from '../../contract/exact-json.ts'
 
-/** One row of a file of users: what is to be created, or of whom (`id`) what is to be changed. */
+/** One row of the input: a user to create, or changes to the user `id`. */
 export interface UserRow {
   id?: string
-  /** Of a row with an id it is a label only: no request can change it. */
+  /** Only informative in a row with an id, because no request can change an email. */
   email?: string
   password?: string
   name?: string
@@ -13,17 +13,17 @@ export interface UserRow {
   permissions?: string[]
 }
 
-/** A request that a row needs, in the order in which they are made. */
+/** A request that a row may need. They are sent in this order. */
 export type Step = 'create' | 'update' | 'assign'
 
-/** What the file holds: users, or no more than roles and permissions of users that are there. */
+/** The content of the file: users, or only roles and permissions of existing users. */
 export type RowKind = 'users' | 'assignments'
 
-/** The requests of a row; none where it has nothing to send. */
+/** The requests of a row; empty if it has only an id. */
 export function stepsOf(row: UserRow): Step[] {
   const steps: Step[] = []
   if (row.id === undefined) steps.push('create')
-  // Creating takes a name and metadata, but no settings (docs/interface.md, "User").
+  // A create request has name and metadata, but no settings (docs/interface.md, "User").
   const changes = row.id === undefined ? row.settings : (row.name ?? row.metadata ?? row.settings)
   if (changes !== undefined) steps.push('update')
   if (row.role !== undefined || row.permissions !== undefined) steps.push('assign')
@@ -34,14 +34,14 @@ const assignmentFields = ['id', 'role', 'permissions'] as const
 
 const userFields = ['id', 'email', 'name', 'password', 'role', 'permissions', 'metadata', 'settings'] as const
 
-/** The fields of a row, in the order in which they are named. */
+/** The fields of a row, in the order in which errors list them. */
 export function fieldsOf(kind: RowKind): readonly string[] {
   return kind === 'users' ? userFields : assignmentFields
 }
 
 /**
- * A digest of a row's content, by which it is found again in a file that has grown. Formatting and
- * the order of columns do not matter. The password is left out: a journal must not help to guess one.
+ * A digest of a row's content, by which it is found after the file has changed. It does not depend on
+ * formatting or the order of columns. It excludes the password, so that the journal does not help to guess one.
  */
 export function rowKey(row: UserRow): string {
   const values = fieldsOf('users')
@@ -51,7 +51,7 @@ export function rowKey(row: UserRow): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16)
 }
 
-/** The columns of CSV may change places, and with them the names in an object. */
+/** Sorts the names of objects, because CSV columns may be reordered. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (!isRecord(value)) return value ?? null

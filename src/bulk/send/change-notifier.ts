@@ -1,12 +1,12 @@
-/** Lets any number wait for the next time that something has changed. */
+/** Wakes all waiting callers when something has changed. */
 export class ChangeNotifier {
   #next = Promise.withResolvers<void>()
 
-  heard(): Promise<void> {
+  nextChange(): Promise<void> {
     return this.#next.promise
   }
 
-  ring(): void {
+  notify(): void {
     const { resolve } = this.#next
     this.#next = Promise.withResolvers<void>()
     resolve()

@@ -2,8 +2,9 @@ import { usualWindow } from '../../config/quota.ts'
 import type { KnownQuota } from './known-quota.ts'
 
 /**
- * How long so many requests will take, in milliseconds, the pauses for the quota among it.
- * @param what.perSecond requests that the service answers where nothing holds them back
+ * Estimates the duration of requests in ms, including pauses for the quota.
+ *
+ * @param what.perSecond rate without pauses
  */
 export function estimateDuration({
   requests,
@@ -20,7 +21,7 @@ export function estimateDuration({
   if (quota === undefined || now === undefined || requests <= now) return sending(requests)
   const window = quota.window ?? Math.max(usualWindow, quota.reset ?? 0)
   const reset = quota.reset ?? window
-  // At this rate the window is over before its quota is.
+  // At a low rate, the window ends before its quota is used up.
   const first = sending(now) > reset ? Math.floor((reset * perSecond) / 1000) : now
   const { limit } = quota
   const left = requests - first

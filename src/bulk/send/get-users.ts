@@ -7,16 +7,16 @@ import { mapInOrder } from './map-in-order.ts'
 import { ServiceHealth } from './service-health.ts'
 import type { Throttle } from './throttle.ts'
 
-export interface AskedId {
+export interface RequestedId {
   id: string
-  /** Where it stands, in words, for an id that none can be. */
+  /** Where the id comes from, for the error about an invalid id. */
   place?: string
 }
 
-export type Got = { id: string; answer: ApiResponse<User> } | { id: string; failure: Failure }
+export type UserResult = { id: string; response: ApiResponse<User> } | { id: string; failure: Failure }
 
-/** @throws Failure `refused` for an id that names another resource or none */
-export function checkId({ id, place }: AskedId): void {
+/** @throws Failure `refused` for an id that would change the path, or is empty */
+export function checkId({ id, place }: RequestedId): void {
   try {
     expandPath('{id}', { id })
   } catch (error) {
@@ -26,21 +26,22 @@ export function checkId({ id, place }: AskedId): void {
 }
 
 /**
- * Reads users in the order of their ids, so many at a time. One that fails is a result too.
- * @throws Failure where the rest would fail like it, or an id is none
+ * Reads users concurrently and yields the results in the order of the ids. A failure is a result too.
+ *
+ * @throws Failure if all further requests would fail too, or for an invalid id
  */
 export function getUsers(
-  ids: Iterable<AskedId> | AsyncIterable<AskedId>,
+  ids: Iterable<RequestedId> | AsyncIterable<RequestedId>,
   { client, throttle, concurrency }: { client: Client; throttle: Throttle; concurrency: number },
-): AsyncIterable<Got> {
+): AsyncIterable<UserResult> {
   const health = new ServiceHealth()
-  return mapInOrder(ids, concurrency, async (asked): Promise<Got> => {
-    checkId(asked)
-    const { id } = asked
+  return mapInOrder(ids, concurrency, async (requested): Promise<UserResult> => {
+    checkId(requested)
+    const { id } = requested
     try {
-      const answer = await throttle.through(() => client.users.get(id))
-      health.took()
-      return { id, answer }
+      const response = await throttle.through(() => client.users.get(id))
+      health.succeeded()
+      return { id, response }
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure
       health.failed(failure)

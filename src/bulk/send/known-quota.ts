@@ -1,14 +1,14 @@
-import { readPolicy, readQuota, type Quota as SaidQuota } from '../../client/rate-limit-headers.ts'
+import { type Quota as ReportedQuota, readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
-import type { Spent } from '../journal/spent-quota.ts'
+import type { SpentQuota } from '../journal/spent-quota.ts'
 
-/** Ms by which the times of one window may differ: responses name whole seconds, and may be late. */
+/** Tolerance for the times of one window, in ms: responses contain whole seconds, and may be late. */
 const tolerance = 1500
 
-/** How long an empty quota is left alone whose end no answer names. */
-const restUnnamed = 1000
+/** The pause in ms for an exhausted quota if no response contains its reset. */
+const defaultReset = 1000
 
-/** What is known of a quota: `reset` and `window` are milliseconds, `reset` from now. */
+/** The known part of a quota. `reset` and `window` are in ms; `reset` is relative to now. */
 export interface KnownQuota {
   limit?: number
   remaining?: number
@@ -16,8 +16,8 @@ export interface KnownQuota {
   window?: number
 }
 
-/** What two sources leave together: the lower limit with its window, and what is left by the one that leaves less. */
-export function tighterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
+/** Combines two quotas: the lower limit with its window, and the lower remaining number with its reset. */
+export function stricterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
   const limits = lowerOf(one, other, 'limit')
   const left = lowerOf(one, other, 'remaining')
   return {
@@ -33,14 +33,14 @@ function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining
   return second < first ? other : one
 }
 
-/** A quota that was given, kept by counting. All times are milliseconds since the epoch. */
+/** A configured quota, enforced by counting requests. All times are Unix times in ms. */
 export class QuotaCount {
   readonly #quota: Quota
-  #spent: Spent | undefined
+  #spent: SpentQuota | undefined
 
-  constructor(quota: Quota, spent: Spent | undefined, now: number) {
+  constructor(quota: Quota, spent: SpentQuota | undefined, now: number) {
     this.#quota = quota
-    // A window that begins later than now is of a clock that was set back.
+    // The window begins in the future if the system clock was set back.
     this.#spent = spent && { ...spent, since: Math.min(spent.since, now) }
   }
 
@@ -50,32 +50,32 @@ export class QuotaCount {
   }
 
   /**
-   * Has the window end when the service's own does, where an answer tells of a window of this length:
-   * the service may have counted from the full hour, or from a request of another program.
+   * Moves the window to that of the service, if a response contains a window of the same length. The window of
+   * the service may begin at the full hour, or with a request of another program.
    *
-   * @returns what was spent of that window; undefined where nothing changes
+   * @returns the requests of the moved window; undefined if nothing changes
    */
-  align(windows: readonly (SaidQuota & { window?: number })[], now: number): Spent | undefined {
+  align(windows: readonly (ReportedQuota & { window?: number })[], now: number): SpentQuota | undefined {
     const { requests, window } = this.#quota
     const spent = this.#open(now)
-    const said = windows.find((quota) =>
+    const reported = windows.find((quota) =>
       quota.window === undefined ? quota.limit === requests : quota.window === window,
     )
-    if (!spent || said?.reset === undefined || said.reset > window + tolerance) return undefined
-    const since = now + said.reset - window
+    if (!spent || reported?.reset === undefined || reported.reset > window + tolerance) return undefined
+    const since = now + reported.reset - window
     if (Math.abs(since - spent.since) <= tolerance) return undefined
-    // A late answer may be of the window before.
-    if (since < spent.since && said.reset <= tolerance) return undefined
-    const { limit, remaining } = said
+    // A late response may be about the previous window.
+    if (since < spent.since && reported.reset <= tolerance) return undefined
+    const { limit, remaining } = reported
     const isKnown = since > spent.since && limit !== undefined && remaining !== undefined
-    // What was sent before the service's window began is not counted in it.
+    // Requests from before the service's window do not count.
     const counted = isKnown ? Math.min(spent.requests, Math.max(0, limit - remaining)) : spent.requests
     this.#spent = { since, requests: counted }
     return this.#spent
   }
 
-  /** Milliseconds until a request may leave. */
-  usedUpFor(now: number): number {
+  /** The time in ms until a request may be sent. */
+  exhaustedFor(now: number): number {
     const spent = this.#open(now)
     if (!spent || spent.requests < this.#quota.requests) return 0
     return spent.since + this.#quota.window - now
@@ -88,13 +88,13 @@ export class QuotaCount {
     return { limit: requests, remaining, window, ...(spent ? { reset: spent.since + window - now } : {}) }
   }
 
-  /** What the window that is open has used up. */
-  #open(now: number): Spent | undefined {
+  /** The requests of the current window; undefined if none is open. */
+  #open(now: number): SpentQuota | undefined {
     return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
   }
 }
 
-/** The quota that the headers of answers tell of. All times are milliseconds. */
+/** The quota in the headers of responses. All times are in ms. */
 export class QuotaHeaders {
   #limit: number | undefined
   #window: number | undefined
@@ -107,9 +107,9 @@ export class QuotaHeaders {
     this.#limit = policy?.limit ?? limit ?? this.#limit
     this.#window = policy?.window ?? this.#window
     if (remaining === undefined) return
-    const unnamed = remaining === 0 ? now + restUnnamed : undefined
-    const resetAt = reset === undefined ? unnamed : now + reset
-    // Answers overtake each other: within one window the least is the newest.
+    const assumed = remaining === 0 ? now + defaultReset : undefined
+    const resetAt = reset === undefined ? assumed : now + reset
+    // Responses may overtake each other: within one window, the lowest number is the newest.
     const isSame =
       resetAt !== undefined &&
       this.#resetAt !== undefined &&
@@ -119,13 +119,13 @@ export class QuotaHeaders {
     if (!isSame) this.#resetAt = resetAt
   }
 
-  /** Milliseconds until a request may leave. */
-  usedUpFor(now: number): number {
+  /** The time in ms until a request may be sent. */
+  exhaustedFor(now: number): number {
     this.#forget(now)
     return this.#remaining === 0 && this.#resetAt !== undefined ? this.#resetAt - now : 0
   }
 
-  /** Whether one more request fits, were all that are under way still to be counted. */
+  /** Whether one more request fits if the service has counted none of those in flight yet. */
   hasRoom(inFlight: number, now: number): boolean {
     this.#forget(now)
     return inFlight === 0 || this.#remaining === undefined || this.#remaining > inFlight
@@ -143,7 +143,7 @@ export class QuotaHeaders {
     }
   }
 
-  /** A window that is over says nothing of the next one. */
+  /** Discards the numbers of a window that has ended. */
   #forget(now: number): void {
     if (this.#resetAt === undefined || this.#resetAt > now) return
     this.#resetAt = undefined

@@ -3,9 +3,9 @@ import { ChangeNotifier } from './change-notifier.ts'
 type Slot<R> = { state: 'running' } | { state: 'done'; result: R } | { state: 'failed'; reason: unknown }
 
 /**
- * Does the work of all items, so many at a time, and gives the results in the order of the items;
- * no more than four times as many are ahead of who takes them. A throw stops the taking of items
- * and is thrown in its turn, after the results before it.
+ * Maps items concurrently and yields the results in the order of the items. At most four times `concurrency`
+ * results are held for a slow consumer. After an error, no more items are taken, and the error is thrown
+ * after the results of the earlier items.
  */
 export async function* mapInOrder<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -13,12 +13,12 @@ export async function* mapInOrder<T, R>(
   work: (item: T) => Promise<R>,
 ): AsyncIterable<R> {
   const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
-  const most = Math.max(1, concurrency)
+  const limit = Math.max(1, concurrency)
   const slots: { now: Slot<R> }[] = []
   const changed = new ChangeNotifier()
   let running = 0
   let isOver = false
-  let isAsking = false
+  let isReadingSource = false
 
   const start = async (item: T): Promise<void> => {
     const slot: { now: Slot<R> } = { now: { state: 'running' } }
@@ -31,28 +31,28 @@ export async function* mapInOrder<T, R>(
       isOver = true
     }
     running--
-    changed.ring()
+    changed.notify()
   }
-  const takeAll = async (): Promise<void> => {
+  const startAll = async (): Promise<void> => {
     while (!isOver) {
-      if (running >= most || slots.length >= 4 * most) {
-        await changed.heard()
+      if (running >= limit || slots.length >= 4 * limit) {
+        await changed.nextChange()
         continue
       }
-      isAsking = true
+      isReadingSource = true
       const { done, value } = await source.next()
-      isAsking = false
+      isReadingSource = false
       if (done) isOver = true
       else if (!isOver) void start(value)
     }
   }
-  const taking = takeAll()
+  const starting = startAll()
     .catch((reason) => {
-      isAsking = false
+      isReadingSource = false
       isOver = true
       slots.push({ now: { state: 'failed', reason } })
     })
-    .finally(() => changed.ring())
+    .finally(() => changed.notify())
 
   try {
     for (;;) {
@@ -60,17 +60,17 @@ export async function* mapInOrder<T, R>(
       if (first?.state === 'failed') throw first.reason
       if (first?.state === 'done') {
         slots.shift()
-        changed.ring()
+        changed.notify()
         yield first.result
-      } else if (!first && isOver && !isAsking) {
-        await taking
+      } else if (!first && isOver && !isReadingSource) {
+        await starting
         if (slots.length === 0) return
-      } else await changed.heard()
+      } else await changed.nextChange()
     }
   } finally {
     isOver = true
-    changed.ring()
-    // A source that is being asked, such as a terminal, would answer only to that first.
-    if (!isAsking) await source.return?.()
+    changed.notify()
+    // `return` of a generator waits for its pending `next`, which may never settle, for example if it reads a terminal.
+    if (!isReadingSource) await source.return?.()
   }
 }

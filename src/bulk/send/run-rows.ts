@@ -1,7 +1,8 @@
 /**
- * Has so many workers take row after row, each the next one when it is free. The first throw stops
- * the taking, lets what is under way finish, and is thrown on.
- * @param shouldStop is asked before each row
+ * Runs work on all rows with concurrent workers. After an error, no more rows are taken, the work in progress
+ * finishes, and the error is thrown.
+ *
+ * @param shouldStop called before each row
  */
 export async function runRows<T>(
   batches: AsyncIterable<readonly T[]>,

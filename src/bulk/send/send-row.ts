@@ -2,14 +2,14 @@ import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Outcome } from '../journal/journal-line.ts'
-import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
+import type { StepOutcome } from '../journal/journal-line.ts'
+import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
 import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
-import { isOfAllRows, type ServiceHealth } from './service-health.ts'
+import { affectsEveryRow, type ServiceHealth } from './service-health.ts'
 import type { Throttle } from './throttle.ts'
 
-/** What a person says of a create whose outcome is unknown. */
-export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
+/** How the user resolves a create whose outcome is unknown. */
+export type Resolution = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
 
 export interface RowSending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
@@ -19,29 +19,28 @@ export interface RowSending {
 }
 
 /**
- * Sends what is left to do of one row, step by step. The journal has every intent before its request
- * leaves, and every outcome after.
+ * Sends the remaining steps of a row. The journal records every intent before its request is sent, and every
+ * outcome after it.
  *
- * @param settlement of the row where its user may or may not have been created: without one, nothing
- *   is sent
- * @throws whatever means that the run should end; the row is then in the journal as it stands
+ * @param resolution for a row whose create has an unknown outcome; without one, nothing is sent for it
+ * @throws the error that should end the run; the journal has the state of the row
  */
 export async function sendRow(
   sending: RowSending,
   index: number,
   row: UserRow,
-  settlement: Settlement | undefined,
+  resolution: Resolution | undefined,
 ): Promise<void> {
   const { journal } = sending
   const state = journal.rows.of(index)
-  if (isUnsettled(state)) {
-    if (!maySettle(settlement, state)) return
-    if (settlement.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
-    if (settlement.as === 'created') {
-      journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
+  if (isUnresolved(state)) {
+    if (!canResolve(resolution, state)) return
+    if (resolution.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
+    if (resolution.as === 'created') {
+      journal.record({ row: index, step: 'create', did: 'took', id: resolution.id })
     }
   }
-  const isRetry = settlement?.as === 'retry' && isUnsettled(state)
+  const isRetry = resolution?.as === 'retry' && isUnresolved(state)
   const steps = remainingSteps(row, journal.rows.of(index))
   let id = row.id ?? journal.lastLine(index)?.id
   for (const step of steps) {
@@ -52,32 +51,35 @@ export async function sendRow(
   }
 }
 
-/** Whether that says what becomes of a row: a user that was made, and lacks its id, is not made again. */
-export function maySettle(
-  settlement: Settlement | undefined,
+/** Whether a resolution applies: a user that was certainly created must not be created again. */
+export function canResolve(
+  resolution: Resolution | undefined,
   state: RowState | undefined,
-): settlement is Settlement {
-  return settlement !== undefined && !(settlement.as === 'retry' && state?.phase === 'nameless')
+): resolution is Resolution {
+  return resolution !== undefined && !(resolution.as === 'retry' && state?.phase === 'nameless')
 }
 
-const inDoubtStill = 'not sent again yet; the outcome of the earlier request is unknown'
+const stillUnknown = 'not sent again yet; the outcome of the earlier request is unknown'
 
-interface Sent {
+interface StepRequest {
   index: number
   row: UserRow
   step: Step
   id: string | undefined
   /** Whether another step needs the id of the user. */
   hasNext: boolean
-  /** Whether this create may have been done before. */
+  /** Whether an earlier create of this user may have succeeded. */
   isRetry: boolean
 }
 
-/** @returns undefined where the row goes no further */
-async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string | undefined } | undefined> {
+/** @returns undefined if the next steps of the row must not be sent */
+async function sendStep(
+  sending: RowSending,
+  sent: StepRequest,
+): Promise<{ id: string | undefined } | undefined> {
   const { journal, throttle, health } = sending
   const { index, step, hasNext } = sent
-  const record = (did: Outcome, id: string | undefined, error?: string): void =>
+  const record = (did: StepOutcome, id: string | undefined, error?: string): void =>
     journal.record({
       row: index,
       step,
@@ -85,27 +87,27 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
       ...(id !== undefined && { id }),
       ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
     })
-  /** A request that was not done leaves the row as it was; of a retry, that is in doubt. */
+  /** The request had no effect, but the earlier create of a retried row may have had one. */
   const recordUnsent = (error: string | undefined): void =>
-    isRetried(sent) ? record('unknown', sent.id, error ?? inDoubtStill) : record('unsent', sent.id, error)
-  let isUnderWay = false
-  let answer: ApiResponse<unknown>
+    isRetried(sent) ? record('unknown', sent.id, error ?? stillUnknown) : record('unsent', sent.id, error)
+  let isInFlight = false
+  let response: ApiResponse<unknown>
   try {
-    answer = await throttle.through(
+    response = await throttle.through(
       async () => {
-        isUnderWay = false
-        await journal.intend(index, step, sent.id, rowKey(sent.row))
-        isUnderWay = true
+        isInFlight = false
+        await journal.recordIntent(index, step, sent.id, rowKey(sent.row))
+        isInFlight = true
         return request(sending.users, sent)
       },
       () => {
-        isUnderWay = false
+        isInFlight = false
         recordUnsent(undefined)
       },
     )
   } catch (error) {
-    // The journal could not be written, or the throttle ended a wait: of that, what it has must do.
-    if (!isUnderWay) throw error
+    // No request was in flight: the journal could not be written, or the throttle ended a wait.
+    if (!isInFlight) throw error
     if (!(error instanceof Failure)) {
       record('unknown', sent.id, 'the run ended before a response arrived')
       throw error
@@ -121,8 +123,8 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     health.failed(error)
     return undefined
   }
-  health.took()
-  const id = step === 'create' ? idOfCreated(answer) : sent.id
+  health.succeeded()
+  const id = step === 'create' ? idOfCreated(response) : sent.id
   if (id !== undefined || !hasNext) {
     record('took', id)
     return { id }
@@ -131,46 +133,49 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
   return undefined
 }
 
-/** What a failure means for the step that met it. */
-function outcomeOf(failure: Failure, sent: Sent): Outcome {
-  if (failure.inDoubt) return 'unknown'
-  // Nothing was done, and it was nothing about the row.
-  if (isOfAllRows(failure)) return 'unsent'
-  // It is there, so the create of which nobody knew was done.
+/** The outcome of a step whose request failed. */
+function outcomeOf(failure: Failure, sent: StepRequest): StepOutcome {
+  if (failure.isOutcomeUnknown) return 'unknown'
+  // The failure has nothing to do with the row.
+  if (affectsEveryRow(failure)) return 'unsent'
+  // The user exists, so the earlier create has succeeded.
   if (isRetried(sent) && failure.status === 409) return sent.hasNext ? 'nameless' : 'took'
   return 'refused'
 }
 
 /** Whether this may be the second create of a user. */
-function isRetried({ step, isRetry }: Sent): boolean {
+function isRetried({ step, isRetry }: StepRequest): boolean {
   return isRetry && step === 'create'
 }
 
-function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<ApiResponse<unknown>> {
+function request(
+  users: RowSending['users'],
+  { row, step, id = '' }: StepRequest,
+): Promise<ApiResponse<unknown>> {
   const { email, password, name, metadata, settings, role, permissions } = row
   switch (step) {
     case 'create':
-      return users.create(given({ email, password, name, metadata }))
+      return users.create(definedOnly({ email, password, name, metadata }))
     case 'update':
-      return users.update(id, given(row.id === undefined ? { settings } : { name, metadata, settings }))
+      return users.update(id, definedOnly(row.id === undefined ? { settings } : { name, metadata, settings }))
     case 'assign':
-      return users.assignPermissions(id, given({ permissions, role }))
+      return users.assignPermissions(id, definedOnly({ permissions, role }))
   }
 }
 
-/** Only what was given is sent. */
-function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+/** Omits undefined fields. */
+function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
-    typeof given<T>
+    typeof definedOnly<T>
   >
 }
 
-/** A service's words alone do not tell a refusal from a breakdown. */
+/** With the status, because the message alone may not show whether the row or the service is at fault. */
 function describe({ status, message }: Failure): string {
   return status === undefined ? message : `${status}: ${message}`
 }
 
-/** A service may quote what it refuses, and nothing that we keep may hold a password. */
+/** A service may quote the request in an error, but the journal and the results must not contain a password. */
 function withoutPassword(error: string, password: string | undefined): string {
   const isQuoted = password !== undefined && password !== '' && error.includes(password)
   return isQuoted ? 'the response is not shown because it contains the password' : error

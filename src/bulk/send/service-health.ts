@@ -1,29 +1,30 @@
 import type { Failure } from '../../contract/failure.ts'
 
-/** Failures in a row after which the service, rather than a row, is what is wrong. */
-const most = { unknown: 10, forbidden: 20 }
+/** Numbers of consecutive failures after which the cause is the service, not a row. */
+const limits = { unknown: 10, forbidden: 20 }
 
-/** Whether it is worth going on with the rows that are left. */
+/** Decides after each request whether the remaining rows are worth sending. */
 export class ServiceHealth {
-  #hasTaken = false
+  #hasSucceeded = false
   #unknown = 0
   #forbidden = 0
 
-  took(): void {
-    this.#hasTaken = true
+  succeeded(): void {
+    this.#hasSucceeded = true
     this.#unknown = 0
     this.#forbidden = 0
   }
 
-  /** @throws Failure the same, where the run should stop */
+  /** @throws Failure the same one, if the run should stop */
   failed(failure: Failure): void {
-    const { kind, inDoubt } = failure
-    this.#unknown = inDoubt || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
+    const { kind, isOutcomeUnknown } = failure
+    this.#unknown =
+      isOutcomeUnknown || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
     this.#forbidden = kind === 'forbidden' ? this.#forbidden + 1 : 0
     if (
-      isOfAllRows(failure) ||
-      this.#unknown >= most.unknown ||
-      (this.#forbidden >= most.forbidden && !this.#hasTaken)
+      affectsEveryRow(failure) ||
+      this.#unknown >= limits.unknown ||
+      (this.#forbidden >= limits.forbidden && !this.#hasSucceeded)
     ) {
       throw failure
     }
@@ -31,10 +32,10 @@ export class ServiceHealth {
 }
 
 /**
- * What every further row would meet too, and nothing was done: nobody was let in, nobody was there, or
- * there was no credential to send. The client has tried again as often as it was let.
+ * Whether every further row would fail in the same way, and nothing was done: the credential was rejected or
+ * is missing, or the service is unreachable. The client has already retried.
  */
-export function isOfAllRows({ kind, inDoubt }: Failure): boolean {
+export function affectsEveryRow({ kind, isOutcomeUnknown }: Failure): boolean {
   switch (kind) {
     case 'unauthorized':
     case 'rate_limited':
@@ -45,7 +46,7 @@ export function isOfAllRows({ kind, inDoubt }: Failure): boolean {
     case 'unreachable':
     case 'timeout':
     case 'tls':
-      return !inDoubt
+      return !isOutcomeUnknown
     default:
       return false
   }

@@ -3,41 +3,41 @@ import { readWait, readWindows } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
-import type { Spent } from '../journal/spent-quota.ts'
+import type { SpentQuota } from '../journal/spent-quota.ts'
 import { ChangeNotifier } from './change-notifier.ts'
-import { type KnownQuota, QuotaCount, QuotaHeaders, tighterOf } from './known-quota.ts'
+import { type KnownQuota, QuotaCount, QuotaHeaders, stricterOf } from './known-quota.ts'
 
-/** The maximum wait that can be set, in ms: what a timer of Node can wait, less an hour. */
-const longestWait = 2 ** 31 - 1 - 3_600_000
+/** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
+const maxSettableWait = 2 ** 31 - 1 - 3_600_000
 
-/** Beyond the year 275760 there is no date to show. */
-const longestPlan = 365 * 24 * 3600 * 1000
+/** A longer wait is described without its end, which may be beyond the range of dates. In ms. */
+const maxDatedWait = 365 * 24 * 3600 * 1000
 
-/** What all workers wait for. */
+/** A pause of all workers. */
 export interface Pause {
-  /** Milliseconds since the epoch. */
+  /** Unix time in ms. */
   until: number
   why: 'limited' | 'quota'
 }
 
 export interface ThrottleOptions {
   clock: Clock
-  /** Milliseconds; Infinity is no bound. */
+  /** In ms; Infinity for no limit. */
   maxWait: number
   signal: AbortSignal
   quota?: Quota | undefined
-  /** Of the quota's window, from an earlier run. */
-  spent?: Spent | undefined
-  /** Told of the window of the quota where the service names another one than was counted. */
-  onWindow?(spent: Spent): void
-  /** Told again where a pause becomes longer. */
+  /** Requests of earlier runs in the current window. */
+  spent?: SpentQuota | undefined
+  /** Called if the service reports another window of the quota than the counted one. */
+  onWindow?(spent: SpentQuota): void
+  /** Called again if a pause becomes longer. */
   onPause?(pause: Pause): void
-  onGo?(): void
+  onResume?(): void
 }
 
 /**
- * What all workers share to keep within a quota. A 429, or a quota that is used up, pauses all of
- * them; then one request goes first, and the others when it was answered with something else.
+ * Keeps all workers within a quota. A 429, or an exhausted quota, pauses all of them. After the pause, one
+ * request is sent as a probe. The others follow when its response is not 429.
  */
 export class Throttle {
   readonly #options: ThrottleOptions
@@ -45,30 +45,29 @@ export class Throttle {
   readonly #headers = new QuotaHeaders()
   readonly #changed = new ChangeNotifier()
   #pause: Pause | undefined
-  /** Grows with each pause, so that an answer can be told from one to a request of before it. */
+  /** Incremented by each pause, to recognize responses to requests from before it. */
   #generation = 0
   #isHalfOpen = false
   #isProbing = false
   #inFlight = 0
-  /** 429s and waits since the last answer that was none. */
-  #limits = 0
+  /** Numbers of 429 responses, and ms waited, since the last response with another status. */
+  #limitedCount = 0
   #waited = 0
-  /** The answer that asked for the last pause. */
-  #asker: Failure | undefined
+  /** The failure that caused the last pause. */
+  #pauseCause: Failure | undefined
 
   constructor(options: ThrottleOptions) {
     this.#options = options
     this.#count = options.quota && new QuotaCount(options.quota, options.spent, options.clock.now())
-    options.signal.addEventListener('abort', () => this.#changed.ring(), { once: true })
+    options.signal.addEventListener('abort', () => this.#changed.notify(), { once: true })
   }
 
   /**
-   * Runs `attempt` when a request may leave; again after a pause as often as it is answered with
-   * 429, for that was not done.
+   * Runs `attempt` when a request may be sent. After a 429, which has no effect, runs it again after a pause.
    *
-   * @param onLimited is awaited after each 429, before the pause
-   * @throws Failure `rate_limited` where a pause would be longer than `maxWait`; the signal's reason;
-   *   what `attempt` throws
+   * @param onLimited awaited after each 429, before the pause
+   * @throws Failure `rate_limited` if a pause would be longer than `maxWait`; the signal's reason; what
+   *   `attempt` throws
    */
   async through<T>(attempt: () => Promise<T>, onLimited?: () => void | Promise<void>): Promise<T> {
     let patience = this.#options.maxWait
@@ -83,24 +82,25 @@ export class Throttle {
         const status = failure?.status
         this.#leave(pass, status !== undefined && status !== 429)
         if (failure && status === 429) {
-          this.#asker = failure
-          // The client was not observed, or it is a pause that this answer has not begun.
+          this.#pauseCause = failure
+          // The response has not started a pause yet: the events of the client were not observed.
           if (pass.generation === this.#generation) this.#limited(undefined)
           await onLimited?.()
           continue
         }
-        // A service that is down has named the time of its return.
+        // A 503 may have a Retry-After, which has started a pause.
         const wait = (this.#pause?.until ?? 0) - this.#now()
-        if (!failure || status !== 503 || failure.inDoubt || wait <= 0 || wait > patience) throw error
-        this.#asker = failure
+        if (!failure || status !== 503 || failure.isOutcomeUnknown || wait <= 0 || wait > patience)
+          throw error
+        this.#pauseCause = failure
         patience -= wait
       }
     }
   }
 
-  /** Told of the client's events: the client is made with `maxWait` 0, so that every 429 comes here. */
+  /** Receives the client's events. The client has `maxWait` 0, so that it leaves every 429 to the throttle. */
   observe(event: ClientEvent): void {
-    // The client's own further attempts have not come through here.
+    // Retries by the client do not go through `#enter`.
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
     if (event.type !== 'response') return
     this.#headers.read(event.headers, this.#now())
@@ -108,16 +108,16 @@ export class Throttle {
     if (spent) this.#options.onWindow?.(spent)
     if (event.status === 429) this.#limited(readWait(event.headers, this.#now()))
     if (event.status === 503 && event.headers['retry-after'] !== undefined) {
-      const asked = readWait(event.headers, this.#now())
-      if (asked) this.#stop(asked, 'limited')
+      const wait = readWait(event.headers, this.#now())
+      if (wait) this.#stop(wait, 'limited')
     }
-    this.#changed.ring()
+    this.#changed.notify()
   }
 
-  /** What is known of the quota: of the one that was given and what the headers of answers say, the tighter. */
+  /** The configured quota or the one in the headers of responses: the stricter values of both. */
   get known(): KnownQuota | undefined {
-    const [given, said] = [this.#count?.known(this.#now()), this.#headers.known(this.#now())]
-    return given && said ? tighterOf(given, said) : (given ?? said)
+    const [configured, reported] = [this.#count?.known(this.#now()), this.#headers.known(this.#now())]
+    return configured && reported ? stricterOf(configured, reported) : (configured ?? reported)
   }
 
   #now(): number {
@@ -134,18 +134,18 @@ export class Throttle {
         await clock.sleep(wait, signal)
         continue
       }
-      this.#go()
+      this.#resume()
       if (this.#isHalfOpen && this.#isProbing) {
-        await this.#changed.heard()
+        await this.#changed.nextChange()
         continue
       }
-      const used = this.#usedUpFor()
-      if (used > 0) {
-        this.#stop(used, 'quota')
+      const rest = this.#exhaustedFor()
+      if (rest > 0) {
+        this.#stop(rest, 'quota')
         continue
       }
       if (!this.#headers.hasRoom(this.#inFlight, this.#now())) {
-        await this.#changed.heard()
+        await this.#changed.nextChange()
         continue
       }
       this.#count?.take(this.#now())
@@ -155,34 +155,35 @@ export class Throttle {
     }
   }
 
-  #usedUpFor(): number {
-    return Math.max(this.#count?.usedUpFor(this.#now()) ?? 0, this.#headers.usedUpFor(this.#now()))
+  #exhaustedFor(): number {
+    return Math.max(this.#count?.exhaustedFor(this.#now()) ?? 0, this.#headers.exhaustedFor(this.#now()))
   }
 
-  /** @param isTaken whether there was an answer other than 429 */
-  #leave(pass: { generation: number; isProbe: boolean }, isTaken: boolean): void {
+  /** @param isAccepted whether the response had another status than 429 */
+  #leave(pass: { generation: number; isProbe: boolean }, isAccepted: boolean): void {
     this.#inFlight--
     if (pass.isProbe) this.#isProbing = false
-    if (isTaken && pass.generation === this.#generation) {
+    if (isAccepted && pass.generation === this.#generation) {
       this.#isHalfOpen = false
-      this.#limits = 0
+      this.#limitedCount = 0
       this.#waited = 0
     }
-    this.#changed.ring()
+    this.#changed.notify()
   }
 
-  /** @param asked milliseconds, where the answer said so */
-  #limited(asked: number | undefined): void {
+  /** @param requested wait in ms, if the response contained one */
+  #limited(requested: number | undefined): void {
     const now = this.#now()
     if (this.#pause && this.#pause.until > now) {
-      // Others that were under way hear of the same limit.
-      if (asked !== undefined) this.#stop(asked, 'limited')
+      // A response to another request that was in flight before the pause.
+      if (requested !== undefined) this.#stop(requested, 'limited')
       return
     }
-    const growing = Math.min(30_000, 1000 * 2 ** this.#limits) * (1 - this.#options.clock.random() / 2)
-    // Who keeps asking for nothing is still not asked more than once a second.
-    const wait = asked === undefined ? growing : this.#limits === 0 ? asked : Math.max(asked, 1000)
-    this.#limits++
+    const growing = Math.min(30_000, 1000 * 2 ** this.#limitedCount) * (1 - this.#options.clock.random() / 2)
+    // A service that repeatedly requests no wait still gets at most one request per second.
+    const wait =
+      requested === undefined ? growing : this.#limitedCount === 0 ? requested : Math.max(requested, 1000)
+    this.#limitedCount++
     this.#stop(wait, 'limited')
   }
 
@@ -196,47 +197,47 @@ export class Throttle {
     this.#pause = { until, why }
     if (!before) this.#generation++
     this.#isHalfOpen = true
-    // A few milliseconds more are no news.
+    // A difference of less than a second is not shown.
     if (!before || until - before.until >= 1000) this.#options.onPause?.(this.#pause)
   }
 
-  #go(): void {
+  #resume(): void {
     if (!this.#pause) return
     this.#pause = undefined
-    this.#options.onGo?.()
+    this.#options.onResume?.()
   }
 
   #tooLong({ until, why }: Pause): Failure {
-    const asker = why === 'limited' ? this.#asker : undefined
-    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), asker })
+    const cause = why === 'limited' ? this.#pauseCause : undefined
+    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), cause })
   }
 }
 
 /**
- * The failure of a pause that would be longer than the maximum wait. Times are milliseconds.
+ * The failure for a pause that would be longer than the maximum wait. Times are in ms.
  *
- * @param pause.waited all the waiting that would be needed, what has passed of it included
- * @param pause.asker the answer that asked for it, where one did
+ * @param pause.waited the total wait, including the part that has passed
+ * @param pause.cause the failure that requested the pause
  */
 function pausedTooLong(pause: {
   until: number
   why: 'limited' | 'quota'
   waited: number
   now: number
-  asker: Failure | undefined
+  cause: Failure | undefined
 }): Failure {
-  const { until, why, waited, now, asker } = pause
-  const message = asker?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
+  const { until, why, waited, now, cause } = pause
+  const message = cause?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
   return new Failure('rate_limited', message, {
-    ...(asker ? { code: asker.code, details: asker.details, cause: asker } : {}),
-    ...(asker?.status === undefined ? {} : { status: asker.status }),
-    ...(asker?.request === undefined ? {} : { request: asker.request }),
+    ...(cause ? { code: cause.code, details: cause.details, cause } : {}),
+    ...(cause?.status === undefined ? {} : { status: cause.status }),
+    ...(cause?.request === undefined ? {} : { request: cause.request }),
     ...helpFor(until - now, until, waited),
   })
 }
 
 function helpFor(left: number, until: number, waited: number): Help {
-  if (left > longestPlan) return { hint: 'The service asks to wait for more than a year.' }
-  const total = waited > longestWait ? null : waited
+  if (left > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
+  const total = waited > maxSettableWait ? null : waited
   return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
 }

@@ -25,7 +25,7 @@ const life = 5 * 60_000
 const pause = 30_000
 
 /** Ms that the keychain is waited for. */
-const patience = 500
+const timeout = 500
 
 /**
  * The models of the service that a line means, as they were some minutes ago at most. The embedded
@@ -76,7 +76,7 @@ async function storedSecret(
   const isInFile = configuration().profiles?.[profile]?.storage === 'file'
   const store = isInFile
     ? new InsecureFile(new Directories(host.env))
-    : host.openKeychain({ patience, onWait: () => {}, mayAsk: false })
+    : host.openKeychain({ timeout, onWait: () => {}, mayAsk: false })
   const stored = await store.read(ownerOf(profile, baseUrl))
   if (!stored || (stored.kind === 'oauth' && !isFresh(stored, host.clock.now()))) return undefined
   return secretOf(stored)

@@ -29,7 +29,7 @@ export async function examineKeychain({ context, bound }: DoctorContext): Promis
   try {
     // On macOS every look counts as asking, though nobody is asked for an item that is not there.
     const mayAsk = process.platform === 'darwin'
-    const keychain = context.host.openKeychain({ patience: bound, onWait: () => {}, mayAsk })
+    const keychain = context.host.openKeychain({ timeout: bound, onWait: () => {}, mayAsk })
     const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
     await keychain.read(owner, context.signal)
     await keychain.demandPlace?.(owner)

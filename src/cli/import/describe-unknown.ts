@@ -1,8 +1,8 @@
-import type { Unsettled } from '../../bulk/results/report-rows.ts'
+import type { UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 
 /** A row of which nobody knows, and what could be done about it. */
-export type UnknownRow = RowResult & { decisions: Unsettled | undefined }
+export type UnknownRow = RowResult & { unresolved: UnresolvedRow | undefined }
 
 /** The command line that settles the row at a place, by what is said of it. */
 export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
@@ -21,15 +21,15 @@ export function describeUnknown(
   settle: Settle | undefined,
   list: string | undefined,
 ): string {
-  const lines = rows.flatMap(({ line, email, id, error, decisions }) => {
+  const lines = rows.flatMap(({ line, email, id, error, unresolved }) => {
     const what = `The outcome of line ${line} (${email || id}) is unknown: ${error}`
-    return decisions && settle ? [what, `  ${settle('created', decisions.place)}`] : [what]
+    return unresolved && settle ? [what, `  ${settle('created', unresolved.place)}`] : [what]
   })
   if (count > rows.length)
     lines.push(
       `and ${count - rows.length} more; ${list === undefined ? '--results FILE lists all of them' : `all are listed in ${list}`}`,
     )
-  const asked = rows.flatMap(({ decisions }) => decisions ?? [])
+  const asked = rows.flatMap(({ unresolved }) => unresolved ?? [])
   const doubtful = asked.find(({ mayRetry }) => mayRetry)
   const [first] = asked
   if (settle && doubtful) {
@@ -43,7 +43,7 @@ export function describeUnknown(
     lines.push('The users were created. Give the id of each as above, or skip the row:')
     lines.push(`  ${settle('skip', first.place)}`)
   }
-  if (rows.some(({ decisions }) => decisions === undefined)) {
+  if (rows.some(({ unresolved }) => unresolved === undefined)) {
     lines.push('To send updates and assignments again, run the same command.')
   }
   return lines.join('\n')

@@ -1,6 +1,6 @@
-import type { Imported, ImportOptions, Prospect, RowCounts, RunStart } from '../../bulk/import-options.ts'
+import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../../bulk/import-options.ts'
 import type { PlannedWork } from '../../bulk/planned-work.ts'
-import type { Report, Unsettled } from '../../bulk/results/report-rows.ts'
+import type { Report, UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
@@ -8,7 +8,7 @@ import { describeSpan, durationFlagFor } from '../../config/duration.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
-import { describeOutline, importView, outlineView } from '../../view/import.ts'
+import { importForecastView, importView, summarizeForecast } from '../../view/import.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
@@ -25,7 +25,7 @@ export interface FileOptions
       ImportOptions,
       'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'place'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place'>> {
   /** Whether no question is asked. */
   yes: boolean
   /** The command line that settles a row, by what is said of it; absent where nothing is created. */
@@ -52,7 +52,7 @@ export async function importFile(
   try {
     imported = await importRows({
       makePassword: undefined,
-      settlement: undefined,
+      resolution: undefined,
       place: undefined,
       ...options,
       ...outside,
@@ -131,7 +131,9 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
     const resume = `To resume, run ${sameCommand(options)}.`
     context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
-    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, { hint: resume }) : ended
+    throw ended instanceof Failure && ended.isOutcomeUnknown
+      ? ended.reworded(ended.message, { hint: resume })
+      : ended
   }
   if (words.length === 0) return
   if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
@@ -178,26 +180,27 @@ function outsideOf(context: Context, options: FileOptions) {
           if (isNews(event)) transport.observe?.(event)
         },
       }),
-    confirm: async (prospect: Prospect) => {
+    confirm: async (forecast: Forecast) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
-      const outline = `${name}: ${describeOutline(prospect)}`
-      output.notice(`${outline}.\n${describeProspect(context, prospect, concurrency, sameCommand(options))}`)
+      const outline = `${name}: ${summarizeForecast(forecast)}`
+      output.notice(`${outline}.\n${describeForecast(context, forecast, concurrency, sameCommand(options))}`)
       if (!yes) await prompter.confirm(`Send them to ${service}?`)
     },
-    onBegin: ({ rows, tally, estimate }: RunStart) => {
+    onBegin: ({ rows, counts, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
-      progress.goOn(tally)
+      progress.goOn(counts)
       const sayWhy = () =>
         output.notice(
           'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
         )
       context.signal.addEventListener('abort', sayWhy, { once: true })
     },
-    onProgress: (tally: RowCounts) => progress?.update(tally),
+    onProgress: (counts: RowCounts) => progress?.update(counts),
     onPause: (pause: Pause) => progress?.pause(pause),
-    onGo: () => progress?.go(),
+    onResume: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, decisions: Unsettled | undefined) => told.addUnknown(result, decisions),
+    onUnknown: (result: RowResult, unresolved: UnresolvedRow | undefined) =>
+      told.addUnknown(result, unresolved),
     onFailed: (result: RowResult) => told.addFailed(result),
     tell: (imported: Imported) => told.tell(output, imported),
     warn: (text: string) => output.warn(text),
@@ -212,13 +215,13 @@ async function showPlannedWork({ output }: Context, outline: PlannedWork): Promi
   const { rows, done: already_done, requests } = outline
   const { create: creates, update: updates, assign: assignments } = outline.steps
   const shown = { rows, already_done, creates, updates, assignments, requests }
-  await output.withoutFields().show(outlineView, shown)
+  await output.withoutFields().show(importForecastView, shown)
 }
 
 /** What is known of the quota, and how long it will take with it. */
-function describeProspect(
+function describeForecast(
   { options }: Context,
-  { quota, duration, requests }: Prospect,
+  { quota, duration, requests }: Forecast,
   concurrency: number,
   again: string,
 ): string {
@@ -256,8 +259,8 @@ class ToldRows {
     this.#settle = settle
   }
 
-  addUnknown(result: RowResult, decisions: Unsettled | undefined): void {
-    this.#unknown.push({ ...result, decisions })
+  addUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void {
+    this.#unknown.push({ ...result, unresolved })
   }
 
   addFailed(result: RowResult): void {

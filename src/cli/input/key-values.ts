@@ -1,6 +1,6 @@
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
-import { readSwitch, switchWords } from '../../contract/text-value.ts'
+import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
 
 /**
  * `key=text`, or `key:=json` for any other type.
@@ -57,9 +57,9 @@ export function parseSwitches(pairs: readonly string[], flag: string): Record<st
 function parseSwitch(pair: string, flag: string): [string, unknown] {
   const [key, value] = parseKeyValue(pair, flag)
   if (isTyped(pair)) return [key, value]
-  const enabled = readSwitch(String(value))
+  const enabled = parseBoolean(String(value))
   if (enabled !== undefined) return [key, enabled]
-  throw new Failure('usage', `${flag} ${key}: "${value}" must be ${switchWords}`, {
+  throw new Failure('usage', `${flag} ${key}: "${value}" must be ${booleanWords}`, {
     hint: `Give a switch as ${flag} ${key}=on, or another type as ${key}:=JSON`,
   })
 }

@@ -62,7 +62,7 @@ export class PasswordFile {
 
   /** After the request failed: removes the file where no user was created. @returns as `nameIn` */
   settle(error: unknown, { sentChanges }: Context): unknown {
-    const isRefused = error instanceof Failure && !error.inDoubt
+    const isRefused = error instanceof Failure && !error.isOutcomeUnknown
     const isUnsent = error instanceof Interruption && !sentChanges.isUnknown
     if (!isRefused && !isUnsent) return this.nameIn(error)
     this.remove()

@@ -3,7 +3,7 @@ import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
-import { switchWords, valueOfText } from '../../contract/text-value.ts'
+import { booleanWords, parseValue } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
@@ -48,7 +48,7 @@ function findSettingsKey(path: string, value: string, context: Context): Setting
   if (inGroup.length === 0) {
     throw unknownSettingsKey(path, (meant) => commandFor(context, 'settings', 'set', `${meant}=${value}`))
   }
-  const taking = inGroup.filter((key) => checkShape(key.schema, valueOfText(key.type, value)).success)
+  const taking = inGroup.filter((key) => checkShape(key.schema, parseValue(key.type, value)).success)
   const lines = taking.map((key) => commandFor(context, 'settings', 'set', `${key.path}=${value}`))
   throw new Failure('usage', `"${path}" is a group of settings, not a setting`, {
     hint:
@@ -83,10 +83,10 @@ async function readSource(text: string, key: SettingsKey, context: Context): Pro
 }
 
 function readValue(key: SettingsKey, text: string): unknown {
-  const value = valueOfText(key.type, text)
+  const value = parseValue(key.type, text)
   const parsed = checkShape(key.schema, value)
   if (parsed.success) return parsed.data
-  if (key.type === 'boolean') throw new Failure('refused', `${key.path}: "${text}" must be ${switchWords}`)
+  if (key.type === 'boolean') throw new Failure('refused', `${key.path}: "${text}" must be ${booleanWords}`)
   if (key.type === 'integer' && typeof value === 'string') {
     throw new Failure('refused', `${key.path}: "${text}" must be an integer`)
   }

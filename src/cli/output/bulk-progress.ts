@@ -25,7 +25,7 @@ export class BulkProgress {
   readonly #options: BulkProgressOptions
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
-  #tally: RowCounts = { done: 0, failed: 0, unknown: 0 }
+  #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
   #pace: Pace
   #pause: Pause | undefined
 
@@ -39,14 +39,14 @@ export class BulkProgress {
   }
 
   /** What an earlier run has left, which is no part of the rate. */
-  goOn(tally: RowCounts): void {
-    this.#tally = tally
+  goOn(counts: RowCounts): void {
+    this.#counts = counts
     this.#restart()
   }
 
-  /** @param tally of the whole work, what an earlier run has left included */
-  update(tally: RowCounts): void {
-    this.#tally = tally
+  /** @param counts of the whole work, what an earlier run has left included */
+  update(counts: RowCounts): void {
+    this.#counts = counts
   }
 
   pause(pause: Pause): void {
@@ -81,7 +81,10 @@ export class BulkProgress {
       total === undefined || perSecond === 0
         ? undefined
         : estimate(Math.max(0, total - this.#settled), perSecond)
-    return describeBulk({ noun, total, tally: this.#tally, perSecond, left, pause: this.#pause }, this.#now())
+    return describeBulk(
+      { noun, total, counts: this.#counts, perSecond, left, pause: this.#pause },
+      this.#now(),
+    )
   }
 
   /** A pause would count as slowness. */
@@ -94,7 +97,7 @@ export class BulkProgress {
   }
 
   get #settled(): number {
-    return this.#tally.done + this.#tally.failed + this.#tally.unknown
+    return this.#counts.done + this.#counts.failed + this.#counts.unknown
   }
 }
 

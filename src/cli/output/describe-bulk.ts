@@ -8,7 +8,7 @@ export interface BulkState {
   noun: string
   /** Undefined where nobody knows yet how many there will be. */
   total: number | undefined
-  tally: RowCounts
+  counts: RowCounts
   /** Rows a second. */
   perSecond: number
   /** Milliseconds, where that can be said. */
@@ -17,19 +17,22 @@ export interface BulkState {
 }
 
 /** One line for the state of the work on many rows. */
-export function describeBulk({ noun, total, tally, perSecond, left, pause }: BulkState, now: number): string {
-  const { done, failed, unknown } = tally
-  const counts = [
+export function describeBulk(
+  { noun, total, counts, perSecond, left, pause }: BulkState,
+  now: number,
+): string {
+  const { done, failed, unknown } = counts
+  const parts = [
     `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
     ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
     ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
   ]
   // A narrow terminal cuts the end off: what it waits for comes first.
-  if (pause) return [describePause(pause, now), ...counts].join(', ')
+  if (pause) return [describePause(pause, now), ...parts].join(', ')
   const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
   const rest =
     left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
-  return [...counts, ...rate, ...rest].join(', ')
+  return [...parts, ...rate, ...rest].join(', ')
 }
 
 function describePause({ until, why }: Pause, now: number): string {

@@ -65,7 +65,7 @@ export class Output {
   /** Whether the view's text is what will be shown, rather than data. */
   showsText(view: View): boolean {
     const { form, jq } = this.#options
-    if (view.speaksToPeople && !this.streams.isShown) return false
+    if (view.isForTerminal && !this.streams.isShown) return false
     return view.text !== undefined && form === undefined && jq === undefined && this.#fields === undefined
   }
 
@@ -87,7 +87,8 @@ export class Output {
   async show(view: View, body: unknown): Promise<void> {
     const text = await this.#render(view, body)
     await this.#writeResult(view, text)
-    if (text === '' && view.none !== undefined && this.#formFor(view) === 'table') this.progress(view.none)
+    if (text === '' && view.emptyText !== undefined && this.#formFor(view) === 'table')
+      this.progress(view.emptyText)
   }
 
   /**

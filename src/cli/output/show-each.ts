@@ -8,7 +8,7 @@ import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
 import { RowFailures } from './row-failures.ts'
 
-type Result = { id: string } & ({ answer: ApiResponse<unknown> } | { failure: Failure })
+type Result = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
 
 /** More would be a description of the interface that the service has instead. */
 const mostFaults = 100
@@ -40,7 +40,7 @@ export async function showEach(
       if ('failure' in result) await failures.add(result.id, result.failure)
       else {
         await failures.took()
-        const { body, faults: some } = result.answer
+        const { body, faults: some } = result.response
         for (const fault of some) {
           if (faults.size < mostFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }

@@ -8,7 +8,7 @@ import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 
 /** How long, in ms, a keychain may take: a person needs time for the dialog that unlocks it. */
-const patience = { withPerson: 30_000, alone: 10_000 }
+const timeouts = { withPerson: 30_000, alone: 10_000 }
 
 /** Where a profile has a credential, or may have one. */
 export interface CredentialPlace {
@@ -30,7 +30,7 @@ export class CredentialStores {
     const { streams } = output
     const sayOnce = once(() => output.notice('Waiting for the keychain. It may show a prompt to unlock it…'))
     this.#keychain = streams.host.openKeychain({
-      patience: streams.isInteractive ? patience.withPerson : patience.alone,
+      timeout: streams.isInteractive ? timeouts.withPerson : timeouts.alone,
       onWait: sayOnce,
     })
   }

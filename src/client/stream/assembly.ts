@@ -1,7 +1,7 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
-import type { Complaint } from '../error-response.ts'
-import { type Form, FormDetector, isJson, isJsonLines } from './detect-format.ts'
+import type { ErrorContent } from '../error-response.ts'
+import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import { GrowingText } from './growing-text.ts'
@@ -10,84 +10,85 @@ import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 interface About {
   contentType: string
-  /** What it is made of, whatever its content type says and it looks like. */
+  /** The format of the stream, which overrides its content type. */
   format?: StreamFormat | undefined
   status: number
   request: FailedRequest
 }
 
 /**
- * Puts a streamed reply together: bytes in, events out. Pure: what the bytes are split into
- * makes no difference to what comes out but in how many pieces.
+ * Assembles a streamed reply: bytes in, events out. How the bytes are split only affects how the text is
+ * split.
  */
 export class Assembly {
-  /** Whether the service has said that the reply is finished: `now`, nothing more will come. */
+  /** Whether the service has ended the reply. After `soon`, other frames may follow; after `now`, none. */
   ended: 'no' | 'soon' | 'now' = 'no'
   readonly #about: About
   readonly #utf8 = new TextDecoder()
   readonly #text = new GrowingText()
-  /** What came before its form was told. */
+  /** The text before the format was detected. */
   #beginning = ''
-  readonly #detector: FormDetector
-  #form: Form | undefined
+  readonly #detector: FormatDetector
+  #format: DetectedFormat | undefined
   #decoder: Decoder | undefined
   #started = false
   #seen: { id?: string; contextId?: string; createdAt?: string; model?: string; finishReason?: string } = {}
-  /** Frames that are JSON objects: their kind of stream says when it is finished. */
+  /** Number of frames that are JSON objects. A stream of these has a final event. */
   #objects = 0
-  /** Whether one of them held a part of the reply. */
+  /** Whether one of them contained a part of the reply. */
   #framed = false
-  /** The last event, where it was bare text without a name. */
-  #bare: string | undefined
-  /** Whether the reply was bare text between events of another kind. */
-  #hadBare = false
-  #broken = false
+  /** The last event, if it was plain text without a name. */
+  #plain: string | undefined
+  /** Whether a part of the reply was plain text. */
+  #hadPlain = false
+  #unreadable = false
   /** Whether a frame could not be read and others came after it. */
   #gap = false
-  #complaint: Complaint | undefined
+  #reportedError: ErrorContent | undefined
   #last: Frame = {}
 
   constructor(about: About) {
     this.#about = about
-    this.#detector = new FormDetector(about.contentType, about.format)
+    this.#detector = new FormatDetector(about.contentType, about.format)
   }
 
-  /** Takes the next bytes. */
+  /** Processes the next bytes. */
   push(bytes: Uint8Array): StreamEvent[] {
     return this.#pushText(this.#utf8.decode(bytes, { stream: true }), false)
   }
 
   /**
-   * Takes the end; the last event is `end`.
-   * @param cut what ended it, where it was no clean end
+   * Ends the stream. The last event is `end`.
+   *
+   * @param interruption why the stream ended early
    */
-  end(cut?: { reason: string; cause?: unknown }): StreamEvent[] {
+  end(interruption?: { reason: string; cause?: unknown }): StreamEvent[] {
     const events: StreamEvent[] = []
     if (this.ended !== 'now') {
-      events.push(...this.#pushText(cut ? '' : this.#utf8.decode(), true))
+      events.push(...this.#pushText(interruption ? '' : this.#utf8.decode(), true))
       events.push(...this.#read(this.#decoder?.end() ?? []))
     }
     const rest = this.#text.finish(this.#last.ends !== undefined && (this.#last.text ?? '') !== '')
     if (rest !== '') events.push({ type: 'delta', text: rest })
     if (!this.#started) events.unshift(this.#start())
-    events.push(this.#conclude(cut))
+    events.push(this.#conclude(interruption))
     return events
   }
 
   #pushText(text: string, ended: boolean): StreamEvent[] {
-    if (this.#form !== undefined) return this.#decode(text)
+    if (this.#format !== undefined) return this.#decode(text)
     this.#beginning += text
-    this.#form = this.#detector.push(text, ended)
-    if (this.#form === undefined) return []
-    if (this.#form === 'events')
+    this.#format = this.#detector.push(text, ended)
+    if (this.#format === undefined) return []
+    if (this.#format === 'events')
       this.#decoder = new EventStreamDecoder((value) => readFrame(value).text !== undefined)
-    else if (this.#form === 'json') this.#decoder = new JsonValues()
+    else if (this.#format === 'json') this.#decoder = new JsonValues()
     return this.#decode(this.#beginning)
   }
 
   #decode(text: string): StreamEvent[] {
     if (this.#decoder) return this.#read(this.#decoder.push(text))
-    if (this.#form !== 'text' || text === '') return []
+    if (this.#format !== 'text' || text === '') return []
     return this.#take({ text, source: 'delta' })
   }
 
@@ -95,10 +96,10 @@ export class Assembly {
     const events: StreamEvent[] = []
     for (const unit of units) {
       if (this.ended === 'now') break
-      this.#gap ||= this.#broken
-      this.#bare = undefined
+      this.#gap ||= this.#unreadable
+      this.#plain = undefined
       if (unit.type === 'done') this.ended = 'now'
-      else if (unit.type === 'broken') this.#broken = this.ended === 'no'
+      else if (unit.type === 'unreadable') this.#unreadable = this.ended === 'no'
       else if (unit.type === 'text') events.push(...this.#take(this.#readText(unit.text, unit.event)))
       else {
         const frame = readFrame(unit.value, unit.event)
@@ -112,12 +113,12 @@ export class Assembly {
     return events
   }
 
-  /** Between frames of JSON, bare data is no part of the reply. */
+  /** Between frames of JSON, plain data is not a part of the reply. */
   #readText(text: string, event: string | undefined): Frame {
     const frame = readTextFrame(text, event)
     if (this.#framed && frame.text !== undefined) return {}
-    if (event === undefined) this.#bare = text
-    this.#hadBare ||= frame.text !== undefined && frame.text !== ''
+    if (event === undefined) this.#plain = text
+    this.#hadPlain ||= frame.text !== undefined && frame.text !== ''
     return frame
   }
 
@@ -129,7 +130,7 @@ export class Assembly {
     this.#last = frame
     const events: StreamEvent[] = this.#started ? [] : [this.#start()]
     if (frame.error) {
-      this.#complaint = frame.error
+      this.#reportedError = frame.error
       this.ended = 'now'
       return events
     }
@@ -149,11 +150,11 @@ export class Assembly {
     return { type: 'start', ...known }
   }
 
-  #conclude(cut: { reason: string; cause?: unknown } | undefined): StreamEnd {
+  #conclude(interruption: { reason: string; cause?: unknown } | undefined): StreamEnd {
     const { model: _, ...known } = this.#seen
     const end: StreamEnd = { type: 'end', complete: true, verified: true, ...known, text: this.#text.text }
-    if (!cut && this.#isWhole()) end.isWholeBody = true
-    const fault = this.#findFault(cut)
+    if (!interruption && this.#isWhole()) end.isWholeBody = true
+    const fault = this.#findFault(interruption)
     if (!fault) return this.#isVerified() ? end : { ...end, verified: false }
     const { kind, reason, ...more } = fault
     const { status, request } = this.#about
@@ -161,23 +162,24 @@ export class Assembly {
     return { ...end, complete: false, verified: false, reason, failure }
   }
 
-  #findFault(cut: { reason: string; cause?: unknown } | undefined): Fault | undefined {
-    const complaint = this.#complaint ?? this.#readLastWords()
-    if (complaint) {
-      const { message, ...more } = complaint
+  #findFault(interruption: { reason: string; cause?: unknown } | undefined): Fault | undefined {
+    const reported = this.#reportedError ?? this.#readFinalError()
+    if (reported) {
+      const { message, ...more } = reported
       return {
         kind: 'server_error',
         reason: message ?? 'The service ended the reply with an error',
         ...more,
       }
     }
-    if (this.#form === 'page') return unusable('The response is a web page')
-    if (this.#form === 'noise') return unusable('The response is not JSON, although its Content-Type says so')
+    if (this.#format === 'page') return unusable('The response is a web page')
+    if (this.#format === 'noise')
+      return unusable('The response is not JSON, although its Content-Type says so')
     if (this.#text.contradicted) return truncated('The stream contradicts text that it sent before')
     if (this.#gap) return truncated('The stream contains an unreadable frame')
     if (this.ended !== 'no') return undefined
-    if (cut) return { ...truncated(cut.reason), cause: cut.cause }
-    if (this.#broken) return truncated('The stream was truncated within a frame')
+    if (interruption) return { ...truncated(interruption.reason), cause: interruption.cause }
+    if (this.#unreadable) return truncated('The stream was truncated within a frame')
     if (this.#isWhole()) {
       return this.#last.text === undefined ? unusable('The response contains no text') : undefined
     }
@@ -185,25 +187,25 @@ export class Assembly {
     if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
       return truncated('The stream was truncated within its array')
     }
-    if (this.#objects > 0 && !this.#hadBare) return truncated('The stream ended without a final event')
+    if (this.#objects > 0 && !this.#hadPlain) return truncated('The stream ended without a final event')
     return this.#text.text === '' ? unusable('The reply is empty') : undefined
   }
 
   #isVerified(): boolean {
-    return this.ended !== 'no' || (this.#objects > 0 && !this.#hadBare)
+    return this.ended !== 'no' || (this.#objects > 0 && !this.#hadPlain)
   }
 
-  /** A stream of bare text may still end with an error as JSON; anywhere else it is quoted. */
-  #readLastWords(): Complaint | undefined {
-    if (!this.#bare?.startsWith('{') || this.ended !== 'no') return undefined
+  /** A stream of plain text may end with an error as JSON. Anywhere else, such text is part of the reply. */
+  #readFinalError(): ErrorContent | undefined {
+    if (!this.#plain?.startsWith('{') || this.ended !== 'no') return undefined
     try {
-      return readFrame(JSON.parse(this.#bare)).error
+      return readFrame(JSON.parse(this.#plain)).error
     } catch {
       return undefined
     }
   }
 
-  /** One JSON body: the service did not stream. One line of several is not the whole. */
+  /** Whether the stream was one JSON body, which means that the service did not stream. */
   #isWhole(): boolean {
     if (!(this.#decoder instanceof JsonValues) || this.#decoder.count !== 1) return false
     if (this.#decoder.array !== 'none' || this.#objects !== 1 || this.#last.continues) return false

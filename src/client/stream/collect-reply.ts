@@ -2,7 +2,7 @@ import type { SendResponse } from '../../contract/conversation.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import { doubtHint, longerTimeout } from '../network-failure.ts'
+import { longerTimeout, unknownOutcomeHint } from '../network-failure.ts'
 import { Expired, type OpenResponse } from '../open-response.ts'
 import { readResponse } from '../read-response.ts'
 import { type ApiResponse, requestIdOf } from '../response.ts'
@@ -10,17 +10,18 @@ import { ResponseBytes } from '../response-bytes.ts'
 import { openReplyStream, type StreamSource } from './reply-stream.ts'
 
 interface CollectReplyOptions {
-  /** Is told the conversation as soon as it is known, for the end may never come. */
+  /** Called with the ID of the conversation as soon as it is known, because the end may never arrive. */
   onContext(id: string): void
-  /** Maximum size of all that the service sends, in MiB (default: 256). */
+  /** Maximum size of the response body, in MiB (default: 256). */
   maxBodyMiB: number | undefined
 }
 
 /**
- * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
- * (docs/interface.md, "Send-message request and response"). A service that does not stream has sent just that.
+ * Reads a streamed reply to its end, and returns the body that the service would have sent without
+ * streaming (docs/interface.md, "Send-message request and response"). Also reads the body of a service
+ * that does not stream.
  *
- * @throws Failure as `readResponse`, or why the reply is not complete
+ * @throws Failure as `readResponse`, or the reason why the reply is incomplete
  */
 export async function collectReply(
   source: StreamSource,
@@ -43,15 +44,15 @@ export async function collectReply(
 
   if (end.isWholeBody || end.failure?.kind === 'invalid_response') {
     try {
-      const answered = { status, headers, bytes: kept.join() }
-      return readResponse(endpoints.sendMessage, answered, request) as ApiResponse<SendResponse>
+      const received = { status, headers, bytes: kept.join() }
+      return readResponse(endpoints.sendMessage, received, request) as ApiResponse<SendResponse>
     } catch (error) {
       // A body that does not have the documented shape may still contain a reply.
       const isReadable = end.complete && error instanceof Failure && error.kind === 'invalid_response'
       if (!isReadable) throw error
     }
   }
-  if (end.failure) throw inDoubt(end.failure)
+  if (end.failure) throw asUnknownOutcome(end.failure)
   const requestId = requestIdOf(headers)
   return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
 }
@@ -78,14 +79,14 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
 }
 
 /** The service has the message, and may have stored it. */
-function inDoubt(failure: Failure): Failure {
+function asUnknownOutcome(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
-  const hint = request && doubtHint(request, true)
+  const hint = request && unknownOutcomeHint(request, true)
   return new Failure(kind, message, {
     code,
     details,
     cause,
-    inDoubt: true,
+    isOutcomeUnknown: true,
     hint,
     ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
     ...(status !== undefined && { status }),

@@ -2,25 +2,25 @@ import type { StreamFormat } from '../../contract/stream-event.ts'
 import { JsonProbe } from './json-probe.ts'
 
 /**
- * What a streamed reply is made of. docs/interface.md, "Endpoints", rule 2, does not show it. `page`
- * is a web page, and `noise` what was announced as JSON and is none.
+ * The format of a streamed reply, which docs/interface.md, "Endpoints", rule 2, does not show. `page` is a
+ * web page. `noise` has a JSON content type, but is not JSON.
  */
-export type Form = 'events' | 'json' | 'text' | 'page' | 'noise'
+export type DetectedFormat = 'events' | 'json' | 'text' | 'page' | 'noise'
 
 const jsonLines = /^application\/(x-)?(ndjson|jsonl|jsonlines|json-seq)\b/i
 const anyJson = /^application\/([\w.+-]*\+)?json\b/i
 
-/** Whether a content type announces JSON values in a row, so that one of them is not the whole. */
+/** Whether a content type means a sequence of JSON values. */
 export function isJsonLines(contentType: string): boolean {
   return jsonLines.test(contentType)
 }
 
-/** Whether a content type announces one JSON body. */
+/** Whether a content type means one JSON body. */
 export function isJson(contentType: string): boolean {
   return anyJson.test(contentType) && !jsonLines.test(contentType)
 }
 
-/** The content types that say what a person says. */
+/** The content type of each format that a person can choose. */
 const types: Record<Exclude<StreamFormat, 'auto'>, string> = {
   sse: 'text/event-stream',
   ndjson: 'application/x-ndjson',
@@ -28,7 +28,7 @@ const types: Record<Exclude<StreamFormat, 'auto'>, string> = {
   'json-seq': 'application/json-seq',
   text: 'text/plain',
 }
-const forms: Record<Exclude<StreamFormat, 'auto'>, Form> = {
+const formats: Record<Exclude<StreamFormat, 'auto'>, DetectedFormat> = {
   sse: 'events',
   ndjson: 'json',
   json: 'json',
@@ -37,64 +37,64 @@ const forms: Record<Exclude<StreamFormat, 'auto'>, Form> = {
 }
 
 /**
- * Tells the form of a reply from its content type where that can be true, else from how it
- * begins. Text is told at its first character that fits nothing else, so that it can be shown as
- * it comes. Each character is looked at once, however the reply is split.
+ * Detects the format of a reply by its content type if the beginning fits it, else by the beginning.
+ * Detects text at the first character that fits no other format, so that text is shown while it arrives.
+ * Examines each character once, however the reply is split.
  */
-export class FormDetector {
-  /** The one that was sent, or that says what a person said. */
+export class FormatDetector {
+  /** The content type of the response, or of the format that a person chose. */
   readonly contentType: string
-  readonly #known: Form | undefined
+  readonly #known: DetectedFormat | undefined
   #probe: JsonProbe | EventLines | undefined
   #isTag = false
 
   constructor(contentType: string, format: StreamFormat = 'auto') {
     this.contentType = format === 'auto' ? contentType : types[format]
-    this.#known = format === 'auto' ? undefined : forms[format]
+    this.#known = format === 'auto' ? undefined : formats[format]
   }
 
   /**
-   * Takes what came next; undefined while more is needed.
+   * Processes the next text. Undefined while more is needed.
    *
-   * @param ended whether nothing more will come
+   * @param ended whether the text is complete
    */
-  push(text: string, ended: boolean): Form | undefined {
+  push(text: string, ended: boolean): DetectedFormat | undefined {
     if (this.#known) return this.#known
     if (this.#probe) return this.#judge(text, ended)
     const beginning = text.trimStart()
-    const announced = this.#announced()
-    if (beginning === '') return ended ? (announced ?? 'text') : undefined
+    const declared = this.#declared()
+    if (beginning === '') return ended ? (declared ?? 'text') : undefined
     const isNested = /^[{["]/.test(beginning)
-    // No field of an event begins like JSON, and no JSON like a field.
-    if (announced === 'events') return /^[{[]/.test(beginning) ? 'json' : 'events'
-    if (announced === 'json') return /^[deir:]/.test(beginning) ? 'events' : 'json'
+    // A JSON text never begins like a field of an event.
+    if (declared === 'events') return /^[{[]/.test(beginning) ? 'json' : 'events'
+    if (declared === 'json') return /^[deir:]/.test(beginning) ? 'events' : 'json'
     if (beginning.startsWith('\u001e') || (isNested && isJson(this.contentType))) return 'json'
     this.#probe = isNested ? new JsonProbe(beginning.charAt(0)) : new EventLines()
     this.#isTag = beginning.startsWith('<')
     return this.#judge(beginning, ended)
   }
 
-  #announced(): Form | undefined {
+  #declared(): DetectedFormat | undefined {
     if (/^text\/event-stream\b/i.test(this.contentType)) return 'events'
     return isJsonLines(this.contentType) ? 'json' : undefined
   }
 
-  #judge(text: string, ended: boolean): Form | undefined {
-    const form = this.#probe?.push(text, ended)
-    if (form !== 'text' || this.#probe instanceof JsonProbe) return form
+  #judge(text: string, ended: boolean): DetectedFormat | undefined {
+    const format = this.#probe?.push(text, ended)
+    if (format !== 'text' || this.#probe instanceof JsonProbe) return format
     if (isJson(this.contentType)) return 'noise'
     return this.#isTag && /^text\/html\b/i.test(this.contentType) ? 'page' : 'text'
   }
 }
 
-/** Characters of a line by which it is told at the latest. */
-const enough = 64 * 1024
+/** Maximum number of characters of a line before it counts as text. */
+const maxLineLength = 64 * 1024
 
 const fields = ['data', 'event', 'id', 'retry']
 
-/** Tells server-sent events by a `data` line that only comments and other fields come before. */
+/** Detects server-sent events by a `data` line, before which only comments and other fields are allowed. */
 class EventLines {
-  /** How the line that is not over begins: no more of it tells. */
+  /** The first characters of the unfinished line. */
   #head = ''
   #length = 0
 
@@ -114,6 +114,6 @@ class EventLines {
     if (this.#head.startsWith('data:')) return 'events'
     const undecided =
       /^(:|event:|id:|retry:)/.test(this.#head) || fields.some((field) => field.startsWith(this.#head))
-    return undecided && !ended && this.#length < enough ? undefined : 'text'
+    return undecided && !ended && this.#length < maxLineLength ? undefined : 'text'
   }
 }

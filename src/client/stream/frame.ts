@@ -1,18 +1,18 @@
 import type { Usage } from '../../contract/completion.ts'
 import { isRecord } from '../../contract/exact-json.ts'
-import { type Complaint, readComplaint } from '../error-response.ts'
+import { type ErrorContent, readErrorContent } from '../error-response.ts'
 import { cutDeeperThan } from '../json.ts'
 
 /**
- * Where a text was found. A `delta` adds to what came before; a `whole` field is the reply in
- * documented bodies; either may hold a piece, or all so far.
+ * Where a text was found. A `delta` is the next part of the reply. A `whole` field contains the reply in
+ * documented bodies. In a stream, `whole` and `plain` may be the next part, or the whole text so far.
  */
 type TextSource = 'delta' | 'whole' | 'plain'
 
-/** Levels of a usage, which is handed on as it came and which whoever shows it recurses into. */
-const deepestUsage = 100
+/** Maximum depth of a usage, which is passed on unchanged. Code that shows it recurses. */
+const maxUsageDepth = 100
 
-/** What one unit of a stream says. */
+/** The content of one unit of a stream. */
 export interface Frame {
   text?: string
   source?: TextSource
@@ -23,25 +23,25 @@ export interface Frame {
   usage?: Usage
   finishReason?: string
   /**
-   * It says that the reply is finished: by a finish reason, after which other frames may come
-   * (`soon`), or by `done: true` or an event of that name, after which none does (`now`).
+   * Whether it ends the reply: `soon` after a finish reason, after which other frames may follow; `now`
+   * after `done: true` or an event with such a name, after which none follows.
    */
   ends?: 'soon' | 'now'
-  /** It says that more will come. */
+  /** Whether it announces more frames. */
   continues?: boolean
-  error?: Complaint
+  error?: ErrorContent
 }
 
 const endNames =
   /^((message|response|chat|stream|completion|answer)[._:-])?(done|end|ended|finish|finished|complete|completed|stop)$/i
 const errorNames = /^((message|response|chat|stream|completion|answer)[._:-])?(error|failed)$/i
 
-/** Whether an event of that name ends a reply. */
+/** Whether an event with this name ends a reply. */
 export function isEndName(name: string): boolean {
   return endNames.test(name)
 }
 
-/** Reads a JSON value, whichever of the known shapes it has. */
+/** Reads a JSON value in any of the known shapes. */
 export function readFrame(value: unknown, event?: string): Frame {
   const frame: Frame = {}
   if (typeof value === 'string') return readTextFrame(value, event)
@@ -49,9 +49,9 @@ export function readFrame(value: unknown, event?: string): Frame {
   const choice = firstChoice(value)
   const name = event ?? textOf(value['event']) ?? textOf(value['type']) ?? ''
   const failed = value['error']
-  if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readComplaint(value)
+  if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readErrorContent(value)
   else if (errorNames.test(name) || value['object'] === 'error')
-    frame.error = readComplaint({ error: value, ...value })
+    frame.error = readErrorContent({ error: value, ...value })
 
   const found = findText(value, choice)
   if (found) Object.assign(frame, found)
@@ -61,14 +61,14 @@ export function readFrame(value: unknown, event?: string): Frame {
     textOf(value['done_reason']) ??
     textOf(value['stop_reason']) ??
     textOf(inside(value['delta'], 'stop_reason'))
-  // Some announce the whole reply first, or repeat it last, as an object of its own.
+  // Some services first announce, or finally repeat, the whole reply as a nested object.
   const inner = [value['message'], value['response']].find(isRecord)
   assign(frame, 'id', textOf(value['id']) ?? textOf(inner?.['id']))
   assign(frame, 'contextId', textOf(value['context_id']) ?? textOf(inner?.['context_id']))
   assign(frame, 'createdAt', textOf(value['created_at']) ?? textOf(inner?.['created_at']))
   assign(frame, 'model', textOf(value['model']) ?? textOf(inner?.['model']))
   assign(frame, 'finishReason', finish)
-  const usage = cutDeeperThan(deepestUsage, value['usage'] ?? inner?.['usage'])
+  const usage = cutDeeperThan(maxUsageDepth, value['usage'] ?? inner?.['usage'])
   if (isRecord(usage)) frame.usage = usage
   if (value['done'] === true || isEndName(name)) frame.ends = 'now'
   else if (finish !== undefined) frame.ends = 'soon'
@@ -98,7 +98,7 @@ function findText(
 
 function firstChoice(value: Record<string, unknown>): Record<string, unknown> | undefined {
   const choices = Array.isArray(value['choices']) ? value['choices'].filter(isRecord) : []
-  // Another reply to the same question, of which we asked for none, comes in frames of its own.
+  // Other choices, which the client never requests, have separate frames.
   return choices.find((choice) => Number(choice['index'] ?? 0) === 0)
 }
 
@@ -118,7 +118,7 @@ function assign<K extends 'id' | 'contextId' | 'createdAt' | 'model' | 'finishRe
   if (value !== undefined) frame[key] = value
 }
 
-/** What a text unit says: the name of its event may say all. */
+/** Reads a text unit. The name of its event may be decisive. */
 export function readTextFrame(text: string, event?: string): Frame {
   if (event !== undefined && errorNames.test(event)) return { error: { message: text } }
   // The data of a closing event is a status word, if anything.

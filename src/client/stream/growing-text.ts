@@ -1,34 +1,34 @@
-/** From this length on, a text that begins with the one before is no chance. */
+/** Minimum length of a text that is not repeated by chance at the beginning of the next one. */
 const tellingLength = 8
 
 /**
- * Puts a reply together from pieces that may each be the next part or all so far: fields such
- * as `response` are used both ways. Each call returns what is new.
+ * Assembles a reply from pieces that may each be the next part, or the whole text so far: services use
+ * fields such as `response` both ways. Each call returns the new text.
  *
- * Two short pieces can look like either ("ha", "haha"), so that the second is held back until the
- * third tells.
+ * Two short pieces can be either ("ha", "haha"), so the second is held back until the third decides.
  */
 export class GrowingText {
-  /** All that has been given out. */
+  /** The text returned so far. */
   text = ''
-  /** Whether a piece took back what had been given out: the text cannot be trusted. */
+  /** Whether a piece contradicted the text so far, so that the text is unreliable. */
   contradicted = false
   #mode: 'open' | 'parts' | 'grown' = 'open'
-  /** In `open`: the pieces so far, the first of which has been given out. */
+  /** In `open`: the pieces so far, of which the first has been returned. */
   #pieces: string[] = []
   #growths = 0
-  /** Whether parts came that were certain, so that another field can only repeat them. */
+  /** Whether certain parts have arrived, so that another field can only repeat them. */
   #certain = false
 
-  /** The next part, for certain. */
+  /** Adds a piece that is certainly the next part. */
   add(part: string): string {
     this.#certain = true
     const held = this.#settle('parts')
-    return this.#give(held + part)
+    return this.#append(held + part)
   }
 
   /**
-   * The next part or all so far.
+   * Adds a piece that is the next part, or the whole text so far.
+   *
    * @param last whether its frame ends the reply, and may repeat all of it
    */
   offer(piece: string, last: boolean): string {
@@ -37,26 +37,27 @@ export class GrowingText {
     if (this.#mode === 'parts') {
       const mayRepeat = last || this.#certain
       return mayRepeat && this.text !== '' && piece.startsWith(this.text)
-        ? this.#give(piece.slice(this.text.length))
-        : this.#give(piece)
+        ? this.#append(piece.slice(this.text.length))
+        : this.#append(piece)
     }
     const previous = this.#pieces.at(-1)
     this.#pieces.push(piece)
-    if (previous === undefined) return this.#give(piece)
-    if (!piece.startsWith(previous)) return this.#give(this.#settle('parts'))
+    if (previous === undefined) return this.#append(piece)
+    if (!piece.startsWith(previous)) return this.#append(this.#settle('parts'))
     const grew = piece.length > previous.length
     if (grew) this.#growths++
     if (this.#growths >= 2 || (grew && previous.length >= tellingLength))
-      return this.#give(this.#settle('grown'))
+      return this.#append(this.#settle('grown'))
     return last ? this.finish(true) : ''
   }
 
   /**
-   * What was still held back.
-   * @param repeated whether the last piece came with the end, so that an equal one is a repetition
+   * Returns the text that was held back.
+   *
+   * @param repeated whether the last piece ended the reply, so that an equal one is a repetition
    */
   finish(repeated: boolean): string {
-    return this.#give(this.#settle(this.#growths > 0 || repeated ? 'grown' : 'parts'))
+    return this.#append(this.#settle(this.#growths > 0 || repeated ? 'grown' : 'parts'))
   }
 
   #settle(mode: 'parts' | 'grown'): string {
@@ -67,12 +68,12 @@ export class GrowingText {
   }
 
   #grow(piece: string): string {
-    if (piece.startsWith(this.text)) return this.#give(piece.slice(this.text.length))
+    if (piece.startsWith(this.text)) return this.#append(piece.slice(this.text.length))
     if (!this.text.startsWith(piece)) this.contradicted = true
     return ''
   }
 
-  #give(text: string): string {
+  #append(text: string): string {
     this.text += text
     return text
   }

@@ -3,44 +3,44 @@ import { readFrame } from './frame.ts'
 import { JsonValues } from './json-values.ts'
 import type { StreamUnit } from './stream-unit.ts'
 
-/** Characters by which JSON is told at the latest. */
-const enough = 64 * 1024
+/** Maximum number of characters before a decision. */
+const maxLength = 64 * 1024
 
-/** What every frame that we know has one of: any other object is what the model was asked for. */
+/** Every known frame has one of these keys. Any other object is part of the text of a reply. */
 const frameKeys = [
   ...['choices', 'delta', 'message', 'response', 'content', 'text', 'error', 'done', 'usage', 'model', 'id'],
   ...['context_id', 'finish_reason', 'done_reason', 'stop_reason', 'type', 'event', 'object'],
 ]
 
 /**
- * Tells JSON by its first whole value: a model's text may begin with a brace or a quotation mark,
- * too, and a text that is JSON may be the reply.
+ * Detects JSON frames by the first complete value. The text of a model may also begin with a brace or a
+ * quotation mark, and may itself be JSON.
  */
 export class JsonProbe {
   readonly #opening: string
   readonly #values = new JsonValues()
   #units: StreamUnit[] = []
   #length = 0
-  /** Whether the character behind the opening one has come. */
+  /** Whether the character after the opening one has been checked. */
   #isPlausible = false
-  /** The last character that has come. */
+  /** The last character so far. */
   #last = ''
-  /** Of a string: what has come of it, and of what follows it. */
+  /** A string so far, and the text after it. */
   #string = ''
   #escaped = false
   #follows: string | undefined
 
-  /** @param opening the first character: a brace, a bracket or a quotation mark */
+  /** @param opening the first character: a brace, a bracket, or a quotation mark */
   constructor(opening: string) {
     this.#opening = opening
   }
 
   /** @returns undefined while more is needed */
   push(text: string, ended: boolean): 'json' | 'text' | undefined {
-    const part = text.slice(0, enough - this.#length)
+    const part = text.slice(0, maxLength - this.#length)
     const isFirst = this.#length === 0
     this.#length += part.length
-    const isOver = ended || this.#length === enough
+    const isOver = ended || this.#length === maxLength
     return this.#opening === '"'
       ? this.#pushString(isFirst ? part.slice(1) : part, isOver)
       : this.#pushNested(part, isFirst, isOver)
@@ -56,13 +56,13 @@ export class JsonProbe {
     this.#last = part.at(-1) ?? this.#last
     const [first] = this.#units
     if (!first) return isOver ? 'json' : undefined
-    if (this.#units.some(({ type }) => type === 'broken')) return 'text'
+    if (this.#units.some(({ type }) => type === 'unreadable')) return 'text'
     if (first.type === 'json' && isRecord(first.value) && !isFrame(first.value)) return 'text'
-    // What follows a lone object tells whether it is quoted in a sentence.
+    // The text after a lone object decides whether a sentence quotes it.
     const isAlone = this.#values.array === 'none' && !/[\r\n]/.test(this.#last) && this.#units.length === 1
     if (!isAlone) return 'json'
     if (!isOver) return undefined
-    return first.type === 'json' && saysSomething(first.value) ? 'json' : 'text'
+    return first.type === 'json' && isReplyFrame(first.value) ? 'json' : 'text'
   }
 
   #pushString(part: string, isOver: boolean): 'json' | 'text' | undefined {
@@ -87,8 +87,8 @@ function isFrame(value: Record<string, unknown>): boolean {
   return frameKeys.some((key) => Object.hasOwn(value, key))
 }
 
-/** Whether a value on its own can be a reply, rather than what a reply is about. */
-function saysSomething(value: unknown): boolean {
+/** Whether a single value is a frame of a reply, not its text. */
+function isReplyFrame(value: unknown): boolean {
   const { text, error, ends, continues } = readFrame(value)
   return text !== undefined || error !== undefined || ends !== undefined || continues === true
 }

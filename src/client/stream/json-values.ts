@@ -5,18 +5,18 @@ const recordSeparator = '\u001e'
 const space = /\s/
 
 /**
- * Decodes every form that is JSON values in a row: one body however it is laid out, NDJSON, the
- * elements of one array as they come, and RFC 7464 sequences.
+ * Decodes sequences of JSON values: one body in any layout, NDJSON, the elements of one array while they
+ * arrive, and RFC 7464 sequences.
  */
 export class JsonValues implements Decoder {
-  /** Values that have come. */
+  /** Number of values so far. */
   count = 0
-  /** Whether all is inside one array, and whether that has ended. */
+  /** Whether the values are elements of one array, and whether it has ended. */
   array: 'none' | 'open' | 'closed' = 'none'
-  /** What came earlier of the value that is being read; joined once, when it is whole. */
+  /** Earlier parts of the current value, joined when it is complete. */
   #earlier: string[] = []
   #text = ''
-  /** Where the value that is being read begins in the text, or goes on. */
+  /** Index at which the current value begins or continues in the text. */
   #start = 0
   #position = 0
   #depth = 0
@@ -45,7 +45,7 @@ export class JsonValues implements Decoder {
   end(): StreamUnit[] {
     const units: StreamUnit[] = []
     if (this.#kind === 'scalar') this.#take(units)
-    else if (this.#kind !== 'between') units.push({ type: 'broken' })
+    else if (this.#kind !== 'between') units.push({ type: 'unreadable' })
     this.#kind = 'between'
     return units
   }
@@ -78,9 +78,9 @@ export class JsonValues implements Decoder {
   }
 
   #continue(character: string, units: StreamUnit[]): void {
-    // RFC 7464 section 2.3: a separator inside a value means that the value was cut off.
+    // RFC 7464 section 2.3: a separator inside a value means that the value is truncated.
     if (character === recordSeparator) {
-      units.push({ type: 'broken' })
+      units.push({ type: 'unreadable' })
       this.#kind = 'between'
       return
     }
@@ -106,7 +106,7 @@ export class JsonValues implements Decoder {
       units.push({ type: 'json', value: parseJson(value) })
       this.count++
     } catch {
-      units.push(value === '[DONE]' ? { type: 'done' } : { type: 'broken' })
+      units.push(value === '[DONE]' ? { type: 'done' } : { type: 'unreadable' })
     }
     this.#kind = 'between'
     this.#discard()

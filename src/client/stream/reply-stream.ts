@@ -16,29 +16,29 @@ export type ReplyStream = AsyncIterable<StreamEvent> & {
   headers: Record<string, string>
 }
 
-/** What we ask for, the most telling form first. */
+/** The accepted formats, the most explicit first. */
 export const streamAccept = 'text/event-stream, application/x-ndjson;q=.9, application/json;q=.8, */*;q=.1'
 
-/** Milliseconds that we wait for what may follow a finish reason, such as the usage. */
-const afterword = 1000
-/** Milliseconds for the end of a body whose reply is over, so that the connection can serve again. */
-const farewell = 250
+/** Milliseconds to wait for frames after a finish reason, such as the usage. */
+const waitAfterFinish = 1000
+/** Milliseconds to wait for the end of the body after the reply, so that the connection can be reused. */
+const waitForBodyEnd = 250
 
 /** @internal */
 export interface StreamSource {
   delivered: Delivered
   /** Format of the stream (default: detected). */
   format?: StreamFormat | undefined
-  /** Milliseconds between two pieces. */
+  /** Maximum milliseconds between two pieces. */
   idleTimeout: number
   redact: Redact
 }
 
 /**
- * Turns a 2xx into events, at the speed at which they are asked for. What goes wrong from here on
- * is told by `end`; an abort alone throws, the signal's reason.
+ * Turns a 2xx response into events, as fast as the caller reads them. The event `end` reports any later
+ * failure; only an abort throws, with the reason of the signal.
  *
- * @throws Failure `invalid_response` for a content coding, since we ask for none
+ * @throws Failure `invalid_response` for a content coding, because the client cannot decode any
  * @internal
  */
 export function openReplyStream(source: StreamSource): ReplyStream {
@@ -63,38 +63,39 @@ async function* readEvents({
 }: StreamSource): AsyncGenerator<StreamEvent, void> {
   const { status, headers, request, rest: response } = delivered
   const assembly = new Assembly({ contentType: headers['content-type'] ?? '', format, status, request })
-  const end = (cut?: Cut) => assembly.end(cut).map((event) => conceal(event, redact))
+  const end = (interruption?: Interruption) =>
+    assembly.end(interruption).map((event) => conceal(event, redact))
   try {
     yield* assembly.push(delivered.bytes)
     while (response && assembly.ended !== 'now') {
-      const bytes = await readWithin(response, assembly.ended === 'soon' ? afterword : idleTimeout)
+      const bytes = await readWithin(response, assembly.ended === 'soon' ? waitAfterFinish : idleTimeout)
       if (!bytes) break
       yield* assembly.push(bytes)
     }
     yield* end()
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
-    yield* end(describeCut(error))
+    yield* end(toInterruption(error))
   } finally {
-    if (response) await takeLeave(response, assembly.ended === 'now')
+    if (response) await finishBody(response, assembly.ended === 'now')
   }
 }
 
-interface Cut {
+interface Interruption {
   reason: string
   cause?: unknown
 }
 
-function describeCut(interrupted: Interrupted): Cut {
+function toInterruption(interrupted: Interrupted): Interruption {
   const { cause } = interrupted
   const reason =
     cause instanceof Expired
-      ? `nothing more came for ${describeDuration(cause.ms)}`
-      : `the answer broke off: ${describeInterruption(interrupted)}`
+      ? `No data arrived for ${describeDuration(cause.ms)}`
+      : `The stream was interrupted: ${describeInterruption(interrupted)}`
   return { reason, cause }
 }
 
-/** The next bytes, or an interruption when none come in time. Only waiting counts, not the reader's pauses. */
+/** The next bytes. Rejects if none arrive in time; pauses of the reader do not count. */
 function readWithin(response: OpenResponse, ms: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     const stopTimer = startTimer(ms, () => {
@@ -105,15 +106,15 @@ function readWithin(response: OpenResponse, ms: number): Promise<Uint8Array | un
   })
 }
 
-/** A body that is as good as over is read to its end; any other is cut off. */
-async function takeLeave(response: OpenResponse, over: boolean): Promise<void> {
+/** Reads the body to its end if the reply is complete, and closes the connection otherwise. */
+async function finishBody(response: OpenResponse, over: boolean): Promise<void> {
   if (!over) {
     response.cancel()
     return
   }
-  const timer = setTimeout(() => response.cancel(), farewell)
+  const timer = setTimeout(() => response.cancel(), waitForBodyEnd)
   timer.unref()
-  // Nobody waits for this, and how it ends is of no interest.
+  // In the background; its outcome does not matter.
   void (async () => {
     try {
       while (await response.read());

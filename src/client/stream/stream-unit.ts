@@ -1,16 +1,16 @@
-/** One piece of a stream as its form delimits it, before anybody asks what it says. */
+/** One unit of a stream, as the format delimits it. */
 export type StreamUnit =
-  /** `event` is the name that the form gave it, such as SSE's. */
+  /** `event` is the name of a server-sent event. */
   | { type: 'json'; value: unknown; event?: string }
   | { type: 'text'; text: string; event?: string }
   /** The marker `[DONE]`. */
   | { type: 'done' }
-  /** A piece that was cut off or cannot be read. */
-  | { type: 'broken' }
+  /** A truncated or unreadable unit. */
+  | { type: 'unreadable' }
 
-/** Text in, units out: pure, whatever the text is split into. */
+/** Decodes text into units, however the text is split. */
 export interface Decoder {
   push(text: string): StreamUnit[]
-  /** What an unterminated last piece still holds. */
+  /** Returns the units of an unterminated end. */
   end(): StreamUnit[]
 }

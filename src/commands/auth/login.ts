@@ -171,7 +171,7 @@ function missingScopes(requested = '', granted: string | null): string[] {
 async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
   const orKey = 'or add --with-api-key'
   const { baseUrl } = connection
-  const { servesSignIn, standardClientId } = await import('../../auth/authorization-server.ts')
+  const { servesSignIn, defaultClientId } = await import('../../auth/authorization-server.ts')
   const isSelf = options.auth_url.value === undefined && (await servesSignIn(baseUrl, transport))
   const authUrl =
     options.auth_url.value ??
@@ -180,7 +180,7 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
       : await prompter.askText('URL of the authorization server:', `--auth-url URL, ${orKey}`, readAddress))
   const clientId =
     options.client_id.value ??
-    (isSelf ? standardClientId : await prompter.askText('Client ID:', `--client-id ID, ${orKey}`))
+    (isSelf ? defaultClientId : await prompter.askText('Client ID:', `--client-id ID, ${orKey}`))
   return { authUrl, clientId }
 }
 

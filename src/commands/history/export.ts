@@ -5,7 +5,7 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
 import { calls } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
-import { parseMoment } from '../../config/moment.ts'
+import { parsePastTime } from '../../config/parse-time.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
@@ -70,19 +70,19 @@ export default class HistoryExport extends BaseCommand {
         to,
         signal,
         clock,
-        hasReadEnough: () => context.streams.isUnread,
+        isStdoutClosed: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
-        onGoingOn: (messages) => {
+        onResume: (messages) => {
           progress.goOn(messages)
           output.notice(`Going on from ${countOf(messages, 'message')} of an earlier run.`)
         },
-        onStartingAgain: () => output.notice('The service knows no way on from there: fetching all again.'),
-        onFirstAnswer: async ({ faults }) => {
+        onRestart: () => output.notice('The service knows no way on from there: fetching all again.'),
+        onFirstResponse: async ({ faults }) => {
           if (faults.length > 0) await output.warn(describeFaults(faults))
         },
         onPage: (page) => progress.read(page),
-        onUnsure: () => {
+        onAmbiguousTime: () => {
           isUnsure = true
         },
         onWritten: (messages, total) => progress.write(messages, total),
@@ -121,7 +121,7 @@ function refuseForeignEnding(file: string | undefined): void {
 }
 
 function readSince(text: string, now: number): number {
-  const moment = parseMoment(text, now)
+  const moment = parsePastTime(text, now)
   if (moment !== undefined) return moment
   throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
     hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',

@@ -57,35 +57,35 @@ export default class SettingsApply extends BaseCommand {
 
     const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-    const { carryOut } = await import('../../plan/apply/carry-out.ts')
+    const { confirmAndApply } = await import('../../plan/apply/confirm-and-apply.ts')
     const { assertCurrent } = await import('../../plan/apply/apply-plan.ts')
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { clock } = context.host
-    const renew = (now: Settings, sent: SentConfiguration | undefined) =>
+    const planFor = (now: Settings, sent: SentConfiguration | undefined) =>
       makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
-    const plan = isAsSaved ? saved.plan : renew(current, readSent(context.directories, service))
+    const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
     if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service))
 
     const held = new HeldRequests()
-    const done = await carryOut(plan, {
+    const done = await confirmAndApply(plan, {
       settings: client.settings,
       clock,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
-      agree: (shown) => {
+      confirm: (shown) => {
         const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
         return agreeToPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {
-        renew: async (now, sent) => {
+        replan: async (now, sent) => {
           context.output.notice('The settings have changed. This is a new plan.')
-          return renew(now, sent)
+          return planFor(now, sent)
         },
       }),
-      ...(saved && { onTaken: () => this.#markApplied(saved.id, context) }),
+      ...(saved && { onChanged: () => this.#markApplied(saved.id, context) }),
       ...(context.dryRun && { hold: held.hold }),
     })
     if (held.all.length > 0) return this.showHeld(held.all)
@@ -127,10 +127,10 @@ export default class SettingsApply extends BaseCommand {
         },
       )
     }
-    const { fileOf } = await import('../../plan/plan.ts')
+    const { settingsFileOf } = await import('../../plan/plan.ts')
     const about = { directories, service, toolVersion: this.config.version, refresh: flags.refresh }
     const saved = readPlanFile(plan, about)
-    return { wanted: fileOf(saved.plan), saved }
+    return { wanted: settingsFileOf(saved.plan), saved }
   }
 }
 

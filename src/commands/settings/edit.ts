@@ -43,7 +43,7 @@ export default class SettingsEdit extends BaseCommand {
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-    const { carryOut } = await import('../../plan/apply/carry-out.ts')
+    const { confirmAndApply } = await import('../../plan/apply/confirm-and-apply.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))
@@ -56,12 +56,12 @@ export default class SettingsEdit extends BaseCommand {
     if (result.changes.length === 0) return unchanged(context)
     const held = new HeldRequests()
     try {
-      await carryOut(plan, {
+      await confirmAndApply(plan, {
         settings: client.settings,
         clock: context.host.clock,
         ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
-        agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+        confirm: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Another client is changing the settings.',
         ...(context.dryRun && { hold: held.hold }),
       })
@@ -76,10 +76,10 @@ export default class SettingsEdit extends BaseCommand {
 /** The plan of what a person has changed, against what they were shown. */
 async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
   const service = serviceOf(context)
-  const { isSame, makePlan } = await import('../../plan/plan.ts')
+  const { isSameValue, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
   const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
-  return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
+  return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSameValue(path, from, to)) }
 }
 
 /** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */

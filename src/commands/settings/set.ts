@@ -40,7 +40,7 @@ export default class SettingsSet extends BaseCommand {
     const patch = await readAssignments(args['key=value'], context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
-    const { describeDoubt, describeSideEffect } = await import('../../plan/apply/change-failures.ts')
+    const { describeFailedRequest, describeSideEffect } = await import('../../plan/apply/change-failures.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
     const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
     const [path = '', ...others] = leavesOf(patch).keys()
@@ -50,16 +50,16 @@ export default class SettingsSet extends BaseCommand {
         signal: context.signal,
         clock: context.host.clock,
         check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
-        onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
+        onFailedRequest: (failure) => context.output.warn(describeFailedRequest(failure)),
         onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
       })
     // What is held back ends here.
     if (context.dryRun) return void (await change())
     // Before the lock, which makes a directory.
     context.demandNamedService()
-    const { read, answer } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
-    const hasBody = Object.keys(answer?.body ?? {}).length > 0
-    if (answer) await context.show(settingsView, hasBody ? answer : { ...answer, body: read })
+    const { read, response } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
+    const hasBody = Object.keys(response?.body ?? {}).length > 0
+    if (response) await context.show(settingsView, hasBody ? response : { ...response, body: read })
     else await context.output.show(settingsView, read)
   }
 }

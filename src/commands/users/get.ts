@@ -1,5 +1,5 @@
 import * as Args from '@oclif/core/args'
-import type { AskedId } from '../../bulk/send/get-users.ts'
+import type { RequestedId } from '../../bulk/send/get-users.ts'
 import type { Throttle } from '../../bulk/send/throttle.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
@@ -64,7 +64,7 @@ export default class UsersGet extends BaseCommand {
       maxWait: context.options.max_wait.value,
       signal: context.signal,
       onPause: (pause) => progress.pause(pause),
-      onGo: () => progress.go(),
+      onResume: () => progress.go(),
     })
     const observe = (event: ClientEvent): void => {
       throttle.observe(event)
@@ -82,7 +82,7 @@ export default class UsersGet extends BaseCommand {
 }
 
 /** The ids as they are given; those of stdin as they come, in the place of `-`. */
-async function* readIds(given: readonly string[], context: Context): AsyncIterable<AskedId> {
+async function* readIds(given: readonly string[], context: Context): AsyncIterable<RequestedId> {
   for (const id of given) {
     if (id !== '-') yield { id }
     else {

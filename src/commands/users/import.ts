@@ -79,7 +79,7 @@ export default class UsersImport extends BaseCommand {
       file: args.file,
       kind: 'users',
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
-      settlement: readSettlement(flags['on-unknown'], flags.id),
+      resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,
       settle: (as, place) =>
         commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
@@ -90,7 +90,7 @@ export default class UsersImport extends BaseCommand {
 }
 
 /** @throws Failure `usage` for an id where none belongs, or where one is missing */
-function readSettlement(as: 'retry' | 'created' | 'skip' | undefined, id: string | undefined) {
+function readResolution(as: 'retry' | 'created' | 'skip' | undefined, id: string | undefined) {
   if (as === 'created') {
     if (id !== undefined) return { as, id }
     throw new Failure('usage', '--on-unknown created needs --id, the id that the service gave the user')

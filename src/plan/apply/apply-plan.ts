@@ -7,34 +7,34 @@ import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
 import {
-  fileOf,
   foundAt,
-  isSame,
-  type Managed,
+  isSameValue,
+  type ManagedKey,
   type Plan,
   requestsOf,
   type SentConfiguration,
+  settingsFileOf,
 } from '../plan.ts'
 import { configurationFailure } from './change-failures.ts'
 import { sendConfiguration } from './sent-configuration.ts'
-import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
+import { type ChangeOptions, changeSettings, verifySettings } from './verify-settings.ts'
 
-/** What applying a plan needs of its surroundings. */
-export interface Applying extends Changing {
+/** What applying a plan needs. */
+export interface ApplyOptions extends ChangeOptions {
   directories: Directories
   settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
-  /** Whose record of what was last sent is kept: `Plan.service`. */
+  /** As `Plan.service`, for the record of the last sent API configuration. */
   service: string
-  /** Told of something odd about a request that is done. */
+  /** Called with a warning about a successful request. */
   onWarning?(words: string): void | Promise<void>
 }
 
 /**
  * @param settings as they were read just now
- * @param sent what was last sent from here: another machine may have sent something else, so that it
- *   counts only where it was sent after the plan was made
- * @param hint what helps, where it is not to make the plan anew
- * @throws Failure `conflict` naming each managed key that has changed since the plan was made
+ * @param sent the API configuration that was last sent from this machine. Matters only if it was sent after the
+ *   plan was made, because another machine may have sent a later one.
+ * @param hint the next step (default: make the plan again)
+ * @throws Failure `conflict` with each managed key that has changed since the plan was made
  */
 export function assertCurrent(
   plan: Plan,
@@ -56,10 +56,10 @@ export function assertCurrent(
   })
 }
 
-function driftOf(managed: readonly Managed[], current: object, prefix: string) {
+function driftOf(managed: readonly ManagedKey[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
     const is = foundAt(current, path)
-    return isSame(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
+    return isSameValue(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
   })
 }
 
@@ -74,45 +74,45 @@ function shown(value: unknown): string {
 }
 
 /**
- * Sends what differs, settings before the API configuration, and reads back after each. The API
- * configuration itself cannot be read: its answer has to do.
+ * Sends the differences, settings before the API configuration, and reads the settings back after each. The API
+ * configuration cannot be read back, so its response decides.
  *
  * @param before the settings as they were read just now
- * @throws Failure as `changeAndVerify` does; that of the API configuration
+ * @throws Failure as `changeAndVerify`; as `configurationFailure`
  */
-export async function applyPlan(plan: Plan, given: Applying, before: Settings): Promise<void> {
+export async function applyPlan(plan: Plan, given: ApplyOptions, before: Settings): Promise<void> {
   const { patch, configuration } = requestsOf(plan)
-  const managed = leavesOf(fileOf(plan).settings)
-  const applying = { ...given, onTaken: onlyOnce(given.onTaken) }
+  const managed = leavesOf(settingsFileOf(plan).settings)
+  const options = { ...given, onChanged: onlyOnce(given.onChanged) }
   let settings = before
   if (patch) {
-    const outcome = await changeSettings(patch, applying)
-    settings = await verifySettings(managed, before, outcome, applying)
+    const outcome = await changeSettings(patch, options)
+    settings = await verifySettings(managed, before, outcome, options)
   }
   if (!configuration) return
-  const answer = await applyConfiguration(configuration, patch !== undefined, applying)
-  if (managed.size > 0) await verifySettings(managed, settings, { what: 'POST', answer }, applying)
+  const response = await applyConfiguration(configuration, patch !== undefined, options)
+  if (managed.size > 0) await verifySettings(managed, settings, { method: 'POST', response }, options)
 }
 
 async function applyConfiguration(
   configuration: ApiConfiguration,
   afterSettings: boolean,
-  { directories, service, settings, signal, clock, onTaken, onWarning }: Applying,
+  { directories, service, settings, signal, clock, onChanged, onWarning }: ApplyOptions,
 ): Promise<ApiResponse<unknown>> {
   try {
     const send = () => settings.setApi(configuration)
-    const answer = await sendConfiguration(directories, service, configuration, send, { signal, clock })
-    await onTaken?.()
-    if (answer.warning !== undefined) await onWarning?.(answer.warning)
-    return answer
+    const response = await sendConfiguration(directories, service, configuration, send, { signal, clock })
+    await onChanged?.()
+    if (response.warning !== undefined) await onWarning?.(response.warning)
+    return response
   } catch (error) {
     const isFailure = error instanceof Failure
-    if (isFailure ? error.inDoubt : signal.aborted) await onTaken?.()
+    if (isFailure ? error.isOutcomeUnknown : signal.aborted) await onChanged?.()
     throw isFailure ? configurationFailure(error, afterSettings) : error
   }
 }
 
-function onlyOnce(call: Applying['onTaken']): () => Promise<void> {
+function onlyOnce(call: ApplyOptions['onChanged']): () => Promise<void> {
   let called = false
   return async () => {
     if (called) return

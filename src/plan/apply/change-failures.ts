@@ -3,54 +3,65 @@ import type { Advice } from '../../contract/advice.ts'
 import { afterColon, Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { type Change, foundAt, isSame } from '../plan.ts'
+import { type Change, foundAt, isSameValue } from '../plan.ts'
 
-/** What came of a request that changes something: a response, or a failure that may have changed it too. */
-export interface Outcome {
-  what: 'PATCH' | 'POST'
-  answer?: ApiResponse<unknown>
+/** The outcome of a request that changes something: a response, or a failure after which it may have changed. */
+export interface ChangeOutcome {
+  method: 'PATCH' | 'POST'
+  response?: ApiResponse<unknown>
   failure?: Failure
 }
 
-/** A managed key that is not as it was wanted. */
-interface Untaken {
+/** A managed key without the wanted value. */
+interface Mismatch {
   path: string
   wanted: unknown
-  /** null where the service has none. */
+  /** null if the service has no value. */
   found: unknown
 }
 
-/** The managed keys as they were read back last. */
+/** The managed keys as they were last read back. */
 export interface Reading {
-  /** All settings before the change; undefined where they were not read. */
+  /** All settings before the change; undefined if they were not read. */
   before: Settings | undefined
-  taken: readonly string[]
-  untaken: readonly Untaken[]
+  /** Paths of the keys that have changed to the wanted value. */
+  changed: readonly string[]
+  mismatches: readonly Mismatch[]
 }
 
 /**
- * Failure `conflict` naming every key; details `{keys, status}`, the status null without a response.
+ * Failure `conflict` with every key. Its details are `{keys, status}`; without a response, the status is null.
  *
- * @param check the command that shows what the settings are
+ * @param check the command that shows the settings
  */
-export function didNotTake({ untaken }: Reading, outcome: Outcome, check: string): Failure {
-  const words = untaken.map(
+export function notApplied({ mismatches }: Reading, outcome: ChangeOutcome, check: string): Failure {
+  const words = mismatches.map(
     ({ path, wanted, found }) =>
       `${path} did not take effect: expected ${shown(wanted)}, found ${shown(found)}`,
   )
-  return aboutKeys('conflict', `${words.join('; ')} (${describeOutcome(outcome)})`, untaken, outcome, check)
+  return aboutKeys(
+    'conflict',
+    `${words.join('; ')} (${describeOutcome(outcome)})`,
+    mismatches,
+    outcome,
+    check,
+  )
 }
 
 /**
- * The failure of a change that the service may still make: its response was lost, or only accepts it.
+ * The failure for a change that may still take effect: its response was lost, or is 202.
  *
- * @returns `conflict` where a key is neither as before nor as wanted; else `unknown_outcome`
+ * @returns `conflict` if a key has neither the old nor the wanted value; else `unknown_outcome`
  */
-export function mayStillTake({ before, taken, untaken }: Reading, outcome: Outcome, check: string): Failure {
+export function mayStillApply(
+  { before, changed, mismatches }: Reading,
+  outcome: ChangeOutcome,
+  check: string,
+): Failure {
   const was = (path: string) => (before === undefined ? undefined : foundAt(before, path))
-  const isOld = ({ path, found }: Untaken) => before !== undefined && isSame(path, found, was(path))
-  const old = untaken.filter(isOld).map(({ path, found }) => `${path} is still ${shown(found)}`)
-  const others = untaken.filter((key) => !isOld(key))
+  const isOld = ({ path, found }: Mismatch) => before !== undefined && isSameValue(path, found, was(path))
+  const old = mismatches.filter(isOld).map(({ path, found }) => `${path} is still ${shown(found)}`)
+  const others = mismatches.filter((key) => !isOld(key))
   if (before !== undefined && others.length > 0) {
     const drifted = others.map(
       ({ path, wanted, found }) =>
@@ -60,35 +71,35 @@ export function mayStillTake({ before, taken, untaken }: Reading, outcome: Outco
     return aboutKeys('conflict', words, others, outcome, check)
   }
   const found = others.map(({ path, wanted, found }) => `${path} is ${shown(found)}, not ${shown(wanted)}`)
-  const changed = taken.length > 0 ? `; already changed: ${taken.join(', ')}` : ''
-  const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changed}`
-  return aboutKeys('unknown_outcome', words, untaken, outcome, check)
+  const changedPart = changed.length > 0 ? `; already changed: ${changed.join(', ')}` : ''
+  const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changedPart}`
+  return aboutKeys('unknown_outcome', words, mismatches, outcome, check)
 }
 
-/** Failure `unknown_outcome` of a change that was answered, or may have been made, and cannot be read back. */
-export function notReadBack(reading: Failure, outcome: Outcome, check: string): Failure {
+/** Failure `unknown_outcome` for a change that was made, or may have been, and cannot be read back. */
+export function notReadBack(reading: Failure, outcome: ChangeOutcome, check: string): Failure {
   const words =
     outcome.failure === undefined
-      ? `The ${outcome.what} returned ${outcome.answer?.status}, but the settings could not be read back`
+      ? `The ${outcome.method} returned ${outcome.response?.status}, but the settings could not be read back`
       : `${unknown(outcome)}. The settings could not be read back`
   const cause = outcome.failure ?? reading
   return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
     hint: reading.hint,
     advice: [...reading.advice, checkAdvice(check)],
-    inDoubt: true,
+    isOutcomeUnknown: true,
     cause,
     ...(cause.request === undefined ? {} : { request: cause.request }),
   })
 }
 
-/** The failure of the API configuration, which nothing shows but the response to it. */
+/** The failure for the API configuration, which cannot be read back. */
 export function configurationFailure(failure: Failure, afterSettings: boolean): Failure {
   const hint = 'The API configuration cannot be read back. Run the same command again to send it once more.'
-  const judged = failure.inDoubt ? unknownOutcome(failure, hint) : failure
+  const judged = failure.isOutcomeUnknown ? unknownOutcome(failure, hint) : failure
   if (!afterSettings) return judged
   const done = 'The settings were changed and verified; '
   return judged.reworded(
-    failure.inDoubt
+    failure.isOutcomeUnknown
       ? `${done}the outcome of setting the API configuration is unknown: ${afterColon(failure.message)}`
       : `${done}setting the API configuration failed: ${afterColon(failure.message)}`,
   )
@@ -97,21 +108,21 @@ export function configurationFailure(failure: Failure, afterSettings: boolean): 
 function aboutKeys(
   kind: 'conflict' | 'unknown_outcome',
   words: string,
-  keys: readonly Untaken[],
-  outcome: Outcome,
+  keys: readonly Mismatch[],
+  outcome: ChangeOutcome,
   check: string,
 ): Failure {
   const { failure } = outcome
   return new Failure(kind, words, {
     details: { keys, status: statusOf(outcome) ?? null },
     advice: [checkAdvice(check)],
-    inDoubt: kind === 'unknown_outcome',
+    isOutcomeUnknown: kind === 'unknown_outcome',
     ...(failure?.request === undefined ? {} : { request: failure.request }),
     ...(failure === undefined ? {} : { cause: failure }),
   })
 }
 
-function unknown(outcome: Outcome): string {
+function unknown(outcome: ChangeOutcome): string {
   const reason = outcome.failure ? afterColon(outcome.failure.message) : describeOutcome(outcome)
   return `The outcome of the change is unknown: ${reason}`
 }
@@ -120,14 +131,14 @@ function checkAdvice(command: string): Advice {
   return { code: 'check_settings', command }
 }
 
-function describeOutcome(outcome: Outcome): string {
+function describeOutcome(outcome: ChangeOutcome): string {
   const status = statusOf(outcome)
-  if (status !== undefined) return `the ${outcome.what} returned ${status}`
-  return `the ${outcome.what} had no response: ${afterColon(outcome.failure?.message ?? '')}`
+  if (status !== undefined) return `the ${outcome.method} returned ${status}`
+  return `the ${outcome.method} had no response: ${afterColon(outcome.failure?.message ?? '')}`
 }
 
-function statusOf({ answer, failure }: Outcome): number | undefined {
-  return answer?.status ?? failure?.status
+function statusOf({ response, failure }: ChangeOutcome): number | undefined {
+  return response?.status ?? failure?.status
 }
 
 function shown(value: unknown): string {
@@ -136,13 +147,13 @@ function shown(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
-/** A change whose request failed, although the settings are as wanted. */
-export function describeDoubt(failure: Failure): string {
-  const answer = failure.status === undefined ? afterColon(failure.message) : `it returned ${failure.status}`
-  return `The settings have the new values, although the request failed: ${answer}`
+/** The warning about a failed request after which the settings have the wanted values. */
+export function describeFailedRequest(failure: Failure): string {
+  const reason = failure.status === undefined ? afterColon(failure.message) : `it returned ${failure.status}`
+  return `The settings have the new values, although the request failed: ${reason}`
 }
 
-/** What changed without having been asked for. */
+/** The warning about keys that have changed although the request did not contain them. */
 export function describeSideEffect(changes: readonly Change[]): string {
   const words = changes.map(
     ({ path, from, to }) => `${path} changed from ${visibleJson(from)} to ${visibleJson(to)}`,

@@ -22,8 +22,8 @@ const record = z.strictObject({
 })
 
 /**
- * What was last sent to a service from here. Undefined where that is not known: nothing was, or it
- * is not certain what, or the file is broken.
+ * The API configuration that was last sent to a service from this machine. Undefined if it is not known: none
+ * was sent, the outcome of the last request is unknown, or the record is invalid.
  */
 export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
   try {
@@ -36,12 +36,12 @@ export function readSent(directories: Directories, service: string): SentConfigu
 }
 
 /**
- * Sends an API configuration and keeps it in mind. The record is forgotten first, so that a crash
- * leaves "not known" and never a wrong "last sent"; it comes back where nothing can have changed.
+ * Sends an API configuration and records it. The old record is deleted first, so that no crash leaves a wrong
+ * record. It is restored if the request certainly had no effect.
  *
- * @param send what sends it
- * @param signal that ends the sending: after it the outcome is unknown
- * @throws Failure `storage` before anything is sent, where an old record cannot be forgotten
+ * @param send sends the request
+ * @param signal ends the request, whose outcome is then unknown
+ * @throws Failure `storage` before anything is sent, if the old record cannot be deleted
  */
 export async function sendConfiguration(
   directories: Directories,
@@ -51,29 +51,29 @@ export async function sendConfiguration(
   { signal, clock }: { signal: AbortSignal; clock: Clock },
 ): Promise<ApiResponse<unknown>> {
   const before = readSent(directories, service)
-  forget(directories, service)
-  let answer: ApiResponse<unknown>
+  deleteRecord(directories, service)
+  let response: ApiResponse<unknown>
   try {
-    answer = await send()
+    response = await send()
   } catch (error) {
-    const inDoubt = error instanceof Failure ? error.inDoubt : signal.aborted
-    if (before && !inDoubt) await keep(directories, service, before)
+    const isOutcomeUnknown = error instanceof Failure ? error.isOutcomeUnknown : signal.aborted
+    if (before && !isOutcomeUnknown) await writeRecord(directories, service, before)
     throw error
   }
-  const trouble = await keep(directories, service, { sentAt: isoNow(clock), configuration })
-  // A state directory that is read-only must not make a failure of what is done.
-  if (trouble !== undefined)
-    answer.warning ??= `the sent configuration cannot be recorded for the next diff: ${trouble}`
-  return answer
+  const error = await writeRecord(directories, service, { sentAt: isoNow(clock), configuration })
+  // The request has succeeded, so a failure to record it is only a warning.
+  if (error !== undefined)
+    response.warning ??= `the sent configuration cannot be recorded for the next diff: ${error}`
+  return response
 }
 
-function forget(directories: Directories, service: string): void {
+function deleteRecord(directories: Directories, service: string): void {
   const path = recordPath(directories, service)
   if (path === undefined) return
   try {
     rmSync(path, { force: true })
-    // Else it might be there again after a crash of the machine.
-    syncDirectory(folder(directories))
+    // Without the flush, the record might reappear after a crash of the machine.
+    syncDirectory(recordDirectory(directories))
   } catch (cause) {
     throw new Failure('storage', `Cannot delete the record ${path}: ${describeSystemError(cause)}`, {
       hint: 'The record would be wrong after this change. Delete it, or make its directory writable.',
@@ -82,7 +82,7 @@ function forget(directories: Directories, service: string): void {
   }
 }
 
-/** @returns undefined where this user can have no record: without a state directory, or with an unreadable one */
+/** @returns undefined if there can be no record, because the state directory does not exist or is not readable */
 function recordPath(directories: Directories, service: string): string | undefined {
   try {
     const path = pathOf(directories, service)
@@ -93,14 +93,14 @@ function recordPath(directories: Directories, service: string): string | undefin
   }
 }
 
-/** @returns why it could not be */
-async function keep(
+/** @returns a description of the error, if the record could not be written */
+async function writeRecord(
   directories: Directories,
   service: string,
   { sentAt, configuration }: SentConfiguration,
 ): Promise<string | undefined> {
   try {
-    makePrivateDirectory(folder(directories))
+    makePrivateDirectory(recordDirectory(directories))
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
     await replaceDocument(pathOf(directories, service), text)
     return undefined
@@ -109,11 +109,11 @@ async function keep(
   }
 }
 
-function folder(directories: Directories): string {
+function recordDirectory(directories: Directories): string {
   return join(directories.state, 'api-configuration')
 }
 
 function pathOf(directories: Directories, service: string): string {
   const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
-  return join(folder(directories), `${name}.json`)
+  return join(recordDirectory(directories), `${name}.json`)
 }

@@ -5,28 +5,28 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { waitForProcessLock } from '../../system/process-lock.ts'
 
-/** What a change of a service's settings needs of its surroundings. */
-export interface Locking {
+/** What the lock of a service's settings needs. */
+export interface LockOptions {
   directories: Directories
   signal: AbortSignal
-  /** Told where another process changes them at this moment. */
+  /** Called if another process holds the lock. */
   onWait(): void
   warn(words: string): void | Promise<void>
 }
 
-/** Milliseconds. A PATCH takes up to its timeout, and is then read back for a while. */
-const patience = 120_000
+/** Maximum wait in ms: a PATCH may take its whole timeout, and then the settings are read back. */
+const maxWait = 120_000
 
 /**
- * Does work on a service's settings while no other chatctl of this user does: else one could read,
- * the other change, and the first overwrite that change without having seen it.
+ * Runs work under a lock on a service's settings, so that no concurrent chatctl process of this user overwrites a
+ * change that it has not seen.
  *
  * @param service as `Plan.service`
- * @throws Failure `conflict` where another process holds the lock for too long; else what the work throws
+ * @throws Failure `conflict` if another process holds the lock for too long; else the error of the work
  */
 export async function withSettingsLock<T>(
   service: string,
-  locking: Locking,
+  locking: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const release = await acquire(service, locking)
@@ -37,16 +37,16 @@ export async function withSettingsLock<T>(
   }
 }
 
-/** @returns undefined where there can be no lock: a read-only home must not prevent the change */
+/** @returns undefined if the lock cannot be used: a read-only home directory must not prevent the change */
 async function acquire(
   service: string,
-  { directories, signal, onWait, warn }: Locking,
+  { directories, signal, onWait, warn }: LockOptions,
 ): Promise<(() => void) | undefined> {
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   let release: (() => void) | undefined
   try {
     const path = join(directories.locks, `${name}.lock`)
-    release = await waitForProcessLock(path, { signal, patience, onWait })
+    release = await waitForProcessLock(path, { signal, maxWait, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason
     const why = cause instanceof Failure ? cause.message : describeSystemError(cause)

@@ -5,119 +5,127 @@ import type { Settings, SettingsPatch } from '../../contract/settings.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import type { Clock } from '../../system/clock.ts'
 import { type Leaves, leavesOf } from '../leaves.ts'
-import { type Change, foundAt, isSame } from '../plan.ts'
-import { didNotTake, mayStillTake, notReadBack, type Outcome, type Reading } from './change-failures.ts'
+import { type Change, foundAt, isSameValue } from '../plan.ts'
+import {
+  type ChangeOutcome,
+  mayStillApply,
+  notApplied,
+  notReadBack,
+  type Reading,
+} from './change-failures.ts'
 
-/** What changing settings needs of its surroundings. */
-export interface Changing {
+/** What changing settings needs. */
+export interface ChangeOptions {
   settings: Pick<SettingsClient, 'get' | 'update'>
   signal: AbortSignal
-  /** The command that shows what the settings are, for a hint. */
+  /** The command that shows the settings, for a hint. */
   check: string
   clock: Clock
-  /** Told where the settings are as wanted although the request failed. */
-  onDoubt(failure: Failure): void | Promise<void>
-  /** Told of keys that nobody named and that have changed alongside. */
+  /** Called if the settings have the wanted values although the request failed. */
+  onFailedRequest(failure: Failure): void | Promise<void>
+  /** Called with other keys that have changed too. */
   onSideEffect(changes: Change[]): void | Promise<void>
   /**
-   * Told once a request has taken effect, or may have. It must not throw: what was changed is yet to
-   * be verified.
+   * Called after a request has taken effect, or may have. Must not throw, because the change is not verified
+   * yet.
    */
-  onTaken?(): void | Promise<void>
+  onChanged?(): void | Promise<void>
 }
 
 /**
- * Changes settings without a reading before, and proves by reading back that every key of the patch
- * is as it was wanted.
+ * Changes settings without reading them first, and verifies by reading them back that every key of the patch has
+ * taken effect.
  *
- * @returns the settings as they were read back, and the response to the PATCH where there was one
- * @throws Failure `conflict` naming each key that did not take; `unknown_outcome` where it may still
- *   take; the PATCH's own failure where it was refused
+ * @returns the settings as they were read back, and the response to the PATCH, if any
+ * @throws Failure `conflict` with each key that did not take effect; `unknown_outcome` if it may still take
+ *   effect; the failure of the PATCH if it was refused
  */
 export async function changeAndVerify(
   patch: SettingsPatch,
-  changing: Changing,
-): Promise<{ read: Settings; answer?: ApiResponse<unknown> }> {
+  changing: ChangeOptions,
+): Promise<{ read: Settings; response?: ApiResponse<unknown> }> {
   const outcome = await changeSettings(patch, changing)
-  // A refusal is taken at its word: what was right already proves nothing.
-  if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
+  // After a refusal, reading proves nothing, because the keys may have had the wanted values before.
+  if (outcome.failure && !outcome.failure.isOutcomeUnknown) throw outcome.failure
   const read = await verifySettings(leavesOf(patch), undefined, outcome, changing)
-  return { read, ...(outcome.answer && { answer: outcome.answer }) }
+  return { read, ...(outcome.response && { response: outcome.response }) }
 }
 
 /**
  * Sends the PATCH.
  *
- * @returns what came of it, failures that a reading must judge included
+ * @returns the response, or a failure after which the settings must be read back
+ * @throws Failure if the request certainly had no effect
  */
 export async function changeSettings(
   patch: SettingsPatch,
-  { settings, signal, onTaken }: Changing,
-): Promise<Outcome> {
-  let answer: ApiResponse<unknown>
+  { settings, signal, onChanged }: ChangeOptions,
+): Promise<ChangeOutcome> {
+  let response: ApiResponse<unknown>
   try {
-    answer = await settings.update(patch)
+    response = await settings.update(patch)
   } catch (failure) {
-    const inDoubt = failure instanceof Failure ? failure.inDoubt : signal.aborted
-    if (inDoubt) await onTaken?.()
-    // Where it is sure that nothing was done, there is nothing to find by reading.
-    if (!(failure instanceof Failure) || !(inDoubt || mayHaveDoneSome(failure))) throw failure
-    return { what: 'PATCH', failure }
+    const isOutcomeUnknown = failure instanceof Failure ? failure.isOutcomeUnknown : signal.aborted
+    if (isOutcomeUnknown) await onChanged?.()
+    // The request certainly had no effect, so there is nothing to read back.
+    if (!(failure instanceof Failure) || !(isOutcomeUnknown || mayHaveDoneSome(failure))) throw failure
+    return { method: 'PATCH', failure }
   }
-  await onTaken?.()
-  return { what: 'PATCH', answer }
+  await onChanged?.()
+  return { method: 'PATCH', response }
 }
 
-/** A service may refuse the whole after it has done a part; not where it let nobody in. */
+/** A service may return an error after a part of the change, except if it rejected the credential or the rate. */
 function mayHaveDoneSome({ kind, status }: Failure): boolean {
   return status !== undefined && kind !== 'unauthorized' && kind !== 'rate_limited'
 }
 
-/** Milliseconds before each further reading: a service may answer for a while with what was there before. */
+/** Pauses in ms before each repeated reading, because a service may return old values for a short time. */
 const pauses = [300, 1_000]
 
-/** The same where the service may still be at work on a change: five seconds in all. */
-const patientPauses = [300, 700, 1_500, 2_500]
+/** The same if the service may still be processing the change: 5 s in total. */
+const longPauses = [300, 700, 1_500, 2_500]
 
-/** Whether the change may be made after this: the response was lost, or says so (RFC 9110 section 15.3.3). */
-function isOpen({ what, answer, failure }: Outcome): boolean {
-  return failure?.inDoubt ?? (what === 'PATCH' && answer?.status === 202)
+/** Whether the change may still take effect: the response was lost, or is 202 (RFC 9110 section 15.3.3). */
+function isPending({ method, response, failure }: ChangeOutcome): boolean {
+  return failure?.isOutcomeUnknown ?? (method === 'PATCH' && response?.status === 202)
 }
 
 /**
- * Reads until all that is managed is as it was wanted, or for as long as that may come.
+ * Reads the settings until all managed keys have the wanted values, or until the last pause has passed.
  *
- * @returns what was read last
+ * @returns the settings as they were last read
  */
 export async function verifySettings(
   managed: Leaves,
   before: Settings | undefined,
-  outcome: Outcome,
-  changing: Changing,
+  outcome: ChangeOutcome,
+  changing: ChangeOptions,
 ): Promise<Settings> {
   const { failure } = outcome
-  const open = isOpen(outcome)
+  const isStillPending = isPending(outcome)
   let read = await readBack(outcome, changing, undefined)
   let reading = compare(managed, before, read)
-  for (const ms of open ? patientPauses : pauses) {
-    if (reading.untaken.length === 0) break
-    if (failure && !open && isAsBefore(managed, before, read)) throw failure
+  for (const ms of isStillPending ? longPauses : pauses) {
+    if (reading.mismatches.length === 0) break
+    if (failure && !isStillPending && isAsBefore(managed, before, read)) throw failure
     await changing.clock.sleep(ms, changing.signal)
     read = await readBack(outcome, changing, read)
     reading = compare(managed, before, read)
   }
-  if (failure && !open) await changing.onTaken?.()
-  const sideEffects = before ? changesAlongside(managed, before, read) : []
+  if (failure && !isStillPending) await changing.onChanged?.()
+  const sideEffects = before ? sideEffectsOf(managed, before, read) : []
   if (sideEffects.length > 0) await changing.onSideEffect(sideEffects)
-  if (reading.untaken.length > 0) throw (open ? mayStillTake : didNotTake)(reading, outcome, changing.check)
-  if (failure) await changing.onDoubt(failure)
+  if (reading.mismatches.length > 0)
+    throw (isStillPending ? mayStillApply : notApplied)(reading, outcome, changing.check)
+  if (failure) await changing.onFailedRequest(failure)
   return read
 }
 
-/** @param last what an earlier reading found, which has to do where this one fails */
+/** @param last the settings of an earlier reading, which are returned if this one fails */
 async function readBack(
-  outcome: Outcome,
-  { settings, check }: Changing,
+  outcome: ChangeOutcome,
+  { settings, check }: ChangeOptions,
   last: Settings | undefined,
 ): Promise<Settings> {
   try {
@@ -126,29 +134,29 @@ async function readBack(
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (last) return last
-    throw outcome.failure && !isOpen(outcome) ? outcome.failure : notReadBack(error, outcome, check)
+    throw outcome.failure && !isPending(outcome) ? outcome.failure : notReadBack(error, outcome, check)
   }
 }
 
 function compare(managed: Leaves, before: Settings | undefined, now: Settings): Reading {
   const keys = [...managed].map(([path, wanted]) => ({ path, wanted, found: foundAt(now, path) }))
-  const untaken = keys.filter(({ path, wanted, found }) => !isSame(path, found, wanted))
-  const changed = keys.filter(
-    ({ path }) => !before || !isSame(path, foundAt(before, path), foundAt(now, path)),
-  )
-  const taken = changed.filter((key) => !untaken.includes(key)).map(({ path }) => path)
-  return { before, taken, untaken }
+  const mismatches = keys.filter(({ path, wanted, found }) => !isSameValue(path, found, wanted))
+  const isChanged = (path: string) => !before || !isSameValue(path, foundAt(before, path), foundAt(now, path))
+  const changed = keys
+    .filter((key) => isChanged(key.path) && !mismatches.includes(key))
+    .map(({ path }) => path)
+  return { before, changed, mismatches }
 }
 
 function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {
   if (!before) return false
-  return [...managed.keys()].every((path) => isSame(path, foundAt(now, path), foundAt(before, path)))
+  return [...managed.keys()].every((path) => isSameValue(path, foundAt(now, path), foundAt(before, path)))
 }
 
-/** Of the documented keys alone: others, such as a time of the last change, change by nature. */
-function changesAlongside(managed: Leaves, before: Settings, now: Settings): Change[] {
+/** Only documented keys, because others, such as a modification time, change with every request. */
+function sideEffectsOf(managed: Leaves, before: Settings, now: Settings): Change[] {
   return settingsKeys.flatMap(({ path }) => {
     const [from, to] = [foundAt(before, path), foundAt(now, path)]
-    return managed.has(path) || isSame(path, from, to) ? [] : [{ path, from, to }]
+    return managed.has(path) || isSameValue(path, from, to) ? [] : [{ path, from, to }]
   })
 }

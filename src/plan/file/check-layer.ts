@@ -3,26 +3,26 @@ import { checkShape, faultsOf } from '../../contract/faults.ts'
 import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
-import { valueOfText } from '../../contract/text-value.ts'
+import { parseValue } from '../../contract/text-value.ts'
 
-/** What is wrong with a value, at an offset of the text. */
+/** A fault of a value, with its offset in the text. */
 interface LocatedFault {
   at: number
-  /** Dotted, as `settings set` names it; of the API configuration with `api.` before it. */
+  /** Dotted, as `settings set` takes it; keys of the API configuration begin with `api.`. */
   path: string
   message: string
   hint?: string
   advice?: Advice
 }
 
-/** One layer's leaves, by the dotted path of each from the root of its part. */
+/** The leaves of one settings file, by dotted path from the root of the part, and its faults. */
 export interface Layer {
   settings: Map<string, unknown>
   api: Map<string, unknown>
   faults: LocatedFault[]
 }
 
-/** @param env given, references in texts are expanded */
+/** @param env for `${NAME}` references in strings (default: references are not expanded) */
 export function checkLayer(root: Located, text: string, env: NodeJS.ProcessEnv | undefined): Layer {
   const check = new LayerCheck(text, env)
   check.readRoot(root)
@@ -47,13 +47,13 @@ class LayerCheck {
   }
 
   readRoot(root: Located): void {
-    // A file of comments alone.
+    // The file is empty or has only comments.
     if (isNull(root) && root.end === root.at) return
-    if (root.kind === 'map') this.#readForms(root)
+    if (root.kind === 'map') this.#readLayout(root)
     else this.#fault(root.at, '', 'the file must contain an object of settings')
   }
 
-  #readForms(root: LocatedMap): void {
+  #readLayout(root: LocatedMap): void {
     const link = root.entries.find(({ key }) => key === '$schema')
     if (link && (link.value.kind !== 'scalar' || typeof link.value.value !== 'string'))
       this.#fault(link.value.at, '$schema', 'must be a string')
@@ -75,7 +75,7 @@ class LayerCheck {
     }
   }
 
-  /** @param shown what the branch is called in a fault */
+  /** @param shown the path of the branch in a fault */
   #readBranch(value: Located, shown: string, path: string, part: Part): void {
     if (isNull(value)) this.#noValue(value, shown)
     else if (value.kind === 'map') this.#readGroup(value.entries, path, part)
@@ -108,7 +108,7 @@ class LayerCheck {
       const [step] = steps
       const item = located.kind === 'list' && typeof step === 'number' ? located.items[step] : undefined
       const shown = item === undefined ? path : `${path}.${String(step)}`
-      // What has no value, or could not be expanded, has its fault already.
+      // Its fault is already reported: no value, or a reference that cannot be expanded.
       if (faulty.includes(shown)) continue
       const given = item === undefined ? value : (value as unknown[])[step as number]
       const type = item === undefined ? key.type : 'string'
@@ -134,12 +134,12 @@ class LayerCheck {
     let from = located.at
     for (const { reference, words } of faults) {
       const at = this.#text.indexOf(reference, from)
-      // An escape may write it otherwise.
-      const isThere = at >= 0 && at < located.end
-      this.#fault(isThere ? at : located.at, path, words)
-      if (isThere) from = at + 1
+      // The source may contain the reference with escapes.
+      const isFound = at >= 0 && at < located.end
+      this.#fault(isFound ? at : located.at, path, words)
+      if (isFound) from = at + 1
     }
-    return expanded ? valueOfText(key.type, text) : text
+    return expanded ? parseValue(key.type, text) : text
   }
 
   #isUnexpanded(value: unknown): boolean {
@@ -196,7 +196,7 @@ function shownPath(part: Part, path: string): string {
   return part === api ? `api.${path}` : path
 }
 
-/** Leaves, and the objects that they are in. */
+/** The paths of leaves and of the objects that contain them. */
 function knownPaths({ keys }: Part): string[] {
   const groups = keys.filter(({ path }) => path.includes('.')).map(({ path }) => path.split('.')[0] ?? '')
   return [...new Set([...groups, ...keys.map(({ path }) => path)])]
@@ -206,18 +206,18 @@ function isKnown(part: Part, path: string): boolean {
   return knownPaths(part).includes(path)
 }
 
-/** A text whose references were replaced, and what is wrong with those that could not be. */
+/** A string with expanded references, and the faults of the others. */
 interface Expansion {
   text: string
   /** Whether there was a reference. */
   expanded: boolean
-  /** Each as it stands in the text, and why. */
+  /** `reference` is the source text of the reference. */
   faults: { reference: string; words: string }[]
 }
 
 const reference = /\$\$\{|\$\{([^}]*)\}?/g
 
-/** Replaces each `${NAME}` by what the environment holds for it; `$${` is a literal `${`. */
+/** Replaces each `${NAME}` by the environment variable; `$${` is a literal `${`. */
 function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansion {
   const faults: Expansion['faults'] = []
   let expanded = false
@@ -229,7 +229,7 @@ function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansion {
       return whole
     }
     expanded = true
-    // An object's own names alone: every object has a `constructor`.
+    // Own properties only, because every object has a `constructor`.
     const value = Object.hasOwn(env, name) ? env[name] : undefined
     if (value === undefined) faults.push({ reference: whole, words: `needs ${name}, which is not set` })
     return value ?? whole

@@ -15,19 +15,19 @@ import { yamlReading } from '../../contract/yaml-scalars.ts'
 
 /** The bounds of a settings file. */
 export const fileBounds = {
-  /** Levels of nesting; no known key needs more than four. */
+  /** Maximum levels of nesting. A known key needs at most four. */
   depth: 50,
-  /** Values, with those that aliases repeat: more is an attack or an accident. */
+  /** Maximum number of values, including those that aliases repeat, which can grow exponentially. */
   values: 10_000,
 }
 
-export const boundWords = {
+export const boundMessages = {
   depth: 'nested too deeply',
   values: `the file has more than ${fileBounds.values} values`,
 }
 
-/** What makes a text no document at all. */
-export class Unreadable extends Error {
+/** The text is not a valid document. */
+export class UnreadableFile extends Error {
   readonly faults: readonly { at: number; words: string }[]
 
   constructor(faults: readonly { at: number; words: string }[]) {
@@ -39,26 +39,26 @@ export class Unreadable extends Error {
 /**
  * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
  *
- * @throws Unreadable for what is no YAML, a key that is there twice, several documents, warnings
+ * @throws UnreadableFile for invalid YAML, a duplicate key, several documents, or a warning of the parser
  */
 export function locateYaml(text: string): Located {
   const document = parseDocument(text, { ...yamlReading, merge: true, prettyErrors: false })
   const faults = faultsOf([...document.errors, ...document.warnings], text)
-  if (faults.length > 0) throw new Unreadable(faults)
+  if (faults.length > 0) throw new UnreadableFile(faults)
   const { version = '1.2' } = document.directives?.yaml ?? {}
-  // In YAML 1.1 `yes` is true, and 010 is 8.
+  // In YAML 1.1, `yes` is true, and 010 is 8.
   if (version !== '1.2') fail(0, `the file is YAML ${version}; only YAML 1.2 is supported`)
   return new YamlReader(document, text).read(document.contents, 0, 0)
 }
 
-/** The first, as those behind it are mostly its echo, and every key that is there twice. */
+/** The first error, because it usually causes the next ones, and all duplicate keys. */
 function faultsOf(errors: readonly YAMLError[], text: string): { at: number; words: string }[] {
   const [first] = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
   return errors
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
     .map(({ code, message, pos: [at] }) => {
       if (code === 'DUPLICATE_KEY') return { at, words: `duplicate key ${keyAt(text, at)}` }
-      if (code === 'RESOURCE_EXHAUSTION') return { at, words: boundWords.depth }
+      if (code === 'RESOURCE_EXHAUSTION') return { at, words: boundMessages.depth }
       if (code === 'MULTIPLE_DOCS')
         return { at, words: 'unexpected second document: the file must contain only one' }
       return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
@@ -81,11 +81,11 @@ class YamlReader {
     this.#text = text
   }
 
-  /** @param at the place of a value that is not there */
+  /** @param at the place of a missing value */
   read(node: unknown, at: number, depth: number): Located {
     const start = (node as Node | null)?.range?.[0] ?? at
-    if (depth > fileBounds.depth) fail(start, boundWords.depth)
-    if (++this.#count > fileBounds.values) fail(start, boundWords.values)
+    if (depth > fileBounds.depth) fail(start, boundMessages.depth)
+    if (++this.#count > fileBounds.values) fail(start, boundMessages.values)
     if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
     if (isMap(node)) {
       return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
@@ -99,7 +99,7 @@ class YamlReader {
     return { kind: 'scalar', at: start, value, end, ...(end > start ? {} : this.#commentAt(start)) }
   }
 
-  /** In the place of a value that is not there. */
+  /** The offset of a comment directly after the place of a missing value, such as an unquoted `#3366FF`. */
   #commentAt(start: number): { comment?: number } {
     const gap = /^[ \t]*(?=#)/.exec(this.#text.slice(start, this.#text.indexOf('\n', start) + 1 || undefined))
     return gap ? { comment: start + gap[0].length } : {}
@@ -112,7 +112,7 @@ class YamlReader {
     return target
   }
 
-  /** What a map names itself goes before what `<<` brings, and an earlier source of it before a later. */
+  /** A map's own keys take precedence over those that `<<` merges, and earlier sources over later ones. */
   #entriesOf(map: YAMLMap, depth: number): Entries {
     const own: Entries = new Map()
     const merged: Entries = new Map()
@@ -131,7 +131,7 @@ class YamlReader {
     return own
   }
 
-  /** What is not there stands where its comment does, else where its key does. */
+  /** The place of a missing value is that of its comment, or else of its key. */
   #readValue(node: unknown, keyAt: number, depth: number): Located {
     const value = this.read(node, keyAt, depth + 1)
     const isMissing = value.kind === 'scalar' && value.value === null && value.end === value.at
@@ -141,8 +141,8 @@ class YamlReader {
   #mergedBy(source: unknown, depth: number): Entries {
     const at = (source as Node | null)?.range?.[0] ?? 0
     const target = this.#resolve(source)
-    if (depth > fileBounds.depth) fail(at, boundWords.depth)
-    if (++this.#count > fileBounds.values) fail(at, boundWords.values)
+    if (depth > fileBounds.depth) fail(at, boundMessages.depth)
+    if (++this.#count > fileBounds.values) fail(at, boundMessages.values)
     if (isMap(target)) return this.#entriesOf(target, depth + 1)
     if (!isSeq(target)) fail(at, 'the value of << must be a map, an alias of a map, or a list of these')
     const all: Entries = new Map()
@@ -154,5 +154,5 @@ class YamlReader {
 }
 
 function fail(at: number, words: string): never {
-  throw new Unreadable([{ at, words }])
+  throw new UnreadableFile([{ at, words }])
 }

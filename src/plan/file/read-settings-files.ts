@@ -6,16 +6,16 @@ import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { patchOf } from '../leaves.ts'
 import { checkLayer, type Layer } from './check-layer.ts'
-import { boundWords, fileBounds, locateYaml, Unreadable } from './locate-yaml.ts'
+import { boundMessages, fileBounds, locateYaml, UnreadableFile } from './locate-yaml.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
-  /** For errors; one that ends in .json is read as JSON, any other as YAML 1.2. */
+  /** For errors. The file extension .json selects JSON, any other YAML 1.2. */
   name: string
   text: string
 }
 
-/** Line and column, both from 1; columns are UTF-16 units, as editors count them. */
+/** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
 interface Place {
   line: number
   column: number
@@ -30,10 +30,10 @@ export interface FileFault extends Place {
 }
 
 /**
- * Reads layers of settings, later ones over earlier ones: maps key by key, lists and scalars whole.
+ * Reads layers of settings. Keys of later layers override those of earlier ones; lists are replaced as a whole.
  *
- * @param env given, `${NAME}` in a text is replaced by what it holds
- * @throws Failure `refused` listing every fault of every layer, and for layers that name no key at all
+ * @param env for `${NAME}` references in strings (default: references are not expanded)
+ * @throws Failure `refused` with every fault of every layer, or if the layers contain no key
  */
 export function readSettingsFiles(sources: readonly SettingsSource[], env?: NodeJS.ProcessEnv): SettingsFile {
   const settings = new Map<string, unknown>()
@@ -68,7 +68,7 @@ function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | unde
   try {
     return checkLayer(locate(name, text), text, env)
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error
+    if (!(error instanceof UnreadableFile)) throw error
     const faults = error.faults.map(({ at, words }) => ({ at, path: '', message: words }))
     return { settings: new Map(), api: new Map(), faults }
   }
@@ -76,11 +76,11 @@ function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | unde
 
 function locate(name: string, text: string): Located {
   if (!/\.json$/i.test(name)) return locateYaml(text)
-  // An empty layer is as fine in JSON as in YAML.
+  // An empty file is valid, as in YAML.
   const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
-  if (fault) throw new Unreadable([{ at: fault.at, words: wordsOf(fault, text) }])
+  if (fault) throw new UnreadableFile([{ at: fault.at, words: wordsOf(fault, text) }])
   if (repeated.length > 0 || root === undefined) {
-    throw new Unreadable(repeated.map(({ at, name: key }) => ({ at, words: `duplicate key ${key}` })))
+    throw new UnreadableFile(repeated.map(({ at, name: key }) => ({ at, words: `duplicate key ${key}` })))
   }
   return root
 }
@@ -99,11 +99,11 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'comma or }': 'expected a comma or }',
   'comma or ]': 'expected a comma or ]',
   'end of text': 'unexpected text after the end of the JSON value',
-  'less depth': boundWords.depth,
-  'fewer values': boundWords.values,
+  'less depth': boundMessages.depth,
+  'fewer values': boundMessages.values,
 }
 
-/** Finds the place of an offset of a text. */
+/** Converts offsets of a text to places. */
 function placesIn(text: string): (at: number) => Place {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
   return (at) => {
@@ -112,17 +112,17 @@ function placesIn(text: string): (at: number) => Place {
   }
 }
 
-/** More faults than these are in the details alone. */
-const mostShown = 20
+/** Maximum number of faults in the message. The details contain all. */
+const maxInMessage = 20
 
 function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
   const lines = faults
-    .slice(0, mostShown)
+    .slice(0, maxInMessage)
     .map(
       ({ file, line, column, path, message }) =>
         `${file}:${line}:${column}: ${path ? `${path} ` : ''}${message}`,
     )
-  if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
+  if (faults.length > maxInMessage) lines.push(`and ${faults.length - maxInMessage} more`)
   const words =
     faults.length === 1 ? lines[0] : `${faults.length} errors; nothing was sent:\n${lines.join('\n')}`
   return new Failure('refused', words ?? '', { details: { faults }, ...help })

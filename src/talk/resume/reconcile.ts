@@ -1,51 +1,57 @@
 import type { Message } from '../../contract/completion.ts'
 
-/** A message of one account of a conversation. */
-export interface Said {
+/** A message, as this machine or the service recorded it. */
+export interface TimedMessage {
   message: Message
-  /** When it was said, in ms; undefined where nothing tells. */
+  /** When it was sent, in ms since the epoch. Undefined if unknown. */
   at?: number | undefined
 }
 
-/** A message of the merged conversation, and where the two accounts of it differ. */
-export interface Reconciled {
+/** A message of the merged conversation, and how the two records of it differ. */
+export interface MergedMessage {
   message: Message
   /**
-   * `here`: the service's history does not have it. `service`: only that has it. `longer`: the
-   * history has more of it, which is what `message` holds. `shorter`: the history has less.
+   * `here`: only this machine has it. `service`: only the service has it. `longer`: the service has
+   * more of it, and `message` is that text. `shorter`: the service has less of it.
    */
-  mark: 'none' | 'here' | 'service' | 'longer' | 'shorter'
+  difference: 'none' | 'here' | 'service' | 'longer' | 'shorter'
 }
 
-/** The most messages at the end of either account that are compared. */
+/** Maximum number of messages, at the end of either record, that are compared. */
 const compared = 200
 
 /**
- * Merges what this machine recorded with the end of what the service says: in the order of both,
- * nothing left out. Where one account has what the other lacks, the times decide the order.
+ * Merges the messages of this machine with the newest ones of the service. The result has every
+ * message, in the order of both. Times decide the order of messages that only one of them has.
  *
- * @param local all of it
- * @param remote the newest page, oldest first
- * @param isWhole whether nothing comes before `remote`
+ * @param local all messages of this machine, oldest first
+ * @param remote the newest page of the service, oldest first
+ * @param isWhole whether `remote` begins with the first message of the conversation
  */
-export function reconcile(local: readonly Said[], remote: readonly Said[], isWhole: boolean): Reconciled[] {
+export function reconcile(
+  local: readonly TimedMessage[],
+  remote: readonly TimedMessage[],
+  isWhole: boolean,
+): MergedMessage[] {
   const here = local.slice(-compared)
   const there = remote.slice(-compared)
   const merged = align(here, there)
-  // What comes before a page that is not the first is not missing from the history.
-  const firstShared = isWhole ? 0 : merged.findIndex(({ mark }) => mark !== 'here')
+  // Messages before the page are not missing: they are on an earlier page.
+  const firstShared = isWhole ? 0 : merged.findIndex(({ difference }) => difference !== 'here')
   const before = local.slice(0, local.length - here.length)
-  // Where ours is compared whole, what precedes the service's end is older than all of it.
+  // If all of `local` was compared, the rest of `remote` is older than all of it.
   const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
-    ...older.map(({ message }): Reconciled => ({ message, mark: 'service' })),
-    ...before.map(({ message }): Reconciled => ({ message, mark: 'none' })),
-    ...merged.map((entry, index): Reconciled => (index < firstShared ? { ...entry, mark: 'none' } : entry)),
+    ...older.map(({ message }): MergedMessage => ({ message, difference: 'service' })),
+    ...before.map(({ message }): MergedMessage => ({ message, difference: 'none' })),
+    ...merged.map(
+      (entry, index): MergedMessage => (index < firstShared ? { ...entry, difference: 'none' } : entry),
+    ),
   ]
 }
 
-/** By the longest common subsequence. */
-function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
+/** Aligns both by their longest common subsequence. */
+function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): MergedMessage[] {
   const width = there.length + 1
   const lengths = new Uint16Array((here.length + 1) * width)
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0
@@ -56,19 +62,19 @@ function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
         : Math.max(at(row + 1, column), at(row, column + 1))
     }
   }
-  const merged: Reconciled[] = []
-  /** What each account alone has since the last message of both. */
-  let alone: { ours: Said[]; theirs: Said[] } = { ours: [], theirs: [] }
+  const merged: MergedMessage[] = []
+  /** Messages that only one of them has, since the last message of both. */
+  let alone: { ours: TimedMessage[]; theirs: TimedMessage[] } = { ours: [], theirs: [] }
   let row = 0
   let column = 0
   while (row < here.length || column < there.length) {
     const ours = here[row]
     const theirs = there[column]
-    const mark = match(ours?.message, theirs?.message)
-    if (ours && theirs && mark) {
+    const difference = match(ours?.message, theirs?.message)
+    if (ours && theirs && difference) {
       merged.push(...mergeByTime(alone, merged.length > 0))
       alone = { ours: [], theirs: [] }
-      merged.push({ message: mark === 'longer' ? theirs.message : ours.message, mark })
+      merged.push({ message: difference === 'longer' ? theirs.message : ours.message, difference })
       row++
       column++
     } else if (ours && (!theirs || at(row + 1, column) >= at(row, column + 1))) {
@@ -83,17 +89,20 @@ function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
 }
 
 interface MessageGroup {
-  messages: Reconciled[]
-  /** Of its question, or else of what follows it. */
+  messages: MergedMessage[]
+  /** Time of its prompt, else of the next group, in ms since the epoch. */
   at: number
 }
 
 /**
- * Puts what only one account has into one order, question and answer together.
+ * Orders messages that only one record has. A prompt and its reply stay together.
  *
- * @param isAfterShared whether a message of both comes before it
+ * @param isAfterShared whether a message of both precedes them
  */
-function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boolean): Reconciled[] {
+function mergeByTime(
+  alone: { ours: TimedMessage[]; theirs: TimedMessage[] },
+  isAfterShared: boolean,
+): MergedMessage[] {
   const ours = groupsOf(alone.ours, 'here')
   const theirs = groupsOf(alone.theirs, 'service')
   const isTimed = [ours, theirs].every((groups) => groups.some(({ at }) => Number.isFinite(at)))
@@ -109,18 +118,18 @@ function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boo
       }
     }
   } else {
-    // Without times: a history that shares nothing with ours is older, for ours began later.
+    // Without times: messages of the service that share nothing with ours are older, because ours began later.
     merged.push(...(isAfterShared ? [...ours, ...theirs] : [...theirs, ...ours]))
   }
   return merged.flatMap(({ messages }) => messages)
 }
 
-function groupsOf(said: readonly Said[], mark: 'here' | 'service'): MessageGroup[] {
+function groupsOf(said: readonly TimedMessage[], difference: 'here' | 'service'): MessageGroup[] {
   const groups: MessageGroup[] = []
   for (const { message, at = Number.POSITIVE_INFINITY } of said) {
     const last = groups.at(-1)
-    if (last && message.role !== 'user') last.messages.push({ message, mark })
-    else groups.push({ messages: [{ message, mark }], at })
+    if (last && message.role !== 'user') last.messages.push({ message, difference })
+    else groups.push({ messages: [{ message, difference }], at })
   }
   for (let index = groups.length - 2; index >= 0; index--) {
     const [one, next] = [groups[index], groups[index + 1]]
@@ -129,8 +138,11 @@ function groupsOf(said: readonly Said[], mark: 'here' | 'service'): MessageGroup
   return groups
 }
 
-/** Whether two accounts are of one message: one may have been cut off. */
-function match(ours: Message | undefined, theirs: Message | undefined): Reconciled['mark'] | undefined {
+/** How two records of one message differ, one of which may be truncated. Undefined for two messages. */
+function match(
+  ours: Message | undefined,
+  theirs: Message | undefined,
+): MergedMessage['difference'] | undefined {
   if (!ours || !theirs || ours.role !== theirs.role) return undefined
   if (ours.content === theirs.content) return 'none'
   if (ours.role !== 'assistant' || ours.content === '' || theirs.content === '') return undefined

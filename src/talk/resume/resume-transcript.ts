@@ -4,62 +4,73 @@ import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
 import { isoNow } from '../../system/clock.ts'
-import type { Recorder } from '../answer/recorder.ts'
-import type { CutAnswer } from '../answer/recover-answer.ts'
-import { asMessage, Conversation } from '../conversation.ts'
+import { Conversation, toMessages } from '../conversation.ts'
+import type { Recorder } from '../reply/recorder.ts'
+import type { PartialReply } from '../reply/recover-reply.ts'
 import type { SessionOptions } from '../session-options.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import type { Transcript, Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
-import { type Reconciled, reconcile, type Said } from './reconcile.ts'
-import { showEarlier, showUnanswered } from './show-earlier.ts'
+import { type MergedMessage, reconcile, type TimedMessage } from './reconcile.ts'
+import { showEarlierMessages, showPromptWithoutReply } from './show-earlier-messages.ts'
 
 /**
- * Goes on with a session of this machine, after a look at what the service's history says of it.
+ * Resumes a session of this machine, and compares it with the history of the service.
  *
- * @throws Failure `usage` where it belongs to another connection, or is the session's own
+ * @throws Failure `usage` if it belongs to another connection, or is open in this session
  */
-export async function resumeTranscript(session: Resuming, path: string, signal: AbortSignal): Promise<Begun> {
+export async function resumeTranscript(
+  session: ResumeHost,
+  path: string,
+  signal: AbortSignal,
+): Promise<OpenedConversation> {
   if (session.recorder?.path === path) {
     throw new Failure('usage', `Session ${session.recorder.id} is already open here`)
   }
   const transcript = readTranscript(path)
-  demandSameConnection(session.options, transcript)
+  requireSameConnection(session.options, transcript)
   const conversation = conversationOf(transcript)
-  const { model, isModelAsked } = session.options
-  if (isModelAsked || conversation.model === undefined) conversation.model = model
+  const { model, isModelExplicit } = session.options
+  if (isModelExplicit || conversation.model === undefined) conversation.model = model
   const turns = findTurns(conversation.messages, transcript.turns)
-  const said = conversation.messages.map((message): Said => ({ message, at: timeOfTurn(turns.get(message)) }))
-  const { entries, doubt } = await compareWithHistory(session.client, conversation, said, signal)
+  const said = conversation.messages.map(
+    (message): TimedMessage => ({ message, at: timeOfTurn(turns.get(message)) }),
+  )
+  const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
   const { writer, isShared } = openWriter(session.options, path)
   const at = isoNow(session.options.clock)
   writer.append(conversation.optionsLine(at))
-  const differs = entries.some(({ mark }) => mark === 'service' || mark === 'longer')
+  const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
   if (isShared || differs) writer.append(conversation.conversationLine(at))
   const last = entries.at(-1)
   const turn = transcript.turns.at(-1)?.number ?? 0
-  // Questions that got no word of an answer may have come after it.
-  const cut = transcript.turns.findLast(({ answer }) => answer !== '')
-  if (!isShared && last?.mark === 'longer' && cut && last.message.content.startsWith(cut.answer)) {
+  // Prompts without a reply may follow it.
+  const partial = transcript.turns.findLast(({ reply }) => reply !== '')
+  if (
+    !isShared &&
+    last?.difference === 'longer' &&
+    partial &&
+    last.message.content.startsWith(partial.reply)
+  ) {
     const { content: text } = last.message
-    writer.append({ type: 'recovered', turn: cut.number, at, text })
+    writer.append({ type: 'recovered', turn: partial.number, at, text })
   }
-  const unanswered = findUnanswered(transcript, entries)
+  const withoutReply = findPromptWithoutReply(transcript, entries)
   return {
     conversation,
     writer,
     turns: isShared ? 0 : turn,
-    cutAnswer: cutOf(last && turns.get(last.message)),
-    unsent: unanswered?.user,
+    partialReply: partialReplyOf(last && turns.get(last.message)),
+    unsent: withoutReply?.user,
     show: () => {
-      showEarlier(session.output, session.options.showCommand(writer.id), entries, turns)
-      if (unanswered) showUnanswered(session.output, unanswered)
-      if (doubt !== undefined)
-        session.output.note(`[cannot compare with the history of the service: ${doubt}]`)
+      showEarlierMessages(session.output, session.options.showCommand(writer.id), entries, turns)
+      if (withoutReply) showPromptWithoutReply(session.output, withoutReply)
+      if (failure !== undefined)
+        session.output.note(`[cannot compare with the history of the service: ${failure}]`)
       if (isShared)
         session.output.note(
           '[the session is open in another terminal, so this one writes a separate transcript]',
@@ -73,33 +84,34 @@ function timeOfTurn(turn: Turn | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** What /continue goes on with. */
-function cutOf(turn: Turn | undefined): CutAnswer | undefined {
+/** The reply that /continue completes. */
+function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
   if (!turn || turn.status === 'complete' || turn.status === 'unverified') return undefined
-  return { prompt: turn.user, part: turn.answer, answerId: turn.id }
+  return { prompt: turn.user, part: turn.reply, replyId: turn.id }
 }
 
-/** The last question, where no word of an answer came and the service's history does not have it. */
-function findUnanswered({ turns }: Transcript, entries: readonly Reconciled[]): Turn | undefined {
+/** The last prompt, if it got no reply and the history of the service does not contain it. */
+function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedMessage[]): Turn | undefined {
   const last = turns.at(-1)
-  if (last?.answer !== '' || last.status === 'complete') return undefined
+  if (last?.reply !== '' || last.status === 'complete') return undefined
   const isOnService = entries.some(
-    ({ message, mark }) => mark === 'service' && message.role === 'user' && message.content === last.user,
+    ({ message, difference }) =>
+      difference === 'service' && message.role === 'user' && message.content === last.user,
   )
   return isOnService ? undefined : last
 }
 
-/** Of two sessions on one transcript each keeps its own. */
+/** Continues the transcript, or writes a new one if another session has it open. */
 function openWriter(options: SessionOptions, path: string): { writer: TranscriptWriter; isShared: boolean } {
   try {
     return { writer: TranscriptWriter.reopen(path), isShared: false }
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'conflict') throw error
-    return { writer: createTranscript(options), isShared: true }
+    return { writer: createTranscriptWriter(options), isShared: true }
   }
 }
 
-function demandSameConnection(options: SessionOptions, transcript: Transcript): void {
+function requireSameConnection(options: SessionOptions, transcript: Transcript): void {
   if (belongsTo(transcript, options.owner)) return
   const { id, profile, baseUrl } = transcript
   const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
@@ -117,7 +129,7 @@ function conversationOf(transcript: Transcript): Conversation {
   conversation.mode = transcript.mode
   conversation.contextId = transcript.contextId
   conversation.model = transcript.model
-  conversation.answeredBy = transcript.turns.at(-1)?.model
+  conversation.replyModel = transcript.turns.at(-1)?.model
   conversation.parameters = {
     system: transcript.system,
     temperature: transcript.temperature,
@@ -129,78 +141,83 @@ function conversationOf(transcript: Transcript): Conversation {
   return conversation
 }
 
-/** Where the conversation is kept here, or the service cannot be asked, ours is the only account. */
-async function compareWithHistory(
+/** Merges with the history if the service stores the conversation and the history can be read. */
+async function mergeWithHistory(
   client: Client,
   { mode, contextId }: Conversation,
-  said: readonly Said[],
+  said: readonly TimedMessage[],
   signal: AbortSignal,
-): Promise<{ entries: Reconciled[]; doubt?: string }> {
-  const ours = said.map(({ message }): Reconciled => ({ message, mark: 'none' }))
+): Promise<{ entries: MergedMessage[]; failure?: string }> {
+  const ours = said.map(({ message }): MergedMessage => ({ message, difference: 'none' }))
   if (mode !== 'context' || contextId === undefined) return { entries: ours }
   try {
     const pages = client.history.pages({ context_id: contextId }, { signal })
     const { value: newest } = await pages.next()
     const remote = (newest?.messages ?? []).flatMap((one: HistoryMessage) =>
-      asMessage(one).map((message): Said => ({ message, at: timeOf(one) || undefined })),
+      toMessages(one).map((message): TimedMessage => ({ message, at: timeOf(one) || undefined })),
     )
     return { entries: reconcile(said, remote, newest?.response.body?.has_more !== true) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
-    return { entries: ours, doubt: error.message }
+    return { entries: ours, failure: error.message }
   }
 }
 
-/** What it takes to go on with a conversation. */
-export interface Resuming {
+/** The parts of a session that opening a conversation uses. */
+export interface ResumeHost {
   readonly options: SessionOptions
   readonly client: Client
   readonly output: SessionOutput
-  /** Of the conversation so far; undefined before the first. */
+  /** Undefined before the first conversation. */
   readonly recorder: Recorder | undefined
 }
 
-/** What a session goes on with from here, and what there is to show of it. */
-export interface Begun {
+/** A conversation that is ready to continue. */
+export interface OpenedConversation {
   conversation: Conversation
   writer: TranscriptWriter
-  /** Turns that the transcript has already. */
+  /** Number of turns in the transcript. */
   turns: number
-  /** The last answer, where it did not come whole. */
-  cutAnswer?: CutAnswer | undefined
-  /** The last question, where no answer came at all. */
+  /** The last reply, if it is incomplete. */
+  partialReply?: PartialReply | undefined
+  /** The last prompt, if it got no reply. */
   unsent?: string | undefined
+  /** Shows its last messages. */
   show(): void
 }
 
-/** A new transcript, which lies nowhere until something is said. */
-export function createTranscript({ sessionsDirectory, owner, clock }: SessionOptions): TranscriptWriter {
+/** Creates a transcript. The file is created with the first prompt. */
+export function createTranscriptWriter({
+  sessionsDirectory,
+  owner,
+  clock,
+}: SessionOptions): TranscriptWriter {
   const { profile = null, baseUrl = null } = owner
   return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl }, clock)
 }
 
 /**
- * The turns that the messages of a conversation come from, the newest of the same words last. A
- * message of which no transcript has a turn, such as one from the service's history, is left out.
+ * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
+ * newest message. Messages without a turn, such as those from the history, are omitted.
  */
 export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
-  const byWords = new Map<string, Turn[]>()
+  const byText = new Map<string, Turn[]>()
   for (const turn of turns) {
-    const key = keyOf(turn.user, turn.answer)
-    byWords.set(key, [...(byWords.get(key) ?? []), turn])
+    const key = keyOf(turn.user, turn.reply)
+    byText.set(key, [...(byText.get(key) ?? []), turn])
   }
   const found = new Map<Message, Turn>()
   for (let index = messages.length - 1; index > 0; index--) {
-    const [question, answer] = [messages[index - 1], messages[index]]
-    if (question?.role !== 'user' || answer?.role !== 'assistant') continue
-    const turn = byWords.get(keyOf(question.content, answer.content))?.pop()
+    const [prompt, reply] = [messages[index - 1], messages[index]]
+    if (prompt?.role !== 'user' || reply?.role !== 'assistant') continue
+    const turn = byText.get(keyOf(prompt.content, reply.content))?.pop()
     if (!turn) continue
-    found.set(question, turn)
-    found.set(answer, turn)
+    found.set(prompt, turn)
+    found.set(reply, turn)
   }
   return found
 }
 
-function keyOf(question: string, answer: string): string {
-  return JSON.stringify([question, answer])
+function keyOf(prompt: string, reply: string): string {
+  return JSON.stringify([prompt, reply])
 }

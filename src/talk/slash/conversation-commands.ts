@@ -1,19 +1,19 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
-import { cutToWidth } from '../../terminal/editor/graphemes.ts'
+import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { countOf } from '../../view/count.ts'
-import { asMessage } from '../conversation.ts'
-import { findConversation } from '../resume/find-conversation.ts'
+import { toMessages } from '../conversation.ts'
+import { openConversation } from '../resume/open-conversation.ts'
 import type { Session } from '../session.ts'
-import type { Beginning } from '../session-options.ts'
+import type { ConversationStart } from '../session-options.ts'
 import { findTranscript } from '../transcript/find-transcript.ts'
 import { listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** Messages that /history shows unless told how many. */
-const usualLength = 10
+/** Number of messages that /history shows by default. */
+const defaultLength = 10
 
-/** Which conversation it is. */
+/** Commands that start, name, find, and show conversations. */
 export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'new',
@@ -39,7 +39,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     },
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
-      const beginning = beginningOf(session, wanted)
+      const beginning = startOf(session, wanted)
       await begin(session, beginning)
     },
   },
@@ -67,11 +67,11 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
 ]
 
-async function begin(session: Session, beginning: Beginning): Promise<void> {
+async function begin(session: Session, beginning: ConversationStart): Promise<void> {
   await session.stoppable(async (signal) => {
-    const begun = await findConversation(session, beginning, signal)
-    session.begin(begun)
-    begun.show()
+    const opened = await openConversation(session, beginning, signal)
+    session.begin(opened)
+    opened.show()
   })
 }
 
@@ -84,12 +84,12 @@ function listSessions(session: Session): void {
     const about = name ?? firstMessage ?? ''
     return cutLine(session, `${id}  ${countOf(turns, 'turn')}  ${about}`)
   })
-  session.output.say(
+  session.output.show(
     lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.join('\n'),
   )
 }
 
-/** The interface has no list of them: these are the ones that sessions and `chat send` left here. */
+/** The contexts that sessions and `chat send` recorded on this machine. The interface cannot list contexts. */
 function listContexts(session: Session): void {
   const known = new Map<string, string>()
   const last = readLastContext(session.options.directories, session.options.owner)
@@ -106,16 +106,16 @@ function listContexts(session: Session): void {
       `${id === inUse ? '*' : ' '} ${id}  ${[...(id === inUse ? ['current'] : []), about].join(', ')}`,
     ),
   )
-  session.output.say(
+  session.output.show(
     lines.length === 0 ? 'No contexts known for this service and profile.' : lines.join('\n'),
   )
 }
 
 function cutLine({ screen }: Session, line: string): string {
-  return cutToWidth(line, screen.columns).text
+  return truncateToWidth(line, screen.columns).text
 }
 
-function beginningOf(session: Session, wanted: string): Beginning {
+function startOf(session: Session, wanted: string): ConversationStart {
   const isContext =
     wanted === readLastContext(session.options.directories, session.options.owner) ||
     listOwn(session).some(({ contextId }) => contextId === wanted)
@@ -124,7 +124,7 @@ function beginningOf(session: Session, wanted: string): Beginning {
 }
 
 async function showHistory(session: Session, argument: string): Promise<void> {
-  const length = argument === '' ? usualLength : Number(argument)
+  const length = argument === '' ? defaultLength : Number(argument)
   if (!Number.isSafeInteger(length) || length < 1) {
     throw new Failure('usage', `Invalid number of messages "${argument}"`, {
       hint: 'For example: /history 20',
@@ -134,11 +134,11 @@ async function showHistory(session: Session, argument: string): Promise<void> {
   if (mode === 'completions') return showMessages(session, messages.slice(-length), 'stored on this machine')
   if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
   await session.stoppable(async (signal) => {
-    session.status.during('reading the history…')
+    session.status.begin('reading the history…')
     const found = []
     const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
     for await (const page of pages) {
-      found.unshift(...page.messages.flatMap(asMessage))
+      found.unshift(...page.messages.flatMap(toMessages))
       if (found.length >= length) break
     }
     session.status.clear()
@@ -146,10 +146,10 @@ async function showHistory(session: Session, argument: string): Promise<void> {
   })
 }
 
-function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
-  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${whose})`)
+function showMessages(session: Session, messages: Session['conversation']['messages'], source: string): void {
+  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${source})`)
   for (const { role, content } of messages) {
-    if (role === 'assistant') session.output.showAnswer(content)
+    if (role === 'assistant') session.output.showReply(content)
     else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)
   }
   session.screen.separate()

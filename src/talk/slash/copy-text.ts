@@ -2,12 +2,12 @@ import { Failure } from '../../contract/failure.ts'
 import type { Terminal } from '../../terminal/screen/terminal.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 
-/** The programs that put stdin on the clipboard, and where they are of use. */
+/** Programs that copy stdin to the clipboard of this environment. */
 function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
-  // Over ssh these would fill the clipboard of the wrong machine.
+  // Over ssh, these would use the clipboard of the remote machine.
   if (env['SSH_CONNECTION']) return []
   if (process.platform === 'darwin') return [['pbcopy']]
-  // By its whole path: Windows looks for a bare name in the directory one stands in first.
+  // With its full path: Windows looks for a bare name in the working directory first.
   if (process.platform === 'win32') return [[`${env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\clip.exe`]]
   return [
     ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),
@@ -20,16 +20,16 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
   ]
 }
 
-/** Terminals refuse longer ones; base64 takes four characters for three bytes. */
-const longestSequence = 100_000
+/** Maximum length, in base64 characters, of an OSC 52 sequence that common terminals accept. */
+const maxEncodedLength = 100_000
 
 /**
- * Puts a text on the clipboard, without what could steer the terminal into which it is pasted: through
- * the system's program, else through the terminal (OSC 52), which also works over ssh, where the
+ * Copies text to the clipboard, without control characters that could steer a terminal into which it
+ * is pasted. Uses a program of the system, else an OSC 52 sequence, which also works over ssh if the
  * terminal allows it.
  *
- * @param terminal on which the person sits, whose environment is `env`
- * @returns what was done, for a person
+ * @param env the environment of `terminal`
+ * @returns a sentence for the person
  */
 export async function copyText(
   text: string,
@@ -40,7 +40,7 @@ export async function copyText(
     if (await feed(program, args, clean, env)) return `Copied with ${program}.`
   }
   const encoded = Buffer.from(clean).toString('base64')
-  if (encoded.length > longestSequence) {
+  if (encoded.length > maxEncodedLength) {
     throw new Failure('refused', 'The reply is too long for the terminal clipboard', {
       hint: 'Save it to a file with: /save FILE',
     })
@@ -54,7 +54,7 @@ async function feed(program: string, args: string[], text: string, env: NodeJS.P
   const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], env })
   return new Promise((resolve) => {
     child.once('error', () => resolve(false))
-    // xclip and wl-copy stay to serve what they hold: they have it once they let go of stdin.
+    // xclip and wl-copy keep a background process that serves the clipboard; the one started here exits.
     child.once('exit', (status) => resolve(status === 0))
     child.stdin.on('error', () => {})
     child.stdin.end(text)

@@ -1,10 +1,10 @@
 import { Failure } from '../../contract/failure.ts'
-import { keepHere, keepOnService } from '../answer/conversation-mode.ts'
 import type { Parameters } from '../conversation.ts'
+import { switchToCompletions, switchToContext } from '../reply/conversation-mode.ts'
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** What the answers to come are made with. */
+/** Commands that set the model and the parameters of the next replies. */
 export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'model',
@@ -24,7 +24,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Show, set, or unset the system prompt',
     run: (session, text) => {
       if (text === '')
-        return session.output.say(session.conversation.parameters.system ?? 'No system prompt is set.')
+        return session.output.show(session.conversation.parameters.system ?? 'No system prompt is set.')
       return change(session, { system: text === 'off' ? undefined : text })
     },
   },
@@ -34,36 +34,36 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Show, set, or unset a parameter',
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
-      if (assignment === '') return session.output.say(describeParameters(session.conversation.parameters))
+      if (assignment === '') return session.output.show(describeParameters(session.conversation.parameters))
       return change(session, readAssignment(assignment))
     },
   },
 ]
 
-/** The models that the service offers; the one in use is marked. */
+/** Lists the models of the service, and marks the current one. */
 async function listModels(session: Session): Promise<void> {
-  const { model, answeredBy } = session.conversation
-  const inUse = model ?? answeredBy
+  const { model, replyModel } = session.conversation
+  const inUse = model ?? replyModel
   await session.stoppable(async (signal) => {
     const models = await session.models.fetch(session.client, signal)
     session.status.clear()
     const lines = models.map((id) => (id === inUse ? `* ${id}  current` : `  ${id}`))
-    session.output.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
+    session.output.show(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
   })
 }
 
-/** The send request has no field for them, so that the conversation has to be kept here. */
+/** Sets parameters. The send request has no field for them, so the conversation moves to this machine. */
 async function change(session: Session, parameters: Parameters): Promise<void> {
-  const inForce = session.conversation.parameters
+  const current = session.conversation.parameters
   const names = Object.keys(parameters) as (keyof Parameters)[]
-  if (names.every((name) => parameters[name] === inForce[name])) {
-    return session.output.note(describeParameters(inForce))
+  if (names.every((name) => parameters[name] === current[name])) {
+    return session.output.note(describeParameters(current))
   }
-  await keepHere(session, 'the service accepts this setting only with the full conversation')
+  await switchToCompletions(session, 'the service accepts this setting only with the full conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
   session.output.note(describeParameters(session.conversation.parameters))
-  if (!keepOnService(session) && !session.conversation.hasParameters) {
+  if (!switchToContext(session) && !session.conversation.hasParameters) {
     session.output.note(
       '[replies are still not streamed: only this machine has the full conversation; /new starts a new one]',
     )

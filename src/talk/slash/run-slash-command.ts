@@ -4,38 +4,38 @@ import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
 import type { Completions } from '../../terminal/editor/editor-options.ts'
 import type { Session } from '../session.ts'
-import { answerCommands } from './answer-commands.ts'
 import { conversationCommands } from './conversation-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
-import { expandHome, type FilePlace } from './save-text.ts'
+import { replyCommands } from './reply-commands.ts'
+import { expandHome, type FileLocation } from './save-text.ts'
 import { sessionCommands } from './session-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 const help: SlashCommand = {
   name: 'help',
   summary: 'Show commands and keys',
-  run: (session) => session.output.say(describeCommands(session.screen.columns)),
+  run: (session) => session.output.show(describeCommands(session.screen.columns)),
 }
 
-/** All of them, in the order of the help. */
+/** In the order of the help. */
 export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
-  ...answerCommands,
+  ...replyCommands,
   ...sessionCommands,
 ]
 
 /**
- * Runs `/name argument`; any beginning of a name that no other has will do.
+ * Runs `/name argument`. Any unambiguous prefix of a name is accepted.
  *
- * @throws Failure `usage` where it is no command; what the command throws
+ * @throws Failure `usage` if there is no such command; the failures of the command
  */
 export async function runSlashCommand(session: Session, line: string): Promise<void> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
   const command = findCommand(name)
   if (argument !== '' && command.argument === undefined) {
-    throw new Failure('usage', `/${command.name} takes no argument`, { hint: literally(line) })
+    throw new Failure('usage', `/${command.name} takes no argument`, { hint: escapeHint(line) })
   }
   await command.run(session, argument)
 }
@@ -46,19 +46,19 @@ function findCommand(name: string): SlashCommand {
   const [command, ...others] = name === '' ? [] : found
   if (!command) {
     throw new Failure('usage', `Unknown command /${name}`, {
-      hint: `List the commands with /help. ${literally(`/${name}`)}`,
+      hint: `List the commands with /help. ${escapeHint(`/${name}`)}`,
     })
   }
   if (others.length === 0) return command
   throw new Failure('usage', `/${name} is ambiguous: ${found.map((one) => `/${one.name}`).join(', ')}`)
 }
 
-function literally(line: string): string {
+function escapeHint(line: string): string {
   return `To send it as a message, type: /${line.trim().split('\n')[0]}`
 }
 
-/** Cells below which a summary is better on a line of its own. */
-const narrowest = 30
+/** Minimum width of the summaries, in cells. With less, each is on a separate line. */
+const minSummaryWidth = 30
 
 function describeCommands(columns: number): string {
   const names = slashCommands.map(({ name, argument }) => `/${name}${argument ? ` ${argument}` : ''}`)
@@ -66,7 +66,7 @@ function describeCommands(columns: number): string {
   const room = columns - indent
   const commands = slashCommands.map(({ summary }, index) => {
     const name = names[index] ?? ''
-    if (room < narrowest) return `${name}\n    ${summary}`
+    if (room < minSummaryWidth) return `${name}\n    ${summary}`
     return `${name.padEnd(indent)}${wrapAnsi(summary, room).replaceAll('\n', `\n${' '.repeat(indent)}`)}`
   })
   return [...commands, '', ...keys].join('\n')
@@ -81,8 +81,9 @@ const keys = [
 const none: Completions = { start: 0, candidates: [] }
 
 /**
- * What Tab puts in: commands, and what may stand behind them.
- * @param before the line as far as the cursor
+ * Completes the names of commands, and their arguments.
+ *
+ * @param before the line up to the cursor
  */
 export async function completeInput(session: Session, before: string): Promise<Completions> {
   const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/s.exec(before) ?? []
@@ -99,7 +100,7 @@ export async function completeInput(session: Session, before: string): Promise<C
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
 }
 
-async function completePath(typed: string, from: number, place: FilePlace): Promise<Completions> {
+async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
   const name = typed.endsWith('/') ? '' : basename(typed)
   const start = from + typed.length - name.length
   const directory = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))

@@ -5,12 +5,12 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 
 /**
- * Writes a new file; `~/` is the home directory.
+ * Writes a new file. `~/` in the path is the home directory.
  *
  * @returns its absolute path
- * @throws Failure `refused` where there is one already, `storage` where it cannot be written
+ * @throws Failure `refused` if the file exists, `storage` if it cannot be written
  */
-export async function saveText(path: string, text: string, place: FilePlace): Promise<string> {
+export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
   if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
   const file = resolve(place.cwd ?? '', expandHome(path, place))
   try {
@@ -24,13 +24,13 @@ export async function saveText(path: string, text: string, place: FilePlace): Pr
   }
 }
 
-/** Where names of files are looked for. */
-export interface FilePlace {
+/** Base of file names. */
+export interface FileLocation {
   directories: Pick<Directories, 'home'>
   /** Undefined for the working directory of the process. */
   cwd: string | undefined
 }
 
-export function expandHome(path: string, { directories }: FilePlace): string {
+export function expandHome(path: string, { directories }: FileLocation): string {
   return path === '~' || path.startsWith('~/') ? directories.home + path.slice(1) : path
 }

@@ -1,15 +1,15 @@
 import { extname } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
-import { cutToWidth } from '../../terminal/editor/graphemes.ts'
+import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import type { Session } from '../session.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
-import { renderTranscript, type TranscriptForm } from '../transcript/render-transcript.ts'
+import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
 
-/** The session itself. */
+/** Commands for the session itself. */
 export const sessionCommands: readonly SlashCommand[] = [
   {
     name: 'search',
@@ -20,7 +20,7 @@ export const sessionCommands: readonly SlashCommand[] = [
         throw new Failure('usage', 'Missing search text', { hint: 'For example: /search write-ahead log' })
       const { sessionsDirectory, owner } = session.options
       const found = searchTranscripts(sessionsDirectory, owner, words, session.screen.columns)
-      session.output.say(found.length === 0 ? `No matches for "${words}".` : found.join('\n'))
+      session.output.show(found.length === 0 ? `No matches for "${words}".` : found.join('\n'))
     },
   },
   {
@@ -31,14 +31,14 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
       const transcript = readTranscript(session.recorder.path)
-      const text = [...renderTranscript(transcript, formOf(path))].join('')
+      const text = [...renderTranscript(transcript, formatOf(path))].join('')
       session.output.note(`Saved to ${await saveText(path, text, session.options)}`)
     },
   },
   {
     name: 'editor',
     summary: 'Write the next message in your editor (Ctrl-G)',
-    run: (session) => session.editOutside(),
+    run: (session) => session.openExternalEditor(),
   },
   { name: 'info', summary: 'Show the service, model, and parameters in use', run: showInfo },
   { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
@@ -50,19 +50,19 @@ export const sessionCommands: readonly SlashCommand[] = [
   },
 ]
 
-const formsByExtension: Record<string, TranscriptForm> = {
+const formatsByExtension: Record<string, TranscriptFormat> = {
   '.md': 'md',
   '.txt': 'text',
   '.json': 'json',
   '.jsonl': 'jsonl',
 }
 
-function formOf(path: string): TranscriptForm {
-  const form = formsByExtension[extname(path).toLowerCase()]
+function formatOf(path: string): TranscriptFormat {
+  const form = formatsByExtension[extname(path).toLowerCase()]
   if (form) return form
   throw new Failure(
     'usage',
-    `Unknown file extension of "${path}"; use ${Object.keys(formsByExtension).join(', ')}`,
+    `Unknown file extension of "${path}"; use ${Object.keys(formatsByExtension).join(', ')}`,
   )
 }
 
@@ -79,7 +79,7 @@ function showInfo(session: Session): void {
       conversation.mode === 'context' ? 'stored by the service' : 'stored on this machine, not streamed',
     ],
     ['context', conversation.contextId],
-    ['model', conversation.model ?? conversation.answeredBy],
+    ['model', conversation.model ?? conversation.replyModel],
     ['system', system],
     ['temperature', temperature],
     ['max_tokens', maxTokens],
@@ -87,34 +87,34 @@ function showInfo(session: Session): void {
   ]
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))
-  session.output.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
+  session.output.show(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
 }
 
-/** The most places that are of use to a person. */
-const enough = 30
+/** Maximum number of matches that a search shows. */
+const maxMatches = 30
 
-/** Characters that are shown before what was found. */
+/** Characters that are shown before a match. */
 const lead = 20
 
 /**
- * Where something was said, the latest first, a line for each turn: session, turn, and the words
- * around it. Case makes no difference.
+ * Finds turns that contain a text, ignoring case. Returns one line for each, newest first: session,
+ * turn, and the text around the match.
  */
 function searchTranscripts(directory: string, owner: ContextOwner, words: string, columns: number): string[] {
   const wanted = words.toLowerCase()
   const found: string[] = []
   for (const { id, path } of listTranscripts(directory, owner)) {
-    for (const { number, user, answer } of readTranscript(path).turns.toReversed()) {
-      const text = [user, answer].find((said) => said.toLowerCase().includes(wanted))
+    for (const { number, user, reply } of readTranscript(path).turns.toReversed()) {
+      const text = [user, reply].find((message) => message.toLowerCase().includes(wanted))
       if (text === undefined) continue
-      if (found.length === enough) return [...found, '… and more']
-      found.push(cutToWidth(`${id} turn ${number}: ${around(text, wanted)}`, columns).text)
+      if (found.length === maxMatches) return [...found, '… and more']
+      found.push(truncateToWidth(`${id} turn ${number}: ${excerpt(text, wanted)}`, columns).text)
     }
   }
   return found
 }
 
-function around(text: string, wanted: string): string {
+function excerpt(text: string, wanted: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
   const from = Math.max(0, line.toLowerCase().indexOf(wanted) - lead)
   return `${from > 0 ? '…' : ''}${line.slice(from)}`

@@ -1,16 +1,16 @@
 import type { Session } from '../session.ts'
 
-/** What a line that begins with `/` may ask for. */
+/** A command of the session, typed as `/name`. */
 export interface SlashCommand {
   name: string
-  /** What other programs call it. */
+  /** Another name, known from other programs. */
   alias?: string
-  /** As the help shows it; absent where the command takes none. */
+  /** As the help shows it. Undefined if the command takes no argument. */
   argument?: string
   summary: string
-  /** @throws Failure, which is shown; the session goes on */
+  /** @throws Failure, which the session shows before it continues */
   run(session: Session, argument: string): void | Promise<void>
-  /** What the argument may be. */
+  /** Completions of the argument. */
   candidates?(session: Session): readonly string[] | Promise<readonly string[]>
   /** Whether the argument is a path. */
   takesPath?: boolean

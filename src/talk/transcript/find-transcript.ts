@@ -3,14 +3,15 @@ import { Failure } from '../../contract/failure.ts'
 import { listTranscripts, transcriptPaths } from './list-transcripts.ts'
 import { extension, sessionIdOf } from './session-id.ts'
 
-/** Sessions that an error names at most. */
-const enough = 5
+/** Maximum number of sessions that an error names. */
+const maxNamed = 5
 
 /**
- * The path of the transcript that a person means.
+ * Finds the transcript of a session.
  *
- * @param wanted an id, a name, or how no other id begins, with the `s` or without it
- * @throws Failure `not_found`; `usage` where several could be meant, and it names them
+ * @param wanted an ID, a name, or an unambiguous prefix of an ID, with or without the leading `s`
+ * @returns its path
+ * @throws Failure `not_found`; `usage` if several match, and the message names them
  */
 export function findTranscript(directory: string, wanted: string): string {
   const paths = transcriptPaths(directory)
@@ -26,8 +27,8 @@ export function findTranscript(directory: string, wanted: string): string {
   }
   if (others.length === 0) return only
   const ids = found.map(sessionIdOf).sort().reverse()
-  const rest = ids.length > enough ? ` and ${ids.length - enough} more` : ''
-  throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, enough).join(', ')}${rest}`, {
+  const rest = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : ''
+  throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, maxNamed).join(', ')}${rest}`, {
     advice: [{ code: 'longer_session_id' }],
   })
 }

@@ -1,51 +1,51 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
-import { readEnds } from './read-transcript.ts'
+import { readHeadAndTail } from './read-transcript.ts'
 import { extension } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import type { Transcript } from './transcript.ts'
 
-/** What a list says of a session. */
+/** A session, as lists show it. */
 export interface TranscriptSummary {
   id: string
   path: string
-  /** When it began and when it was last written to, ISO 8601; empty where nothing tells. */
+  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
   at: string
   updatedAt: string
   turns: number
   profile: string | null
-  /** Null is the embedded service. */
+  /** Null for the embedded service. */
   baseUrl: string | null
   name?: string
-  /** Whether the service keeps the conversation, or this machine does. */
+  /** Whether the service stores the conversation, or this machine. */
   mode: Transcript['mode']
-  /** The conversation on the service, or the one that this began as. */
+  /** The conversation on the service, or the one that this session began as. */
   contextId?: string
-  /** The model that was asked for, or else the one that answered. */
+  /** The requested model, else the one that the last reply named. */
   model?: string
   firstMessage?: string
 }
 
 /**
- * The sessions of this machine, the last used first. What cannot be read is left out.
+ * Lists the sessions of this machine, the last used first. Unreadable transcripts are omitted.
  *
- * @param owner whose alone; undefined for everybody's
- * @param most looks at no more than so many, those that began last
- * @throws Failure `storage` where the directory is there and cannot be read
+ * @param owner only sessions of this service and profile; undefined for all
+ * @param limit reads at most this many, those that began last
+ * @throws Failure `storage` if the directory exists and cannot be read
  */
 export function listTranscripts(
   directory: string,
   owner?: ContextOwner,
-  most = Number.POSITIVE_INFINITY,
+  limit = Number.POSITIVE_INFINITY,
 ): TranscriptSummary[] {
   const paths = transcriptPaths(directory).sort((a, b) => compare(b, a))
-  const summaries = paths.slice(0, most).flatMap((path) => summarize(path) ?? [])
+  const summaries = paths.slice(0, limit).flatMap((path) => summarize(path) ?? [])
   const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
   return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
 }
 
-/** Whether a session was one of this connection. */
+/** Whether a session belongs to a service and profile. */
 export function belongsTo(
   { profile, baseUrl }: Pick<Transcript, 'profile' | 'baseUrl'>,
   owner: ContextOwner,
@@ -53,9 +53,9 @@ export function belongsTo(
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
 }
 
-/** Every transcript of a directory; none where there is no directory yet. */
+/** The paths of all transcripts in a directory. Empty if the directory does not exist. */
 export function transcriptPaths(directory: string): string[] {
-  return withStorage(directory, 'read', () => {
+  return withStorageErrors(directory, 'read', () => {
     try {
       const names = readdirSync(directory).filter((name) => name.endsWith(extension))
       return names.map((name) => join(directory, name))
@@ -68,9 +68,20 @@ export function transcriptPaths(directory: string): string[] {
 
 function summarize(path: string): TranscriptSummary | undefined {
   try {
-    const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model: asked, turns } = readEnds(path)
+    const {
+      id,
+      at,
+      updatedAt,
+      profile,
+      baseUrl,
+      name,
+      mode,
+      contextId,
+      model: requested,
+      turns,
+    } = readHeadAndTail(path)
     const last = turns.at(-1)
-    const model = asked ?? last?.model
+    const model = requested ?? last?.model
     return {
       id,
       path,
@@ -94,10 +105,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Characters of a first message that tell one session from another. */
-const enough = 60
+/** Maximum length of a first message in a list, in characters. */
+const maxLength = 60
 
-/** The public form of a summary, with the interface's spelling; null for what is not known. */
+/** The JSON of a session in a list. Null for unknown values. */
 export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
   const { id, at, updatedAt, turns, model, contextId, name, firstMessage, profile, baseUrl } = summary
   return {
@@ -107,22 +118,22 @@ export function describeSummary(summary: TranscriptSummary): Record<string, unkn
     model: model ?? null,
     context_id: contextId ?? null,
     name: name ?? null,
-    first_message: firstMessage === undefined ? null : cut(firstMessage),
+    first_message: firstMessage === undefined ? null : shorten(firstMessage),
     profile,
     base_url: baseUrl,
     at,
   }
 }
 
-/** On one line. */
-function cut(text: string): string {
-  // What is far behind the end does not matter, however long it is.
+/** The beginning of a text, on one line. */
+function shorten(text: string): string {
+  // Avoid processing all of a long text.
   const line = text
-    .slice(0, 10 * enough)
+    .slice(0, 10 * maxLength)
     .trim()
     .replaceAll(/\s+/g, ' ')
   const characters = Array.from(line)
-  return characters.length > enough || text.length > 10 * enough
-    ? `${characters.slice(0, enough - 1).join('')}…`
+  return characters.length > maxLength || text.length > 10 * maxLength
+    ? `${characters.slice(0, maxLength - 1).join('')}…`
     : line
 }

@@ -1,71 +1,70 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
-import { foldLines } from './fold-lines.ts'
+import { buildTranscript } from './build-transcript.ts'
 import { sessionIdOf } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import type { Transcript } from './transcript.ts'
-import { readLine, repeatAfter } from './transcript-line.ts'
+import { parseLine, repeatAfter } from './transcript-line.ts'
 
 /**
- * Reads a transcript. A torn last line, and lines of types that this version does not know, are
- * left out.
+ * Reads a transcript. Skips a truncated last line, and lines of unknown types.
  *
- * @throws Failure `not_found`; `storage` where it cannot be read or a later version wrote it
+ * @throws Failure `not_found`; `storage` if it cannot be read, or a newer version wrote it
  */
 export function readTranscript(path: string): Transcript {
-  const text = withStorage(path, 'read', () => readFileSync(path, 'utf8'))
-  return foldLines(sessionIdOf(path), readLines(text))
+  const text = withStorageErrors(path, 'read', () => readFileSync(path, 'utf8'))
+  return buildTranscript(sessionIdOf(path), readLines(text))
 }
 
 function* readLines(text: string) {
   for (const part of text.split('\n')) {
-    const line = part === '' ? undefined : readLine(part)
+    const line = part === '' ? undefined : parseLine(part)
     if (line) yield line
   }
 }
 
-/** Bytes of either end that are read at first. */
-const piece = 64 * 1024
+/** Bytes that are read first at either end. */
+const firstLength = 64 * 1024
 
-const question = '\n{"type":"user"'
+const userLine = '\n{"type":"user"'
 
 /**
- * What the first and the last lines of a transcript say: all but the answers, the turns between and
- * the conversation. The time this takes does not grow with the transcript.
+ * Reads only the first and the last lines of a transcript, so that the time does not grow with its
+ * size. The result lacks the replies, and the turns in between.
  *
  * @throws Failure as `readTranscript`
  */
-export function readEnds(path: string): Omit<Transcript, 'conversation'> {
-  return withStorage(path, 'read', () => {
+export function readHeadAndTail(path: string): Omit<Transcript, 'conversation'> {
+  return withStorageErrors(path, 'read', () => {
     const descriptor = openSync(path, 'r')
     try {
       const { size } = fstatSync(descriptor)
       const head = readHead(descriptor, size)
       const parts = head.length === size ? [head] : [head, readTail(descriptor, size)]
-      return foldLines(sessionIdOf(path), parts.flatMap(linesOf))
+      return buildTranscript(sessionIdOf(path), parts.flatMap(linesOf))
     } finally {
       closeSync(descriptor)
     }
   })
 }
 
-/** From the beginning to behind the first question. */
+/** Reads from the beginning through the first prompt. */
 function readHead(descriptor: number, size: number): Buffer {
-  for (let length = 2 * piece; ; length *= 4) {
+  for (let length = 2 * firstLength; ; length *= 4) {
     const head = read(descriptor, 0, Math.min(length, size))
     if (head.length === size) return head
-    const first = head.indexOf(question)
+    const first = head.indexOf(userLine)
     const end = first < 0 ? -1 : head.indexOf('\n', first + 1)
     if (end >= 0) return head.subarray(0, end)
   }
 }
 
-/** As many last lines as are sure to hold the last question, and the name and options in force. */
+/** Reads enough at the end to include the last prompt, and the name and options in force. */
 function readTail(descriptor: number, size: number): Buffer {
-  for (let length = piece; ; length *= 4) {
+  for (let length = firstLength; ; length *= 4) {
     const from = Math.max(0, size - length)
     const tail = read(descriptor, from, size - from)
     if (from === 0) return tail
-    if (tail.lastIndexOf(question) > repeatAfter) return tail.subarray(tail.indexOf('\n'))
+    if (tail.lastIndexOf(userLine) > repeatAfter) return tail.subarray(tail.indexOf('\n'))
   }
 }
 
@@ -85,5 +84,5 @@ function linesOf(bytes: Buffer) {
     .toString('utf8')
     .split('\n')
     .filter((text) => text !== '' && !text.startsWith('{"type":"delta"'))
-    .flatMap((text) => readLine(text) ?? [])
+    .flatMap((text) => parseLine(text) ?? [])
 }

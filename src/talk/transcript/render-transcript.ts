@@ -2,11 +2,11 @@ import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
-export type TranscriptForm = 'text' | 'md' | 'json' | 'jsonl'
+export type TranscriptFormat = 'text' | 'md' | 'json' | 'jsonl'
 
-/** A session in the form that was asked for, in parts, each of whole lines. */
-export function* renderTranscript(transcript: Transcript, form: TranscriptForm): Generator<string> {
-  switch (form) {
+/** Renders a session, in parts of whole lines. */
+export function* renderTranscript(transcript: Transcript, format: TranscriptFormat): Generator<string> {
+  switch (format) {
     case 'text':
       yield* renderText(transcript)
       break
@@ -24,8 +24,8 @@ export function* renderTranscript(transcript: Transcript, form: TranscriptForm):
 function* renderText(transcript: Transcript): Generator<string> {
   yield `${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
-    yield `\n--- ${borderOf(turn)} ---\n\nYou: ${withNewline(turn.user)}`
-    if (turn.answer !== '') yield `\n${withNewline(turn.answer)}`
+    yield `\n--- ${headingOf(turn)} ---\n\nYou: ${withNewline(turn.user)}`
+    if (turn.reply !== '') yield `\n${withNewline(turn.reply)}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n[${status}]\n`
   }
@@ -34,9 +34,9 @@ function* renderText(transcript: Transcript): Generator<string> {
 function* renderMarkdown(transcript: Transcript): Generator<string> {
   yield `# ${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
-    const question = turn.user.trimEnd().replaceAll(/^/gm, '> ')
-    yield `\n---\n\n**You**, ${borderOf(turn)}\n\n${question}\n`
-    if (turn.answer !== '') yield `\n${withNewline(closeFence(turn.answer))}`
+    const prompt = turn.user.trimEnd().replaceAll(/^/gm, '> ')
+    yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${prompt}\n`
+    if (turn.reply !== '') yield `\n${withNewline(closeFence(turn.reply))}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n*[${status}]*\n`
   }
@@ -50,7 +50,7 @@ function titleOf({ id, name, profile, contextId }: Transcript): string {
 }
 
 /** `1, 2026-01-02 03:04:05 UTC, small`. */
-function borderOf({ number, at, model }: Turn): string {
+function headingOf({ number, at, model }: Turn): string {
   const time = `${at.slice(0, 19).replace('T', ' ')} UTC`
   return [number, time, ...(model === undefined ? [] : [model])].join(', ')
 }
@@ -59,14 +59,14 @@ function withNewline(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** Ends the code block that an answer leaves open, so that what follows it is no code (CommonMark 4.5). */
+/** Closes a code block that a reply leaves open, so that the following text is not code (CommonMark 4.5). */
 function closeFence(text: string): string {
   let open: string | undefined
   for (const line of text.split('\n')) {
     const [, fence = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? []
     if (fence === '') continue
     if (open === undefined) {
-      // A back-tick in what follows makes it no fence.
+      // An opening fence of backticks cannot contain another backtick.
       if (!(fence.startsWith('`') && rest.includes('`'))) open = fence
     } else if (fence[0] === open[0] && fence.length >= open.length && rest.trim() === '') open = undefined
   }
@@ -74,7 +74,7 @@ function closeFence(text: string): string {
   return `${text}${text.endsWith('\n') ? '' : '\n'}${open}\n`
 }
 
-/** A session as one object, version 1, with the interface's spelling; what is not known is left out. */
+/** The JSON of a session, version 1. Unknown values are omitted. */
 function describeTranscript(transcript: Transcript): Record<string, unknown> {
   const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model, system } = transcript
   return {
@@ -100,7 +100,7 @@ function describeTurn(turn: Turn): Record<string, unknown> {
     turn: turn.number,
     at: turn.at,
     user: turn.user,
-    answer: turn.answer,
+    answer: turn.reply,
     status: turn.status,
     context_id: turn.contextId,
     id: turn.id,
@@ -113,7 +113,7 @@ function describeTurn(turn: Turn): Record<string, unknown> {
   }
 }
 
-/** A session as public events: for each turn the question, and what the stream of the answer gave. */
+/** A session as JSON events: for each turn its prompt, and the events of its reply. */
 function* describeEvents({ turns }: Transcript): Generator<Record<string, unknown>> {
   for (const turn of turns) {
     yield { v: 1, type: 'user', text: turn.user }
@@ -122,8 +122,8 @@ function* describeEvents({ turns }: Transcript): Generator<Record<string, unknow
 }
 
 /**
- * The events of an answer, as the service's stream gave them; one that never began has a `start`
- * and an `end`, too.
+ * The stream events of a reply, in their order. Every reply has a `start` and an `end`, also one that
+ * never began.
  */
 export function* replayTurn(turn: Turn): Generator<StreamEvent> {
   if (turn.events[0]?.type !== 'start') yield { type: 'start' }
@@ -132,7 +132,7 @@ export function* replayTurn(turn: Turn): Generator<StreamEvent> {
 }
 
 function endOf(turn: Turn): StreamEnd {
-  const { status, finishReason, id, contextId, answer, reason } = turn
+  const { status, finishReason, id, contextId, reply, reason } = turn
   return {
     type: 'end',
     complete: status === 'complete' || status === 'unverified',
@@ -140,7 +140,7 @@ function endOf(turn: Turn): StreamEnd {
     ...(finishReason === undefined ? {} : { finishReason }),
     ...(id === undefined ? {} : { id }),
     ...(contextId === undefined ? {} : { contextId }),
-    text: answer,
+    text: reply,
     ...(reason === undefined ? {} : { reason }),
   }
 }

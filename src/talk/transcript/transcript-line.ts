@@ -4,15 +4,15 @@ import { isRecord, parseJson } from '../../contract/exact-json.ts'
 
 const optionalText = z.optional(z.string())
 
-/** Where the reader finds a usage, it is handed on as it came. */
+/** Not validated: passed on as the service sent it. */
 const usage = z.custom<Usage>(isRecord)
 
 /**
- * One line of a transcript, version 1. Unknown fields are dropped when it is read, so that a later
- * version may add some. `at` is ISO 8601 in UTC, `…_ms` milliseconds.
+ * One line of a transcript, version 1. Readers ignore unknown fields, so that a later version can add
+ * fields. `at` is ISO 8601 in UTC, `…_ms` is milliseconds.
  */
 const transcriptLine = z.discriminatedUnion('type', [
-  /** First, and once. `base_url` null is the embedded service. */
+  /** The first line. `base_url` is null for the embedded service. */
   z.object({
     v: z.number(),
     type: z.literal('session'),
@@ -22,7 +22,7 @@ const transcriptLine = z.discriminatedUnion('type', [
     base_url: z.nullable(z.string()),
   }),
   z.object({ type: z.literal('name'), name: z.string() }),
-  /** All that is in force from here; what is left out is not. */
+  /** The options in force from here on. An omitted option is not set. */
   z.object({
     type: z.literal('options'),
     at: z.string(),
@@ -33,12 +33,12 @@ const transcriptLine = z.discriminatedUnion('type', [
     temperature: z.optional(z.number()),
     max_tokens: z.optional(z.number()),
   }),
-  /** What completions go on from, in place of all that came before. */
+  /** The messages so far, replacing all earlier ones. */
   z.object({
     type: z.literal('conversation'),
     at: z.string(),
     messages: z.array(message),
-    /** Only the service has what came before. */
+    /** Only the service has earlier messages. */
     lacks_beginning: z.optional(z.literal(true)),
   }),
   z.object({ type: z.literal('user'), turn: z.number(), at: z.string(), text: z.string() }),
@@ -52,7 +52,7 @@ const transcriptLine = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('delta'), turn: z.number(), text: z.string() }),
   z.object({ type: z.literal('usage'), turn: z.number(), usage }),
-  /** Without the text: the deltas are the text. */
+  /** The end of a reply, whose text is in the `delta` lines. */
   z.object({
     type: z.literal('end'),
     turn: z.number(),
@@ -68,7 +68,7 @@ const transcriptLine = z.discriminatedUnion('type', [
     first_ms: z.optional(z.number()),
     total_ms: z.optional(z.number()),
   }),
-  /** The answer from its beginning, as the service's history had it later. */
+  /** The whole reply, read from the history of the service later. */
   z.object({ type: z.literal('recovered'), turn: z.number(), at: z.string(), text: z.string() }),
 ])
 
@@ -76,8 +76,8 @@ export type TranscriptLine = z.infer<typeof transcriptLine>
 
 export type LineOf<T extends TranscriptLine['type']> = Extract<TranscriptLine, { type: T }>
 
-/** The line that a text holds; undefined for a torn one and for what this version does not know. */
-export function readLine(text: string): TranscriptLine | undefined {
+/** Parses a line. Undefined for a truncated line or an unknown type. */
+export function parseLine(text: string): TranscriptLine | undefined {
   try {
     return transcriptLine.safeParse(parseJson(text)).data
   } catch {
@@ -86,7 +86,7 @@ export function readLine(text: string): TranscriptLine | undefined {
 }
 
 /**
- * Bytes after which the name and the options are written again, before a question: so they are
- * found near the end of a long transcript without reading the whole of it.
+ * Bytes after which the name and the options are repeated before a prompt, so that a reader finds them
+ * near the end of a long transcript.
  */
 export const repeatAfter = 32 * 1024

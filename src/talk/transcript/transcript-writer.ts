@@ -5,23 +5,23 @@ import type { Clock } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { readEnds } from './read-transcript.ts'
+import { readHeadAndTail } from './read-transcript.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
-import { withStorage } from './storage.ts'
+import { withStorageErrors } from './storage-errors.ts'
 import { type LineOf, repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
 /**
- * Appends to the transcript of a session. What was appended is the system's before `append` returns,
- * so that a process that is killed loses none of it; `sync` makes it outlast the machine.
+ * Appends to the transcript of a session. `append` hands the lines to the operating system before it
+ * returns, so that a killed process loses none; `sync` flushes them to disk.
  */
 export class TranscriptWriter {
   readonly id: string
   readonly path: string
-  /** What is kept until something is said: a session without a word leaves no file. */
+  /** Lines before the first prompt. A session without a prompt creates no file. */
   #waiting: TranscriptLine[]
   #descriptor: number | undefined
   #release: (() => void) | undefined
-  /** Whether the file ends in the middle of a line. */
+  /** Whether the file ends within a line. */
   #torn = false
   readonly #repeated: RepeatedOptions
 
@@ -32,7 +32,7 @@ export class TranscriptWriter {
     this.#repeated = repeated
   }
 
-  /** @param directory of all transcripts; made when the first question is appended */
+  /** @param directory of all transcripts, created with the first prompt */
   static create(
     directory: string,
     about: { profile: string | null; baseUrl: string | null },
@@ -49,9 +49,9 @@ export class TranscriptWriter {
   }
 
   /**
-   * Goes on with a transcript.
+   * Opens a transcript to continue it.
    *
-   * @throws Failure `not_found`; `conflict` where another process has it open; `storage`
+   * @throws Failure `not_found`; `conflict` if another process has it open; `storage`
    */
   static reopen(path: string): TranscriptWriter {
     const repeated = RepeatedOptions.ofFile(path)
@@ -60,7 +60,7 @@ export class TranscriptWriter {
     return writer
   }
 
-  /** @throws Failure `storage`, such as on a full disk; `conflict` for a file that came between */
+  /** @throws Failure `storage`, for example on a full disk; `conflict` if another process has it open */
   append(line: TranscriptLine): void {
     if (this.#descriptor === undefined) {
       if (line.type !== 'user') {
@@ -74,10 +74,10 @@ export class TranscriptWriter {
     this.#waiting = []
   }
 
-  /** Makes all that was appended outlast a failure of the machine. */
+  /** Flushes all appended lines to disk. */
   sync(): void {
     const descriptor = this.#descriptor
-    if (descriptor !== undefined) withStorage(this.path, 'written', () => fsyncSync(descriptor))
+    if (descriptor !== undefined) withStorageErrors(this.path, 'written', () => fsyncSync(descriptor))
   }
 
   close(): void {
@@ -88,10 +88,10 @@ export class TranscriptWriter {
   }
 
   #open(mode: 'ax' | 'a+'): void {
-    withStorage(this.path, 'written', () => {
+    withStorageErrors(this.path, 'written', () => {
       makePrivateDirectory(dirname(this.path))
       const release = tryProcessLock(`${this.path}.lock`)
-      if (!release) throw openElsewhere(this.id)
+      if (!release) throw lockedByAnotherProcess(this.id)
       try {
         const descriptor = openSync(this.path, mode, 0o600)
         this.#descriptor = descriptor
@@ -105,13 +105,13 @@ export class TranscriptWriter {
     })
   }
 
-  /** One write, so that what belongs together is there together. */
+  /** Writes the lines in one call, so that a crash does not separate them. */
   #write(lines: readonly TranscriptLine[]): void {
     const text = lines.map(lineOf).join('')
     const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
     const descriptor = this.#descriptor
     if (descriptor === undefined) throw new Error('the transcript is closed')
-    withStorage(this.path, 'written', () => {
+    withStorageErrors(this.path, 'written', () => {
       let at = 0
       try {
         while (at < bytes.length) at += writeSync(descriptor, bytes, at)
@@ -123,13 +123,13 @@ export class TranscriptWriter {
   }
 }
 
-function openElsewhere(id: string): Failure {
+function lockedByAnotherProcess(id: string): Failure {
   return new Failure('conflict', `The session ${id} is open in another chatctl process`, {
     advice: [{ code: 'close_session' }],
   })
 }
 
-/** The type comes early, so that a reader can tell a line by its first bytes. */
+/** The type comes first, so that a reader recognizes a line by its first bytes. */
 function lineOf(line: TranscriptLine): string {
   if (line.type === 'session') return `${JSON.stringify(line)}\n`
   const { type, ...rest } = line
@@ -144,16 +144,16 @@ function isTorn(descriptor: number): boolean {
   return last[0] !== 0x0a
 }
 
-/** The name and the options that are in force while a transcript is written. */
+/** The name and the options in force, which are repeated in a long transcript. */
 class RepeatedOptions {
-  /** Bytes since they were written. */
+  /** Bytes since they were last written. */
   written = 0
   #name: string | undefined
   #options: Omit<LineOf<'options'>, 'at'> | undefined
 
-  /** Those of a transcript that another process left; it need not have been its time to repeat them. */
+  /** Reads them from an existing transcript. They are repeated with the next prompt. */
   static ofFile(path: string): RepeatedOptions {
-    const { name, mode, contextId, model, system, temperature, maxTokens } = readEnds(path)
+    const { name, mode, contextId, model, system, temperature, maxTokens } = readHeadAndTail(path)
     const repeated = new RepeatedOptions()
     repeated.written = Infinity
     repeated.#name = name
@@ -178,7 +178,7 @@ class RepeatedOptions {
     }
   }
 
-  /** What to write before a question that comes long after they were written. */
+  /** The lines that repeat them. */
   repeat(at: string): TranscriptLine[] {
     this.written = 0
     const lines: TranscriptLine[] = []
@@ -187,7 +187,7 @@ class RepeatedOptions {
     return lines
   }
 
-  /** The service names the conversation of a first question. */
+  /** The reply to the first prompt names the context. */
   #learn(contextId: string | undefined): void {
     const options = this.#options ?? { type: 'options', mode: 'context' }
     if (contextId === undefined || options.mode !== 'context') return

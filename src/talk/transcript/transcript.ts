@@ -3,74 +3,74 @@ import type { StreamEvent } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 
 /**
- * How a turn ended. `unverified`: as far as anybody can tell complete; `truncated`: by the service
- * or the network; `interrupted`: by the person; `failed`: with an error; `lost`: nothing tells,
- * for the session itself was cut off.
+ * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;
+ * `truncated`: by the service or the network; `interrupted`: by the person; `failed`: with an error;
+ * `lost`: unknown, because the session itself ended.
  */
 type TurnStatus = 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'lost'
 
-/** A question and its answer. */
+/** A prompt and its reply. */
 export interface Turn {
   number: number
-  /** When the question was put, ISO 8601. */
+  /** When the prompt was sent, ISO 8601. */
   at: string
   user: string
-  /** What came of the answer. */
-  answer: string
+  /** The text of the reply that arrived. */
+  reply: string
   status: TurnStatus
   contextId?: string
   id?: string
-  /** The model that says that it answered. */
+  /** The model that the reply names. */
   model?: string
   usage?: Usage
   finishReason?: string
-  /** Why the answer is not complete. */
+  /** Why the reply is not complete. */
   reason?: string
-  /** Milliseconds to the first piece of the answer. */
+  /** Milliseconds to the first piece of the reply. */
   firstMs?: number
   totalMs?: number
-  /** What the stream gave, in its order; its `end` left away. */
+  /** The events of the stream, in their order, without the `end`. */
   events: Exclude<StreamEvent, { type: 'end' }>[]
 }
 
-/** A session as its transcript has it. */
+/** The content of a transcript. */
 export interface Transcript {
   id: string
-  /** When it began and when it was last written to, ISO 8601; empty where nothing tells. */
+  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
   at: string
   updatedAt: string
   profile: string | null
-  /** Null is the embedded service. */
+  /** Null for the embedded service. */
   baseUrl: string | null
   name?: string
-  /** The conversation on the service, and all the options, that are in force at the end. */
+  /** The conversation on the service. This and all options are those in force at the end. */
   contextId?: string
   mode: 'context' | 'completions'
-  /** The model that was asked for. */
+  /** The requested model. */
   model?: string
   system?: string
   temperature?: number
   maxTokens?: number
   turns: Turn[]
   /**
-   * What completions go on from: the last one that was set down, and what was said since. A
-   * question that got no word of an answer is left out.
+   * The messages that a completion sends: the last `conversation` line, and the turns since. Prompts
+   * without a reply are omitted.
    */
   conversation: Message[]
-  /** Whether the service's context has all of it, though replies come from completions. */
+  /** Whether the service's context contains all of it, also if replies come from completions. */
   isOnService: boolean
-  /** Whether what came before that is on the service alone. */
+  /** Whether only the service has earlier messages. */
   lacksBeginning: boolean
 }
 
 /**
- * What is not right with an answer: `truncated after 214 characters: the answer broke off`. Undefined
- * for one that is complete.
+ * Why a reply may be incomplete: `truncated after 214 characters: the connection was reset`. Undefined
+ * for a complete reply.
  */
-export function describeStatus({ status, answer, reason }: Turn): string | undefined {
+export function describeStatus({ status, reply, reason }: Turn): string | undefined {
   if (status === 'complete') return undefined
   if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
-  const length = Array.from(answer).length
+  const length = Array.from(reply).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
   return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`
 }

@@ -1,53 +1,53 @@
 import type { Completions, EditorOptions, EditorStyle } from './editor-options.ts'
-import { cleanText, cutToWidth, splitGraphemes } from './graphemes.ts'
+import { cleanText, splitGraphemes, truncateToWidth } from './graphemes.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
-/** What Tab does: asks for completions, puts one in, or has a list to choose from. */
+/** Handles Tab: requests completions, inserts one, or lists several to choose from. */
 export class Completer {
   readonly #options: EditorOptions
   readonly #buffer: TextBuffer
   #list: CompletionList | undefined
-  /** The answer that is awaited; any other key makes it stale. */
-  #awaited: symbol | undefined
+  /** The pending request. Any other key cancels it. */
+  #pending: symbol | undefined
 
   constructor(options: EditorOptions, buffer: TextBuffer) {
     this.#options = options
     this.#buffer = buffer
   }
 
-  /** Shown under the text until any other key comes. */
+  /** Shown below the text until any other key is pressed. */
   get list(): CompletionList | undefined {
     return this.#list
   }
 
-  /** @returns false when there is nothing to put in */
+  /** @returns false if there is nothing to insert */
   press(step: 1 | -1): boolean {
     if (this.#list) {
       this.#list.cycle(this.#buffer, step)
       return true
     }
-    if (this.#awaited) return true
+    if (this.#pending) return true
     const completions = this.#options.complete(this.#buffer.lineBefore)
     if (!(completions instanceof Promise)) return this.#take(CompletionList.begin(this.#buffer, completions))
-    const awaited = Symbol('completion')
-    this.#awaited = awaited
+    const pending = Symbol('completion')
+    this.#pending = pending
     const settle = (begin: () => CompletionList | boolean) => {
-      if (this.#awaited !== awaited) return
-      this.#awaited = undefined
+      if (this.#pending !== pending) return
+      this.#pending = undefined
       if (this.#take(begin())) this.#options.onChange()
       else this.#options.onEvent({ type: 'bell' })
     }
     completions.then(
-      (answer) => settle(() => CompletionList.begin(this.#buffer, answer)),
+      (found) => settle(() => CompletionList.begin(this.#buffer, found)),
       () => settle(() => false),
     )
     return true
   }
 
-  /** Another key came: the list goes, and an answer that is still to come is dropped. */
+  /** Handles any other key: removes the list, and cancels the pending request. */
   leave(): void {
     this.#list = undefined
-    this.#awaited = undefined
+    this.#pending = undefined
   }
 
   #take(taken: CompletionList | boolean): boolean {
@@ -58,11 +58,11 @@ export class Completer {
 
 const gap = 2
 
-/** What Tab may put in, listed under the text. */
+/** The candidates of a completion, listed below the text. */
 class CompletionList {
   readonly #candidates: readonly string[]
   readonly #start: number
-  /** The candidate that a further Tab put in. */
+  /** Index of the candidate that a further Tab inserted. */
   #chosen: number | undefined
 
   private constructor({ start, candidates }: Completions) {
@@ -71,9 +71,9 @@ class CompletionList {
   }
 
   /**
-   * Puts in the one candidate, or what several have in common.
+   * Inserts the only candidate, or the common prefix of several.
    *
-   * @returns the list to choose from where there are several, else whether there was one
+   * @returns the list of several candidates, else whether there was one
    */
   static begin(buffer: TextBuffer, completions: Completions): CompletionList | boolean {
     const candidates = [...new Set(completions.candidates.map(cleanText))]
@@ -81,13 +81,13 @@ class CompletionList {
     if (only === undefined) return false
     const typed = buffer.lineBefore.slice(completions.start)
     const common = candidates.length === 1 ? only : commonStart(candidates)
-    const goesOn = common.toLowerCase().startsWith(typed.toLowerCase())
-    if (common !== typed && (candidates.length === 1 || goesOn))
+    const isExtension = common.toLowerCase().startsWith(typed.toLowerCase())
+    if (common !== typed && (candidates.length === 1 || isExtension))
       buffer.replaceBefore(completions.start, common)
     return candidates.length === 1 || new CompletionList({ start: completions.start, candidates })
   }
 
-  /** Puts in the next candidate, or the one before, round and round. */
+  /** Inserts the next or the previous candidate, cyclically. */
   cycle(buffer: TextBuffer, step: 1 | -1): void {
     const count = this.#candidates.length
     const from = this.#chosen ?? (step === 1 ? -1 : count)
@@ -95,10 +95,10 @@ class CompletionList {
     buffer.replaceBefore(this.#start, this.#candidates[this.#chosen] ?? '')
   }
 
-  /** The candidates in columns, in so many lines at most; the last one says how many are not shown. */
+  /** The candidates in columns, in at most `rows` lines. The last line counts the hidden ones. */
   show(columns: number, rows: number, style: EditorStyle): string[] {
     const room = Math.max(1, columns - 1)
-    const names = this.#candidates.map((candidate) => cutToWidth(candidate.trimEnd(), room))
+    const names = this.#candidates.map((candidate) => truncateToWidth(candidate.trimEnd(), room))
     const widest = Math.max(...names.map(({ width }) => width))
     const perLine = Math.max(1, Math.floor((room + gap) / (widest + gap)))
     const needed = Math.ceil(names.length / perLine)
@@ -115,11 +115,11 @@ class CompletionList {
         .join(''),
     )
     const hidden = names.length - Math.max(0, listed) * perLine
-    if (needed > rows && rows > 0) lines.push(style.dim(cutToWidth(`… ${hidden} more`, room).text))
+    if (needed > rows && rows > 0) lines.push(style.dim(truncateToWidth(`… ${hidden} more`, room).text))
     return lines
   }
 
-  /** The line of candidates shown first, so that the chosen one is among them. */
+  /** The first visible line, so that the chosen candidate is visible. */
   #firstLine(listed: number, perLine: number): number {
     return Math.max(0, Math.floor((this.#chosen ?? 0) / perLine) - Math.max(listed, 1) + 1)
   }

@@ -1,33 +1,33 @@
-import type { Recall } from './recall.ts'
+import type { InputHistory } from './input-history.ts'
 
 export type EditorEvent =
-  /** Enter on a text that is not blank; after it the buffer is empty, and Up recalls the entry. */
+  /** Enter on a text that is not blank. Then the buffer is empty, and Up recalls the text. */
   | { type: 'submit'; text: string }
-  /** Ctrl+C: `text` is what was there, which Up recalls; empty on an empty line. */
+  /** Ctrl+C. `text` is the discarded text, which Up recalls. */
   | { type: 'interrupt'; text: string }
-  /** Ctrl+D on an empty text. */
+  /** Ctrl+D on an empty buffer. */
   | { type: 'end' }
   | { type: 'suspend' }
   | { type: 'edit-outside' }
   | { type: 'clear-screen' }
-  /** Something was typed in place of a text that was offered. */
+  /** The person typed a text that replaces an offered one. */
   | { type: 'replace' }
-  /** There was nothing to do. */
+  /** The key had no effect. */
   | { type: 'bell' }
 
-/** What the editor shows: lines no wider than the columns, with escape sequences only from the style. */
+/** The lines to show, no wider than the terminal. They contain no escape sequences except those of the style. */
 export interface EditorView {
   lines: string[]
-  /** Counted from 0 in these lines. */
+  /** Zero-based position in these lines. */
   cursor: { row: number; column: number }
 }
 
 export interface EditorOptions {
-  recall: Recall
-  /** @param before text of the line before the cursor */
+  recall: InputHistory
+  /** @param before text of the line up to the cursor */
   complete(before: string): Completions | Promise<Completions>
   onEvent(event: EditorEvent): void
-  /** The view must be drawn again. */
+  /** Requests a redraw of the view. */
   onChange(): void
   style: EditorStyle
 }
@@ -38,8 +38,8 @@ export interface EditorStyle {
 }
 
 export interface Completions {
-  /** UTF-16 index in `before` from which up to the cursor is replaced. */
+  /** UTF-16 index in `before` from which a candidate replaces the text. */
   start: number
-  /** One may end in a space. */
+  /** A candidate may end with a space. */
   candidates: string[]
 }

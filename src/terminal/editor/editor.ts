@@ -1,32 +1,32 @@
 import { Completer } from './completer.ts'
 import type { EditorOptions, EditorView } from './editor-options.ts'
+import { InputHistoryCursor, InputHistorySearch } from './input-history-navigation.ts'
 import type { Key } from './key.ts'
 import { bindKeys, chordOf } from './key-bindings.ts'
-import { Layout, layOut, textWidth } from './layout.ts'
-import { RecallSearch, RecallWalk } from './recall-navigation.ts'
+import { Layout, renderRows, textWidth } from './layout.ts'
 import { type BufferState, TextBuffer } from './text-buffer.ts'
 
-/** The line editor: keys in, a view and events out. It knows no terminal. */
+/** The line editor. Handles keys, and produces a view and events; independent of the terminal. */
 export class Editor {
   readonly #options: EditorOptions
   readonly #buffer = new TextBuffer()
-  readonly #walk: RecallWalk
+  readonly #walk: InputHistoryCursor
   readonly #completer: Completer
   readonly #bindings: Record<string, () => boolean>
-  #search: RecallSearch | undefined
-  /** Whether the text was offered, and nothing has been done with it. */
+  #search: InputHistorySearch | undefined
+  /** Whether the text was offered and no key has been pressed since. */
   #isOffered = false
-  /** Columns of the last view, by which Up and Down find their rows. */
+  /** Columns of the last view, which determine the rows for Up and Down. */
   #columns = 80
   #top = 0
-  /** The column that Up and Down keep to over shorter rows. */
+  /** The column that Up and Down keep across shorter rows. */
   #goal: number | undefined
 
   constructor(options: EditorOptions) {
     this.#options = options
-    this.#walk = new RecallWalk(options.recall, this.#buffer)
+    this.#walk = new InputHistoryCursor(options.recall, this.#buffer)
     this.#completer = new Completer(options, this.#buffer)
-    const tell = (type: 'suspend' | 'edit-outside' | 'clear-screen') => () => {
+    const emit = (type: 'suspend' | 'edit-outside' | 'clear-screen') => () => {
       options.onEvent({ type })
       return true
     }
@@ -37,18 +37,18 @@ export class Editor {
       up: () => this.#moveRow(-1),
       down: () => this.#moveRow(1),
       search: () => this.#beginSearch(),
-      suspend: tell('suspend'),
-      editOutside: tell('edit-outside'),
-      clearScreen: tell('clear-screen'),
+      suspend: emit('suspend'),
+      openExternalEditor: emit('edit-outside'),
+      clearScreen: emit('clear-screen'),
     })
   }
 
-  /** The whole text, with pastes as they were. */
+  /** The whole text, including pasted text. */
   get text(): string {
     return this.#buffer.text
   }
 
-  /** The cursor is at the end then. */
+  /** Sets the text, and moves the cursor to its end. */
   setText(text: string): void {
     this.#isOffered = false
     this.#search = undefined
@@ -59,7 +59,7 @@ export class Editor {
     this.#options.onChange()
   }
 
-  /** Puts a text there that the next thing typed replaces; any other key makes it a text to be edited. */
+  /** Sets a text that the next typed character replaces. Any other key keeps it for editing. */
   offer(text: string): void {
     this.setText(text)
     this.#isOffered = true
@@ -71,31 +71,31 @@ export class Editor {
       this.#options.onEvent({ type: 'replace' })
     }
     this.#isOffered = false
-    // A key that finds nothing still takes the list away, or leaves its mark on the search.
-    const extra = this.#search !== undefined || this.#completer.list !== undefined
+    // Also a key without effect removes the completion list, or changes the search.
+    const needsRedraw = this.#search !== undefined || this.#completer.list !== undefined
     const done = this.#search ? this.#handleInSearch(this.#search, key) : this.#handleInText(key)
     if (!done) this.#options.onEvent({ type: 'bell' })
-    if (done || extra) this.#options.onChange()
+    if (done || needsRedraw) this.#options.onChange()
   }
 
-  /** At least one line, and at most so many rows. */
+  /** @returns between one and `rows` lines */
   view(columns: number, rows: number): EditorView {
     this.#columns = columns
     if (this.#search) return this.#viewSearch(this.#search, columns, rows)
     const list = this.#completer.list?.show(columns, Math.floor(rows / 2), this.#options.style) ?? []
-    const { lines, cursor } = this.#layOut(this.#buffer.state, columns, rows - list.length)
+    const { lines, cursor } = this.#renderRows(this.#buffer.state, columns, rows - list.length)
     return { lines: [...lines, ...list], cursor }
   }
 
-  #viewSearch(search: RecallSearch, columns: number, rows: number): EditorView {
+  #viewSearch(search: InputHistorySearch, columns: number, rows: number): EditorView {
     const { line, column } = search.show(columns, this.#options.style)
     const text = search.found ?? this.#buffer.state
-    const lines = rows > 1 ? this.#layOut(text, columns, rows - 1).lines : []
+    const lines = rows > 1 ? this.#renderRows(text, columns, rows - 1).lines : []
     return { lines: [...lines, line], cursor: { row: lines.length, column } }
   }
 
-  #layOut(text: BufferState, columns: number, rows: number): EditorView {
-    const { top, ...shown } = layOut(text, { columns, rows, top: this.#top }, this.#options.style)
+  #renderRows(text: BufferState, columns: number, rows: number): EditorView {
+    const { top, ...shown } = renderRows(text, { columns, rows, top: this.#top }, this.#options.style)
     this.#top = top
     return shown
   }
@@ -109,15 +109,15 @@ export class Editor {
     if (key.type === 'text') return this.#buffer.insert(key.text)
     if (key.type === 'paste') return this.#buffer.insertPaste(key.text)
     const act = this.#bindings[chord]
-    // A key that means nothing here is no mistake to be told of.
+    // An unbound key is ignored without a bell.
     return act ? act() : true
   }
 
-  #handleInSearch(search: RecallSearch, key: Key): boolean {
+  #handleInSearch(search: InputHistorySearch, key: Key): boolean {
     if (key.type !== 'key') return search.type(key.text)
     switch (chordOf(key)) {
       case 'ctrl+r':
-        return search.goOn()
+        return search.findNext()
       case 'backspace':
         return search.deleteBack()
       case 'escape':
@@ -134,11 +134,11 @@ export class Editor {
   }
 
   #beginSearch(): boolean {
-    this.#search = new RecallSearch([...this.#options.recall.entries])
+    this.#search = new InputHistorySearch([...this.#options.recall.entries])
     return true
   }
 
-  #takeFound(search: RecallSearch): boolean {
+  #takeFound(search: InputHistorySearch): boolean {
     this.#search = undefined
     const { found } = search
     if (!found) return true
@@ -151,7 +151,7 @@ export class Editor {
     const { text, lineEndsInBackslash } = this.#buffer
     if (lineEndsInBackslash) return this.#buffer.deleteBack() && this.#buffer.insert('\n')
     if (text.trim() === '') return true
-    // It is told while the text is still shown, without what else was.
+    // Emitted while the text is still on the screen.
     this.#options.onEvent({ type: 'submit', text })
     this.#clear(text)
     return true
@@ -177,14 +177,14 @@ export class Editor {
     return true
   }
 
-  /** Within the text as long as there is a row, else to another entry. */
+  /** Moves to another row of the text, or to another entry of the input history. */
   #moveRow(step: 1 | -1): boolean {
     const layout = new Layout(this.#buffer.units, textWidth(this.#columns))
     const place = layout.placeOf(this.#buffer.cursor)
     this.#goal ??= place.column
     for (let row = place.row + step; row >= 0 && row < layout.rows; row += step) {
       const index = layout.indexAt(row, this.#goal)
-      // On a row within a label there is no place: it goes on to the next.
+      // A row within a paste label has no cursor position: continue with the next row.
       if (Math.sign(layout.placeOf(index).row - place.row) === step) return this.#buffer.moveTo(index)
     }
     this.#goal = undefined

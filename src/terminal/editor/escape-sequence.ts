@@ -2,9 +2,9 @@ import type { Key, KeyName, Modifiers } from './key.ts'
 import { press, readSign } from './key.ts'
 
 /**
- * What a whole sequence of the keyboard means. The forms are those of xterm (ctlseqs: PC-style
- * function keys, modifyOtherKeys), of rxvt and the Linux console where they differ, and of the
- * kitty keyboard protocol (CSI u). Undefined: nothing that we use, so nothing happens.
+ * Decodes complete key sequences: those of xterm (ctlseqs: PC-style function keys, modifyOtherKeys), of
+ * rxvt and the Linux console, and of the kitty keyboard protocol (CSI u). Sequences that have no meaning
+ * here are undefined.
  */
 
 const byLetter: Record<string, KeyName> = {
@@ -26,7 +26,7 @@ const byNumber: Record<number, KeyName> = {
   8: 'end',
 }
 
-/** Keys that CSI u names by a code point: the C0 ones, and the keypad's in the private use area. */
+/** Keys that CSI u identifies by code point: C0 controls, and the keypad in the private use area. */
 const byCode: Record<number, KeyName> = {
   8: 'backspace',
   9: 'tab',
@@ -45,11 +45,11 @@ const byCode: Record<number, KeyName> = {
   57426: 'delete',
 }
 
-/** The keypad's own text keys in CSI u, from code 57399 on; and after SS3, from the letter j on. */
+/** Text keys of the keypad: in CSI u from code 57399, and after SS3 from the letter j. */
 const keypadCodes = '0123456789./*-+'
 const keypadLetters = '*+,-./0123456789'
 
-/** What the terminal sends for ctrl with these is the same byte as for another key. */
+/** Keys for which ctrl sends the same byte as another key. */
 const sameAsWithCtrl: Record<string, KeyName> = {
   m: 'enter',
   i: 'tab',
@@ -69,7 +69,7 @@ export function readControl(code: number): Key | undefined {
   return sign && press(sign.name, { ctrl: true })
 }
 
-/** @param parameters all between `ESC [` and the final character */
+/** @param parameters the characters between `ESC [` and the final character */
 export function readCsi(parameters: string, final: string): Key | undefined {
   if (!/^[\d;:]*$/.test(parameters)) return undefined
   const fields = parameters.split(';').map((field) => field.split(':').map(Number))
@@ -83,7 +83,7 @@ export function readCsi(parameters: string, final: string): Key | undefined {
     return readCode(fields[0] ?? [], number(1), (fields[2] ?? []).map(characterOf).join(''))
   }
   if (final === 'Z') return press('tab', { shift: true })
-  // rxvt says modifiers by the final character.
+  // rxvt encodes modifiers in the final character.
   if (final === '$') return named(byNumber[number(0)], { shift: true })
   if (final === '^') return named(byNumber[number(0)], { ctrl: true })
   if (final === '@') return named(byNumber[number(0)], { ctrl: true, shift: true })
@@ -91,7 +91,7 @@ export function readCsi(parameters: string, final: string): Key | undefined {
   return named(byLetter[final], readModifiers(fields.length > 1 ? number(1) : number(0)))
 }
 
-/** @param parameters all between `ESC O` and the final character */
+/** @param parameters the characters between `ESC O` and the final character */
 export function readSs3(parameters: string, final: string): Key | undefined {
   if (final === 'M') return press('enter')
   const keypad = keypadLetters[final.charCodeAt(0) - 'j'.charCodeAt(0)]
@@ -102,7 +102,7 @@ export function readSs3(parameters: string, final: string): Key | undefined {
 
 const released = 3
 
-/** @param codes the key's code point, with shift, and on a US keyboard, as far as they were sent */
+/** @param codes code points of the key: without shift, with shift, and on a US keyboard; the last two are optional */
 function readCode(codes: readonly number[], modifierCode: number, text: string): Key | undefined {
   const [code = 0, shifted, onUsKeyboard] = codes
   const modifiers = readModifiers(modifierCode)
@@ -121,7 +121,7 @@ function readCode(codes: readonly number[], modifierCode: number, text: string):
 
 function readChord(code: number, onUsKeyboard: number | undefined, modifiers: Modifiers): Key | undefined {
   const typed = characterOf(code)
-  // On a Cyrillic keyboard Ctrl+C is where it is on a US one.
+  // On a Cyrillic keyboard, Ctrl+C is the key that has C on a US keyboard.
   const character = readSign(typed) ? typed : characterOf(onUsKeyboard) || typed
   const same = modifiers.ctrl ? sameAsWithCtrl[character] : undefined
   if (same) return press(same, { ...modifiers, ctrl: same === '_' })
@@ -130,17 +130,17 @@ function readChord(code: number, onUsKeyboard: number | undefined, modifiers: Mo
   return sign && press(sign.name, { ...modifiers, shift: modifiers.shift || sign.shift })
 }
 
-/** The character of a code point, or nothing where a keyboard has none of that code. */
+/** The character of a code point; empty for codes that are not printable characters. */
 function characterOf(code: number | undefined): string {
   if (!code || code > 0x10ffff) return ''
   const character = String.fromCodePoint(code)
   return /[\p{Control}\p{Surrogate}\p{Private_Use}]/u.test(character) ? '' : character
 }
 
-/** Bits of the code less one: shift, alt, ctrl, super, hyper, meta, caps lock, num lock. */
+/** The bits of `code - 1` are shift, alt, ctrl, super, hyper, meta, caps lock, and num lock. */
 function readModifiers(code: number): Modifiers | undefined {
   const bits = code - 1
-  // Super and hyper belong to the desktop: such a key is none of ours.
+  // Keys with super or hyper are shortcuts of the desktop.
   if (bits & 0b1_1000) return undefined
   return { shift: Boolean(bits & 1), alt: Boolean(bits & 0b10_0010), ctrl: Boolean(bits & 4) }
 }

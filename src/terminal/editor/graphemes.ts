@@ -1,15 +1,15 @@
 import stringWidth from 'string-width'
 import { stripControls } from '../strip-controls.ts'
 
-/** A paste that is kept as one unit of the text. */
-interface Pasted {
+/** A long paste, which is one unit of the text. */
+interface PastedText {
   text: string
-  /** What is shown in its place. */
+  /** Shown instead of the text. */
   label: string
 }
 
-/** What a cursor steps over: a grapheme (UAX 29), or a whole paste. */
-export type TextUnit = string | Pasted
+/** One step of the cursor: a grapheme (UAX 29), or a whole paste. */
+export type TextUnit = string | PastedText
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
@@ -22,13 +22,13 @@ export function joinUnits(units: readonly TextUnit[]): string {
 }
 
 export function splitGraphemes(text: string): string[] {
-  // The segmenter takes a microsecond a character, which a pasted log would feel.
+  // The segmenter takes about 1 µs per character, which is slow for a large paste.
   if (/^[\n\t\x20-\x7e]*$/.test(text)) return text.split('')
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** Splits again what may have come together by an edit; pastes stay what they are. */
-export function regroup(units: readonly TextUnit[]): TextUnit[] {
+/** Splits text into graphemes again after an edit. Pastes stay whole. */
+export function splitUnits(units: readonly TextUnit[]): TextUnit[] {
   const grouped: TextUnit[] = []
   let run: string[] = []
   const endRun = (): void => {
@@ -48,15 +48,14 @@ export function regroup(units: readonly TextUnit[]): TextUnit[] {
 }
 
 /**
- * Whether graphemes to the left and to the right of this one are what they are whatever stands on
- * its other side: an edit there needs to look no further than this. Flags, for example, do not:
- * they are told apart by counting from the first.
+ * Whether an edit on one side of this unit cannot change graphemes on the other side. Not true of flags,
+ * for example, because their pairs are counted from the first.
  */
-export function divides(unit: TextUnit): boolean {
+export function isBoundary(unit: TextUnit): boolean {
   return typeof unit !== 'string' || /^[\n\x20-\x7e\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]$/.test(unit)
 }
 
-/** Text as the editor holds it: whole characters, \n as the line end, of the other controls only \t. */
+/** Text as the editor stores it: no lone surrogates, \n as line end, and no other controls except \t. */
 export function cleanText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(unwanted, '')
 }
@@ -65,33 +64,33 @@ export function cleanText(text: string): string {
 const unwanted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu
 
 const shownWidths = new Map<string, number>()
-const rememberedWidths = 5_000
+const maxCachedWidths = 5_000
 
-/** Columns that a grapheme takes when it is shown; a tab counts as 4. */
+/** Width of a grapheme in columns. A tab takes 4. */
 export function widthOf(grapheme: string): number {
   if (grapheme.length === 1 && grapheme >= ' ' && grapheme <= '~') return 1
   const known = shownWidths.get(grapheme)
   if (known !== undefined) return known
   const width = stringWidth(showGrapheme(grapheme))
-  if (shownWidths.size >= rememberedWidths) shownWidths.clear()
+  if (shownWidths.size >= maxCachedWidths) shownWidths.clear()
   shownWidths.set(grapheme, width)
   return width
 }
 
-/** A grapheme as the terminal may have it: a tab as 4 spaces, and no character that moves anything. */
+/** A grapheme without control characters. A tab becomes 4 spaces. */
 export function showGrapheme(grapheme: string): string {
   if (grapheme === '\t') return '    '
   return stripControls(grapheme).replace(/[\n\u2028\u2029]/g, ' ')
 }
 
-/** As much of one line as fits into so many cells, with `…` where something is missing; and the cells it takes. */
-export function cutToWidth(text: string, columns: number): { text: string; width: number } {
+/** Truncates a line to a number of columns, with `…` at the end. Returns its width, too. */
+export function truncateToWidth(text: string, columns: number): { text: string; width: number } {
   let [shown, width] = ['', 0]
   const graphemes = splitGraphemes(text)
   const whole = graphemes.reduce((sum, grapheme) => sum + widthOf(grapheme), 0)
-  const most = whole > columns ? columns - 1 : columns
+  const limit = whole > columns ? columns - 1 : columns
   for (const grapheme of graphemes) {
-    if (width + widthOf(grapheme) > most) break
+    if (width + widthOf(grapheme) > limit) break
     shown += showGrapheme(grapheme)
     width += widthOf(grapheme)
   }

@@ -1,7 +1,7 @@
 import type { PressedKey } from './key.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
-/** What keys do beyond the text itself. */
+/** Actions that involve more than the text buffer. */
 interface EditorActions {
   submit(): boolean
   interrupt(): boolean
@@ -10,17 +10,17 @@ interface EditorActions {
   down(): boolean
   search(): boolean
   suspend(): boolean
-  editOutside(): boolean
+  openExternalEditor(): boolean
   clearScreen(): boolean
 }
 
-/** A key by the name under which it is bound, as `ctrl+alt+shift+home`. */
+/** The name of a key in the bindings, such as `ctrl+alt+shift+home`. */
 export function chordOf(key: PressedKey): string {
   const chord = `${key.ctrl ? 'ctrl+' : ''}${key.alt ? 'alt+' : ''}${key.shift ? 'shift+' : ''}${key.name}`
   return synonyms[chord] ?? chord
 }
 
-/** Further names of a chord. The desktop's own, as Ctrl+Shift+C, are not among them. */
+/** Other keys for the same binding. Terminal shortcuts such as Ctrl+Shift+C are not included. */
 const synonyms: Record<string, string> = {
   'ctrl+p': 'up',
   'ctrl+n': 'down',
@@ -49,11 +49,11 @@ const synonyms: Record<string, string> = {
   'ctrl+enter': 'newline',
   'ctrl+j': 'newline',
   'ctrl+alt+j': 'newline',
-  // Escape just before: the two came as one.
+  // Escape and Ctrl+C, pressed in quick succession, arrive as one key.
   'ctrl+alt+c': 'ctrl+c',
 }
 
-/** What each chord does; an action returns false where there was nothing to do. */
+/** The action of each key. An action returns false if it had no effect. */
 export function bindKeys(buffer: TextBuffer, actions: EditorActions): Record<string, () => boolean> {
   return {
     enter: actions.submit,
@@ -82,7 +82,7 @@ export function bindKeys(buffer: TextBuffer, actions: EditorActions): Record<str
     'ctrl+d': actions.endOrDelete,
     'ctrl+r': actions.search,
     'ctrl+z': actions.suspend,
-    'ctrl+g': actions.editOutside,
+    'ctrl+g': actions.openExternalEditor,
     'ctrl+l': actions.clearScreen,
   }
 }

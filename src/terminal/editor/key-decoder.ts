@@ -3,17 +3,17 @@ import { readControl, readCsi, readSs3 } from './escape-sequence.ts'
 import { cleanText } from './graphemes.ts'
 import { type Key, press, readSign } from './key.ts'
 
-/** In ms: a sequence arrives at once, so an ESC that nothing follows for this long is the Escape key. */
+/** Milliseconds after which an ESC that nothing follows is the Escape key. A sequence arrives at once. */
 const escapeWait = 50
 
 /**
- * In ms: what is left of a sequence that broke off is dropped after this time, so that Alt+] does
- * not make the keyboard deaf. Longer than `escapeWait`: the tail of a slow one must not be typed.
+ * Milliseconds after which an incomplete sequence is dropped, so that Alt+] does not block the keyboard.
+ * Longer than `escapeWait`, because the end of a slow sequence must not be typed as text.
  */
 const sequenceWait = 500
 
-/** No sequence that means anything to us has more characters. */
-const longestSequence = 64
+/** Maximum length of a known sequence. */
+const maxSequenceLength = 64
 
 type State =
   | 'text'
@@ -27,29 +27,29 @@ type State =
   | 'paste'
 
 /**
- * Turns what a terminal sends into keys, however it was split on the way. Each sequence is read to
- * its end by the grammar of ECMA-48, known or not, so that none of it is ever typed.
+ * Decodes terminal input into keys, however it is split. Each sequence is read to its end by the grammar
+ * of ECMA-48, also an unknown one, so that no part of it is typed as text.
  */
 export class KeyDecoder {
   readonly #onKey: (key: Key) => void
   readonly #startTimer: (ms: number, run: () => void) => () => void
   #stopTimer: () => void = () => {}
   #state: State = 'text'
-  /** Another ESC came before this one: either the Escape key, or rxvt's way to say Alt. */
+  /** Another ESC came before this one: the Escape key, or the Alt prefix of rxvt. */
   #twice = false
   #sequence = ''
   #mouseBytes = 0
   #paste = new PasteReader()
-  /** The first half of a character of two. */
+  /** The first half of a surrogate pair. */
   #half = ''
 
-  /** @param start runs something after so many ms, and returns what stops it */
+  /** @param start starts a timer in ms, and returns a function that stops it */
   constructor(onKey: (key: Key) => void, start: (ms: number, run: () => void) => () => void = startTimer) {
     this.#onKey = onKey
     this.#startTimer = start
   }
 
-  /** @param text as it came from the terminal, decoded from UTF-8 */
+  /** @param text terminal input, decoded from UTF-8 */
   push(text: string): void {
     if (text === '') return
     this.#stopTimer()
@@ -60,7 +60,7 @@ export class KeyDecoder {
     this.#wait()
   }
 
-  /** What is pending is over: a lone ESC was Escape, a paste without an end is what came of it. */
+  /** Ends the input. A pending ESC is Escape, and an unfinished paste is the text so far. */
   close(): void {
     this.#stopTimer()
     this.#half = ''
@@ -85,7 +85,7 @@ export class KeyDecoder {
     this.#twice = false
   }
 
-  /** Reads on at an index; returns where the next reading begins. */
+  /** @returns the index up to which it has read */
   #take(input: string, at: number): number {
     switch (this.#state) {
       case 'text':
@@ -148,7 +148,7 @@ export class KeyDecoder {
   #takeSequence(input: string, at: number): number {
     const character = input.charAt(at)
     if (character < ' ' || (character > '~' && this.#state !== 'mouse')) {
-      // No part of a sequence: that one was broken off.
+      // Not part of a sequence, so the sequence is incomplete.
       this.#flushEscape()
       this.#state = 'text'
       return at
@@ -158,7 +158,7 @@ export class KeyDecoder {
     } else if (this.#state === 'csi' && this.#sequence === '' && character === '[') {
       this.#state = 'linux-function-key'
     } else if (this.#state === 'csi' && this.#sequence === '' && character === 'M') {
-      // X10's form of a mouse report: three more characters, which could be any.
+      // An X10 mouse report: three more arbitrary characters.
       this.#state = 'mouse'
       this.#mouseBytes = 3
     } else if (this.#state !== 'mouse') {
@@ -168,14 +168,14 @@ export class KeyDecoder {
   }
 
   #takeParameter(character: string): void {
-    // rxvt ends Shift+Home with a character that ends nothing elsewhere.
+    // rxvt ends Shift+Home with `$`, which is not a final character in ECMA-48.
     const shifted = character === '$' && /^\d{1,2}$/.test(this.#sequence)
     if (character >= '@' || shifted) {
-      if (this.#sequence.length > longestSequence) this.#endSequence(undefined)
+      if (this.#sequence.length > maxSequenceLength) this.#endSequence(undefined)
       else if (this.#state === 'ss3') this.#endSequence(readSs3(this.#sequence, character))
       else if (this.#sequence === '200' && character === '~') this.#beginPaste()
       else this.#endSequence(readCsi(this.#sequence, character))
-    } else if (this.#sequence.length <= longestSequence) {
+    } else if (this.#sequence.length <= maxSequenceLength) {
       this.#sequence += character
     }
   }
@@ -195,7 +195,7 @@ export class KeyDecoder {
     controlStringEnd.lastIndex = at
     const end = controlStringEnd.exec(input)
     if (!end) return input.length
-    // Ctrl+C has its way even here.
+    // Ctrl+C works even within a control string.
     const interrupted = end[0] === '\u0003'
     this.#state = end[0] === '\u001b' ? 'control-string-end' : 'text'
     return interrupted ? end.index : end.index + 1
@@ -229,29 +229,29 @@ function readAltControl(character: string): Key | undefined {
 const printable = /[^\u0000-\u001f\u007f-\u009f]+/y
 const controlStringEnd = /[\u0003\u0007\u0018\u001a\u001b\u009c]/g
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
-/** Halves of characters that have lost the other one. */
+/** Lone surrogates. */
 const halves = /\p{Surrogate}/gu
 
 const endMark = '\u001b[201~'
 
-/** Collects a bracketed paste up to the mark of its end, in linear time however it was split. */
+/** Collects a bracketed paste up to its end mark, in linear time however it is split. */
 class PasteReader {
   readonly #pieces: string[] = []
-  /** The last characters so far, with which the mark may have begun. */
+  /** The last characters, which may be the beginning of the end mark. */
   #tail = ''
 
-  /** Takes text from an index on; returns the index after the end mark, or undefined when it is yet to come. */
+  /** @returns the index after the end mark; undefined before the end mark arrives */
   take(input: string, at: number): number | undefined {
     const text = this.#tail + input.slice(at)
     const end = text.indexOf(endMark)
-    const sure = end < 0 ? Math.max(0, text.length - endMark.length + 1) : end
-    this.#pieces.push(text.slice(0, sure))
+    const length = end < 0 ? Math.max(0, text.length - endMark.length + 1) : end
+    this.#pieces.push(text.slice(0, length))
     const next = end < 0 ? undefined : at - this.#tail.length + end + endMark.length
-    this.#tail = end < 0 ? text.slice(sure) : ''
+    this.#tail = end < 0 ? text.slice(length) : ''
     return next
   }
 
-  /** What was pasted, cleaned. */
+  /** The pasted text, without control characters. */
   get text(): string {
     return cleanText(this.#pieces.join('') + this.#tail)
   }

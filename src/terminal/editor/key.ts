@@ -26,7 +26,7 @@ type Letter =
   | 'y'
   | 'z'
 
-/** Letters and signs are names only together with ctrl or alt: on their own they are text. */
+/** Letters and signs are keys only with ctrl or alt. Without, they are text. */
 export type KeyName =
   | 'enter'
   | 'escape'
@@ -58,18 +58,18 @@ export interface PressedKey extends Modifiers {
 }
 
 export type Key =
-  /** What was typed: one or more whole characters. */
+  /** One or more typed characters. */
   | { type: 'text'; text: string }
-  /** A bracketed paste: line ends are \n, and of the other controls only \t is left. */
+  /** A bracketed paste, with \n as line end and no other controls except \t. */
   | { type: 'paste'; text: string }
   | PressedKey
 
-/** A key without modifiers but for those that are given. */
+/** A key, without modifiers unless they are given. */
 export function press(name: KeyName, modifiers: Partial<Modifiers> = {}): PressedKey {
   return { type: 'key', name, ctrl: false, alt: false, shift: false, ...modifiers }
 }
 
-/** The letter or sign that a character names with ctrl or alt. */
+/** The key for a character that is pressed with ctrl or alt. */
 export function readSign(character: string): { name: KeyName; shift: boolean } | undefined {
   const lower = character.toLowerCase()
   if (/^[a-z]$/.test(lower)) return { name: lower as Letter, shift: lower !== character }

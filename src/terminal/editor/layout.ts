@@ -3,7 +3,7 @@ import type { TextUnit } from './graphemes.ts'
 import { showGrapheme, widthOf } from './graphemes.ts'
 import type { BufferState } from './text-buffer.ts'
 
-/** Where a row begins: at a unit, or after so many characters of its label. */
+/** The beginning of a row: a unit, and an offset in its label. */
 interface RowStart {
   unit: number
   offset: number
@@ -11,11 +11,11 @@ interface RowStart {
 
 export interface Place {
   row: number
-  /** Counted from the start of the text, without the prompt. */
+  /** Column without the prompt. */
   column: number
 }
 
-/** A text wrapped for a width, character by character. */
+/** A text that is wrapped at a width, between any two graphemes. */
 export class Layout {
   readonly #units: readonly TextUnit[]
   readonly #width: number
@@ -45,12 +45,12 @@ export class Layout {
     }
   }
 
-  /** How many rows the text has: one at least. */
+  /** Number of rows, at least one. */
   get rows(): number {
     return this.#starts.length
   }
 
-  /** Where the cursor is that stands before a unit; between two rows it is on the second. */
+  /** The position of the cursor before a unit. At a wrap, it is on the second row. */
   placeOf(index: number): Place {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {
@@ -65,10 +65,10 @@ export class Layout {
     return { row: low, column }
   }
 
-  /** Index of the unit on a row that is nearest to a column. */
+  /** Index of the unit of a row that is nearest to a column. */
   indexAt(row: number, column: number): number {
     const { unit, offset } = this.#start(row)
-    // A label that began a row earlier has its one place there.
+    // The cursor position of a label is in the row in which the label begins.
     let index = offset > 0 ? unit + 1 : unit
     let reached = offset > 0 ? this.#widthOf(this.#units[unit] ?? '') - offset : 0
     const end = this.#rowEnd(row)
@@ -81,7 +81,7 @@ export class Layout {
     return index
   }
 
-  /** What a row shows; labels are dim. */
+  /** The text of a row, with dim labels. */
   show(row: number, style: Pick<EditorStyle, 'dim'>): string {
     const { unit, offset } = this.#start(row)
     const next = this.#starts[row + 1]
@@ -106,7 +106,7 @@ export class Layout {
     return this.#starts[Math.max(0, Math.min(row, this.#starts.length - 1))] ?? { unit: 0, offset: 0 }
   }
 
-  /** Index of the last unit at which the cursor can be on a row. */
+  /** The last cursor index of a row. */
   #rowEnd(row: number): number {
     const next = this.#starts[row + 1]
     if (!next) return this.#units.length
@@ -118,7 +118,7 @@ export class Layout {
     return Math.min(widthOf(unit), this.#width)
   }
 
-  /** What is wider than all the room, as a wide character in one column, is shown by a mark. */
+  /** A grapheme that is wider than the whole width is shown as `?`. */
   #show(grapheme: string): string {
     if (widthOf(grapheme) <= this.#width) return showGrapheme(grapheme)
     return (grapheme === '\t' ? ' ' : '?').repeat(this.#width)
@@ -128,7 +128,7 @@ export class Layout {
 interface Room {
   columns: number
   rows: number
-  /** The first row that was shown last time: it stays as long as the cursor is in view. */
+  /** The first visible row of the last view. Kept while the cursor stays visible. */
   top: number
 }
 
@@ -140,20 +140,20 @@ interface ShownText {
 
 const prompt = '> '
 
-/** A width below which the prompt would leave no room. */
-const narrowest = 6
+/** Minimum width with which the prompt is shown. */
+const minPromptColumns = 6
 
-/** Columns that are there for text: the last one is kept for the cursor, for many terminals wrap behind it. */
+/** Columns for text. The last one is reserved for the cursor, because many terminals wrap after it. */
 export function textWidth(columns: number): number {
   return Math.max(1, columns - gutterWidth(columns) - 1)
 }
 
 function gutterWidth(columns: number): number {
-  return columns < narrowest ? 0 : prompt.length
+  return columns < minPromptColumns ? 0 : prompt.length
 }
 
-/** Prompt and text in so many rows at most, the cursor in view, `…` in the margin where more is hidden. */
-export function layOut(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>): ShownText {
+/** Renders prompt and text in at most `rows` rows that include the cursor. `…` in the margin marks hidden rows. */
+export function renderRows(text: BufferState, room: Room, style: Pick<EditorStyle, 'dim'>): ShownText {
   const layout = new Layout(text.units, textWidth(room.columns))
   const place = layout.placeOf(text.cursor)
   const rows = Math.max(1, Math.min(room.rows, layout.rows))

@@ -1,43 +1,43 @@
-import { cleanText, divides, joinUnits, regroup, type TextUnit, textOf } from './graphemes.ts'
-import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './words.ts'
+import { cleanText, isBoundary, joinUnits, splitUnits, type TextUnit, textOf } from './graphemes.ts'
+import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './text-boundaries.ts'
 
 interface Edit {
   at: number
   removed: readonly TextUnit[]
   added: number
   cursor: number
-  /** Edits that one undo takes back together have the same. */
+  /** Edits of one group are undone together. */
   group: number
 }
 
-/** Text and cursor at one time, pastes as they were. */
+/** A text and a cursor. */
 export interface BufferState {
   units: readonly TextUnit[]
   cursor: number
 }
 
-const undoable = 1_000
+const maxUndo = 1_000
 
 /**
- * The text being edited, as units, and a cursor that stands before one of them. Methods that find
- * nothing to do return false.
+ * The text that is being edited, as units, and a cursor before one of them. Methods return false if
+ * they have no effect.
  */
 export class TextBuffer {
   #units: readonly TextUnit[] = []
   #cursor = 0
   #edits: Edit[] = []
   #group = 0
-  /** What was typed last, as long as nothing else was done since. */
+  /** The last typed text, unless another action followed. */
   #typed = ''
   #killed: readonly TextUnit[] = []
-  /** The last thing done was a kill, so the next one adds to it. */
+  /** Whether the last action was a kill, so that the next kill extends it. */
   #killing = false
 
   get units(): readonly TextUnit[] {
     return this.#units
   }
 
-  /** Index of the unit that the cursor stands before. */
+  /** Index of the unit after the cursor. */
   get cursor(): number {
     return this.#cursor
   }
@@ -50,20 +50,20 @@ export class TextBuffer {
     return { units: this.#units, cursor: this.#cursor }
   }
 
-  /** Puts a text in place of another; there is no undo beyond that. */
+  /** Replaces the text, and discards the undo history. */
   restore({ units, cursor }: BufferState): void {
     this.#units = units
     this.#edits = []
     this.moveTo(cursor)
   }
 
-  /** The cursor is at the end then. */
+  /** Replaces the text, and moves the cursor to its end. */
   setText(text: string): void {
-    const units = regroup([cleanText(text)])
+    const units = splitUnits([cleanText(text)])
     this.restore({ units, cursor: units.length })
   }
 
-  /** Text of the line before the cursor, as far as it was not pasted as one. */
+  /** Text of the line up to the cursor, from the last paste label on. */
   get lineBefore(): string {
     return joinUnits(this.#units.slice(this.#lineBeforeStart(), this.#cursor))
   }
@@ -71,9 +71,9 @@ export class TextBuffer {
   insert(text: string): boolean {
     const clean = cleanText(text)
     if (clean === '') return false
-    // One undo takes back a word, not a letter.
-    const goesOn = this.#typed !== '' && !(/\s$/.test(this.#typed) && !/^\s/.test(clean))
-    this.#replace(this.#cursor, this.#cursor, [clean], goesOn)
+    // One undo removes a word, not a letter.
+    const continues = this.#typed !== '' && !(/\s$/.test(this.#typed) && !/^\s/.test(clean))
+    this.#replace(this.#cursor, this.#cursor, [clean], continues)
     this.#typed = clean
     return true
   }
@@ -87,7 +87,7 @@ export class TextBuffer {
     return true
   }
 
-  /** @param from UTF-16 index in `lineBefore` from which up to the cursor is replaced */
+  /** Replaces the text before the cursor. @param from UTF-16 index in `lineBefore` */
   replaceBefore(from: number, text: string): void {
     let index = this.#lineBeforeStart()
     for (let length = 0; index < this.#cursor && length < from; index++) {
@@ -112,31 +112,31 @@ export class TextBuffer {
     return this.#kill(this.#cursor, wordEnd(this.#units, this.#cursor))
   }
 
-  /** Back to the last space, as Ctrl+W does in a shell. */
+  /** Kills back to the last space, like Ctrl+W in a shell. */
   killBackToSpace(): boolean {
     return this.#kill(wordStartBySpace(this.#units, this.#cursor), this.#cursor)
   }
 
-  /** At the start of a line it is the line end before it. */
+  /** Kills to the start of the line; at the start, the line end before it. */
   killToLineStart(): boolean {
     const start = lineStart(this.#units, this.#cursor)
     return this.#kill(start === this.#cursor ? start - 1 : start, this.#cursor)
   }
 
-  /** At the end of a line it is the line end. */
+  /** Kills to the end of the line; at the end, the line end. */
   killToLineEnd(): boolean {
     const end = lineEnd(this.#units, this.#cursor)
     return this.#kill(this.#cursor, end === this.#cursor ? end + 1 : end)
   }
 
-  /** Puts in what was killed last. */
+  /** Inserts the text of the last kill. */
   yank(): boolean {
     if (this.#killed.length === 0) return false
     this.#replace(this.#cursor, this.#cursor, this.#killed)
     return true
   }
 
-  /** Exchanges the units on both sides of the cursor; at the end of a line the last two. */
+  /** Swaps the units on both sides of the cursor; at the end of a line, the last two. */
   transpose(): boolean {
     const right = this.#cursor === lineEnd(this.#units, this.#cursor) ? this.#cursor - 1 : this.#cursor
     if (right <= lineStart(this.#units, this.#cursor)) return false
@@ -148,7 +148,7 @@ export class TextBuffer {
   undo(): boolean {
     const last = this.#edits.at(-1)
     if (!last) return false
-    this.#settle()
+    this.#endRun()
     while (this.#edits.at(-1)?.group === last.group) {
       const edit = this.#edits.pop()
       if (!edit) break
@@ -158,9 +158,9 @@ export class TextBuffer {
     return true
   }
 
-  /** The nearest place to an index. */
+  /** Moves the cursor to an index, or to the nearest valid one. */
   moveTo(index: number): boolean {
-    this.#settle()
+    this.#endRun()
     const place = Math.max(0, Math.min(index, this.#units.length))
     const moved = place !== this.#cursor
     this.#cursor = place
@@ -185,7 +185,7 @@ export class TextBuffer {
     return true
   }
 
-  /** The cursor is at the end of a line, after a backslash. */
+  /** Whether the cursor is at the end of a line, after a backslash. */
   get lineEndsInBackslash(): boolean {
     return this.#units[this.#cursor - 1] === '\\' && this.#cursor === lineEnd(this.#units, this.#cursor)
   }
@@ -197,12 +197,12 @@ export class TextBuffer {
   }
 
   #kill(start: number, end: number): boolean {
-    const goesOn = this.#killing
+    const continues = this.#killing
     const backwards = end === this.#cursor
     const killed = this.#units.slice(Math.max(0, start), end)
     if (!this.#delete(start, end)) return false
     const [first, second] = backwards ? [killed, this.#killed] : [this.#killed, killed]
-    this.#killed = goesOn ? [...first, ...second] : killed
+    this.#killed = continues ? [...first, ...second] : killed
     this.#killing = true
     return true
   }
@@ -213,19 +213,19 @@ export class TextBuffer {
     return true
   }
 
-  /** The cursor is after what was put in, or after the grapheme into which that grew. */
+  /** Replaces units. The cursor moves after the inserted text, or after the grapheme that contains its end. */
   #replace(start: number, end: number, units: readonly TextUnit[], sameGroup = false): void {
-    this.#settle()
-    // As far as graphemes may change: a mark joins what it follows, two halves make a flag.
+    this.#endRun()
+    // Graphemes next to the edit may change: a combining mark joins its base, and two letters form a flag.
     let [from, to] = [Math.max(0, start - 1), end]
-    while (from > 0 && !divides(this.#units[from] ?? '')) from--
-    while (to < this.#units.length && !divides(this.#units[to++] ?? '')) {}
+    while (from > 0 && !isBoundary(this.#units[from] ?? '')) from--
+    while (to < this.#units.length && !isBoundary(this.#units[to++] ?? '')) {}
     const before = [...this.#units.slice(from, start), ...units]
-    const added = regroup([...before, ...this.#units.slice(end, to)])
+    const added = splitUnits([...before, ...this.#units.slice(end, to)])
     if (!sameGroup) this.#group++
     const removed = this.#units.slice(from, to)
     this.#edits.push({ at: from, removed, added: added.length, cursor: this.#cursor, group: this.#group })
-    if (this.#edits.length > undoable) this.#edits.shift()
+    if (this.#edits.length > maxUndo) this.#edits.shift()
     this.#splice(from, removed.length, added)
     const length = joinUnits(before).length
     this.#cursor = from
@@ -238,18 +238,18 @@ export class TextBuffer {
     this.#units = this.#units.slice(0, at).concat(added, this.#units.slice(at + removed))
   }
 
-  #settle(): void {
+  #endRun(): void {
     this.#typed = ''
     this.#killing = false
   }
 }
 
-/** A paste of more lines, or of more characters, is shown as a label. */
+/** Maximum size of a paste that is shown as text. */
 const maxLines = 10
 const maxCharacters = 10_000
 
 /**
- * What to show in the place of a long paste; undefined where it is short enough to be shown.
+ * The label of a long paste. Undefined for a short one.
  *
  * @param text with \n as the line end
  */

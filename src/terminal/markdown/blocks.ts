@@ -1,14 +1,14 @@
 import type { Highlight } from './highlight.ts'
+import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
-import { LineFiller } from './line-filler.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
-import { Page } from './page.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import { type Look, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { WordWrapper } from './word-wrapper.ts'
 
-export interface MarkdownOptions extends Look {
-  /** Of the terminal, which may be resized. Prose takes 100 at most. */
+export interface MarkdownOptions extends Formatting {
+  /** Width of the terminal, which may change. Prose uses at most 100 columns. */
   readonly columns: number
   highlight?: Highlight
 }
@@ -16,23 +16,23 @@ export interface MarkdownOptions extends Look {
 const widestProse = 100
 const codeIndent = '  '
 
-/** The blocks of an answer, line by line. What each line is has been found out before. */
+/** Renders the blocks of a reply, line by line. The caller has determined the kind of each line. */
 export class Blocks {
-  readonly page: Page
+  readonly output: IndentedOutput
   #options: MarkdownOptions
   #paragraph: InlineText | undefined
   #fence: Fence | undefined
   #table: TableBlock | undefined
-  /** A line that may be the header of a table: the next one tells. */
+  /** A line that may be the header of a table. The next line decides. */
   #header: string | undefined
 
   constructor(options: MarkdownOptions) {
     this.#options = options
-    this.page = new Page(() => Math.max(2, options.columns), options)
+    this.output = new IndentedOutput(() => Math.max(2, options.columns), options)
   }
 
   get #proseWidth(): number {
-    return Math.min(this.page.room, widestProse)
+    return Math.min(this.output.room, widestProse)
   }
 
   get isInParagraph(): boolean {
@@ -47,7 +47,7 @@ export class Blocks {
     return this.#header !== undefined
   }
 
-  /** A line of text begins, or goes on with the paragraph: even outside its containers (CommonMark, section 5.1). */
+  /** Begins a line of text. It may continue the paragraph even outside its containers (CommonMark 5.1, laziness). */
   startText(start: LineStart, text: string): void {
     this.#settleTable()
     if (this.#paragraph && start.opened.length === 0) {
@@ -64,25 +64,25 @@ export class Blocks {
     this.#paragraph?.feed(text)
   }
 
-  /** The line of text is over. */
+  /** Ends the line of text. */
   endText(): void {
     this.#paragraph?.endLine()
   }
 
-  /** @param line whole, with its containers */
+  /** @param line the whole line, with its containers */
   readLine(start: LineStart, line: string): void {
     const content = line.slice(start.at)
-    const isSameBlock = start.kept === this.page.depth && start.opened.length === 0
+    const isSameBlock = start.kept === this.output.depth && start.opened.length === 0
     if (isSameBlock && this.#readTable(start, content)) return
     this.#settleTable()
     switch (start.leaf) {
       case 'blank':
         this.#enter(start)
-        if (start.opened.length === 0) this.page.separate()
+        if (start.opened.length === 0) this.output.separate()
         break
       case 'heading':
         this.#enter(start)
-        if (start.opened.length === 0) this.page.separate()
+        if (start.opened.length === 0) this.output.separate()
         this.#showHeading(content)
         break
       case 'rule':
@@ -109,14 +109,14 @@ export class Blocks {
   }
 
   /**
-   * @param line whole, with its containers
+   * @param line the whole line, with its containers
    * @returns whether it belongs to a block of fenced code
    */
   readCode(line: string): boolean {
     if (!this.#fence) return false
-    const { kept, at } = matchContainers(line, this.page.containers)
-    // In a list, code is often indented less than the list asks for; outside a quote it is over.
-    if (this.page.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
+    const { kept, at } = matchContainers(line, this.output.containers)
+    // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
+    if (this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
       this.#fence = undefined
       return false
     }
@@ -126,29 +126,31 @@ export class Blocks {
     return true
   }
 
-  /** The answer is over. */
+  /** Ends the reply. */
   end(): void {
     this.#settleTable()
     this.#closeParagraph()
-    this.page.keep(0)
-    this.page.endLine()
+    this.output.keep(0)
+    this.output.endLine()
   }
 
   #enter({ kept, opened }: LineStart): void {
     this.#closeParagraph()
-    this.page.keep(kept)
-    for (const container of opened) this.page.open(container)
+    this.output.keep(kept)
+    for (const container of opened) this.output.open(container)
   }
 
   #openText(): InlineText {
-    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
-    return new InlineText((piece, isGlued) => filler.add(inlineRuns(piece, unmarked, this.#options), isGlued))
+    const wrapper = new WordWrapper(() => this.#proseWidth, this.output, this.#options)
+    return new InlineText((piece, isGlued) =>
+      wrapper.add(inlineRuns(piece, unmarked, this.#options), isGlued),
+    )
   }
 
   #closeParagraph(): void {
     this.#paragraph?.finish()
     this.#paragraph = undefined
-    this.page.endLine()
+    this.output.endLine()
   }
 
   #readTable({ leaf }: LineStart, content: string): boolean {
@@ -161,46 +163,46 @@ export class Blocks {
     if (header === undefined || alignments?.length !== splitRow(header).length) return false
     this.#header = undefined
     this.#closeParagraph()
-    this.#table = new TableBlock(header, alignments, this.page, this.#options)
+    this.#table = new TableBlock(header, alignments, this.output, this.#options)
     return true
   }
 
-  /** The table is over; what only looked like its header is text. */
+  /** Ends the table. A line that only looked like a header becomes text. */
   #settleTable(): void {
     this.#table?.end()
     this.#table = undefined
     const header = this.#header
     if (header === undefined) return
     this.#header = undefined
-    this.startText({ kept: this.page.depth, opened: [], leaf: 'text', at: 0, indent: 0 }, header)
+    this.startText({ kept: this.output.depth, opened: [], leaf: 'text', at: 0, indent: 0 }, header)
     this.endText()
   }
 
   #showHeading(content: string): void {
     const level = /^#+/.exec(content)?.[0].length ?? 1
     const { style } = this.#options
-    // The marks tell the levels apart, and show a heading even without color.
-    this.page.write(style.dim(`${'#'.repeat(level)} `))
+    // The # marks show the level, and mark a heading even without color.
+    this.output.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
-    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
-    filler.skip(level + 1)
-    filler.add(inlineRunsOf(withoutClosingMarks(content.slice(level).trim()), marks, this.#options))
-    this.page.endLine()
+    const wrapper = new WordWrapper(() => this.#proseWidth, this.output, this.#options)
+    wrapper.skip(level + 1)
+    wrapper.add(inlineRunsOf(withoutClosingMarks(content.slice(level).trim()), marks, this.#options))
+    this.output.endLine()
   }
 
   #showRule(): void {
-    this.page.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
-    this.page.newLine()
+    this.output.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
+    this.output.newLine()
   }
 
-  /** Code is left to the terminal to wrap, so that a copy of it has no newline that is not its own. */
+  /** The terminal wraps code, so that copied code contains no added newline. */
   #showCode(code: string): void {
     if (code.trim() === '') {
-      this.page.leaveLine()
+      this.output.leaveLine()
       return
     }
-    this.page.write(codeIndent + code)
-    this.page.newLine()
+    this.output.write(codeIndent + code)
+    this.output.newLine()
   }
 }
 
@@ -219,8 +221,8 @@ class Fence {
   #paint: ((line: string) => string) | undefined
 
   /**
-   * @param opening the line that opens it, without its indent
-   * @param indent spaces before it, of which its lines lose as many
+   * @param opening the line that opens the block, without its indent
+   * @param indent spaces before it, also removed from each line
    */
   constructor(opening: string, indent: number, style: TextStyle, highlight: Highlight | undefined) {
     this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
@@ -246,7 +248,7 @@ class Fence {
   }
 }
 
-/** Whether a line opens a fence, once it is whole: what follows backticks has none. */
+/** Whether a whole line opens a fence. The info string after backticks cannot contain a backtick. */
 function opensFence(line: string): boolean {
   const info = line.replace(/^`+/, '')
   return info === line || !info.includes('`')

@@ -1,12 +1,12 @@
 import type { TextStyle } from './text-style.ts'
 
 /**
- * Colors code of a language, line by line. Makes a function for one block, which takes its lines in
- * order; nothing where the language is not known.
+ * Creates a function that colors the lines of one code block, in order. Undefined for an unknown
+ * language.
  */
 export type Highlight = (language: string, style: TextStyle) => ((line: string) => string) | undefined
 
-/** Its languages are loaded with it: best before the first line of code is there. */
+/** Loads the highlighter and its languages. Takes time, so call it before the first line of code. */
 export async function loadHighlight(): Promise<Highlight> {
   const { LineHighlighter, knows } = await import('./line-highlighter.ts')
   return (language, style) => {

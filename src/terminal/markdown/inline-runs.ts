@@ -1,30 +1,30 @@
 import { Lexer, type Token } from 'marked'
 import { stripControls } from '../strip-controls.ts'
 import { InlineText } from './inline-text.ts'
-import type { Look, Mark, Run } from './text-style.ts'
+import type { Formatting, Mark, Run } from './text-style.ts'
 
-/** Without one of these a text is only itself, and the lexer need not look. */
+/** Text without any of these needs no lexer. */
 const special = /[\\`*_[<&~@]|:\/\/|www\./i
 
 /**
- * Inline markdown as runs. Of the marks that the terminal cannot show, those stay in the text that
- * change what it says: backticks and strikethrough.
+ * Inline markdown as runs. If the terminal cannot show code or strikethrough, their delimiters stay in
+ * the text, because they change its meaning.
  *
- * @param text a whole paragraph, or a piece of it that cuts nothing apart; the cost may grow with
- *   the square of its length
- * @param marks what all of it looks like anyway
+ * @param text a whole paragraph, or a part that splits no construct; the time may grow with the square
+ *   of its length
+ * @param marks styles of the whole text
  */
-export function inlineRuns(text: string, marks: readonly Mark[], look: Look): Run[] {
+export function inlineRuns(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
   if (!special.test(text)) return [{ text, marks }]
   const runs: Run[] = []
-  add(new Lexer().inlineTokens(text), { marks }, look, runs)
+  add(new Lexer().inlineTokens(text), { marks }, formatting, runs)
   return runs
 }
 
-/** The same for a whole text of any length. */
-export function inlineRunsOf(text: string, marks: readonly Mark[], look: Look): Run[] {
+/** The same for a whole text, in linear time. */
+export function inlineRunsOf(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
   const runs: Run[] = []
-  const inline = new InlineText((piece) => runs.push(...inlineRuns(piece, marks, look)))
+  const inline = new InlineText((piece) => runs.push(...inlineRuns(piece, marks, formatting)))
   inline.feed(text)
   inline.finish()
   return runs
@@ -32,15 +32,15 @@ export function inlineRunsOf(text: string, marks: readonly Mark[], look: Look): 
 
 type Surroundings = Omit<Run, 'text'>
 
-function add(tokens: readonly Token[], around: Surroundings, look: Look, runs: Run[]): void {
-  for (const token of tokens) addToken(token, around, look, runs)
+function add(tokens: readonly Token[], around: Surroundings, formatting: Formatting, runs: Run[]): void {
+  for (const token of tokens) addToken(token, around, formatting, runs)
 }
 
-function addToken(token: Token, around: Surroundings, look: Look, runs: Run[]): void {
+function addToken(token: Token, around: Surroundings, formatting: Formatting, runs: Run[]): void {
   const put = (text: string, marks = around.marks): number => runs.push({ ...around, text, marks })
   const inside = (mark: Mark, url = around.url): void => {
     const marks = [...around.marks, mark]
-    add(childrenOf(token), url === undefined ? { marks } : { marks, url }, look, runs)
+    add(childrenOf(token), url === undefined ? { marks } : { marks, url }, formatting, runs)
   }
   switch (token.type) {
     case 'text':
@@ -59,26 +59,26 @@ function addToken(token: Token, around: Surroundings, look: Look, runs: Run[]): 
       inside('italic')
       break
     case 'codespan':
-      put(shows('cyan', look) ? token.text : `\`${token.text}\``, [...around.marks, 'cyan'])
+      put(shows('cyan', formatting) ? token.text : `\`${token.text}\``, [...around.marks, 'cyan'])
       break
     case 'del': {
       // One tilde means "about" far more often than a deletion.
       const fence = token.raw.startsWith('~~') ? '~~' : '~'
-      const isMark = fence === '~~' && shows('strike', look)
+      const isMark = fence === '~~' && shows('strike', formatting)
       if (!isMark) put(fence)
       if (fence === '~~') inside('strike')
-      else add(childrenOf(token), around, look, runs)
+      else add(childrenOf(token), around, formatting, runs)
       if (!isMark) put(fence)
       break
     }
     case 'link': {
-      const url = clickable(token.href, look)
+      const url = clickable(token.href, formatting)
       inside('underline', url)
       const isAddress =
         token['autolink'] === true || [token.text, `http://${token.text}`].includes(token.href)
-      // Another address than the one that it shows is no link, but a trap.
-      const isTrap = /:\/\/|^www\./i.test(token.text)
-      if (!isAddress && (url === undefined || isTrap)) put(` (${token.href})`)
+      // A link whose text is another address may be phishing, so show where it leads.
+      const showsOtherAddress = /:\/\/|^www\./i.test(token.text)
+      if (!isAddress && (url === undefined || showsOtherAddress)) put(` (${token.href})`)
       break
     }
     case 'image':
@@ -93,18 +93,18 @@ function childrenOf(token: Token): readonly Token[] {
   return 'tokens' in token ? (token.tokens ?? []) : []
 }
 
-/** Whether a mark can be seen at all. */
-function shows(mark: Mark, { style }: Look): boolean {
+/** Whether the terminal can show a style. */
+function shows(mark: Mark, { style }: Formatting): boolean {
   return style[mark]('x') !== 'x'
 }
 
-/** The address in printable ASCII, as OSC 8 wants it, if it is one that a click may open. */
-function clickable(href: string, { link }: Look): string | undefined {
+/** The address in printable ASCII, as OSC 8 requires. Undefined for schemes that a click must not open. */
+function clickable(href: string, { link }: Formatting): string | undefined {
   if (link === undefined || !/^(https?:\/\/|mailto:)/i.test(href)) return undefined
   return href.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }
 
-/** The characters that are written as entities in answers; others stay as they are. */
+/** Entities that are common in replies. Others are shown unchanged. */
 const named: Record<string, string> = {
   amp: '&',
   lt: '<',
@@ -131,7 +131,7 @@ const named: Record<string, string> = {
   euro: '€',
 }
 
-/** Entities as their characters. A control character that hides in a number is dropped. */
+/** Decodes entities. A numeric entity of a control character is dropped. */
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(

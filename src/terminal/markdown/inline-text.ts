@@ -1,31 +1,30 @@
-import { InlineMarks } from './inline-marks.ts'
-import { mayBreakBetween } from './line-filler.ts'
+import { OpenDelimiters } from './open-delimiters.ts'
+import { mayBreakBetween } from './word-wrapper.ts'
 
 /**
- * How long, in UTF-16 units, an open mark may hold text back. It bounds the work too: a piece may
- * cost the square of its length.
+ * Maximum number of UTF-16 units that an open delimiter holds back. It also bounds the work, because a
+ * piece may take time that grows with the square of its length.
  */
 const longestPiece = 1000
 
-/** @param isGlued whether it goes on without a break where the last piece stopped */
-export type Give = (piece: string, isGlued: boolean) => void
+/** @param isGlued whether no line break may precede the piece */
+export type OnPiece = (piece: string, isGlued: boolean) => void
 
 /**
- * Cuts a paragraph that comes in parts into pieces that can be read alone, as early as that can be
- * known: mostly words, each with the space before it. Where it cuts depends on the text alone, never
- * on the parts.
+ * Splits a paragraph, while it arrives, into pieces that can be rendered separately: mostly words, each
+ * with the space before it. The splits depend only on the text, not on how it arrives.
  */
 export class InlineText {
-  #give: Give
-  #marks = new InlineMarks()
-  /** Words that wait for a mark to be closed. */
+  #give: OnPiece
+  #marks = new OpenDelimiters()
+  /** Words that wait for a closing delimiter. */
   #piece = ''
-  /** The word that is coming, after the space before it. */
+  /** The unfinished word, with the space before it. */
   #word = ''
   #hasLetters = false
   #isGlued = false
 
-  constructor(give: Give) {
+  constructor(give: OnPiece) {
     this.#give = give
   }
 
@@ -40,7 +39,7 @@ export class InlineText {
       const to = isFull ? keepPair(text, end) : end
       this.#word += text.slice(from, to)
       from = to
-      if (isFull) this.#cutWord()
+      if (isFull) this.#splitWord()
       else if (from < text.length) {
         if (this.#hasLetters) this.#endWord()
         else this.#hasLetters = true
@@ -48,28 +47,28 @@ export class InlineText {
     }
   }
 
-  /** The line is over, and with it the word. */
+  /** Ends the line, and with it the word. */
   endLine(): void {
     if (!this.#hasLetters) {
       this.#word = ''
       return
     }
-    // A backslash at the end belongs to the newline, if one comes.
+    // A backslash at the end may be a hard line break, if the paragraph continues.
     this.#endWord(endsInEscape(this.#word))
   }
 
-  /** The paragraph goes on in the next line. */
+  /** Continues the paragraph on the next line. */
   continueLine(): void {
     this.#word = '\n'
   }
 
-  /** The paragraph is over. */
+  /** Ends the paragraph. */
   finish(): void {
     this.endLine()
     this.#givePiece()
   }
 
-  /** From where on it is another word. */
+  /** The index at which the next word begins. */
   #findEnd(text: string, from: number, limit: number): number {
     for (let at = from; at < limit; at++) {
       const unit = text.charCodeAt(at)
@@ -90,8 +89,8 @@ export class InlineText {
     if (!waits || this.#piece.length >= longestPiece) this.#givePiece()
   }
 
-  /** A word without end goes on as another. */
-  #cutWord(): void {
+  /** Splits a very long word. The next piece is glued to it. */
+  #splitWord(): void {
     const isWord = this.#hasLetters
     this.#endWord()
     this.#givePiece()
@@ -123,7 +122,7 @@ function skipSpace(text: string, from: number, limit: number): number {
   return at
 }
 
-/** Moves a cut behind a surrogate pair that it would divide. */
+/** Moves a split to after a surrogate pair that it would divide. */
 function keepPair(text: string, at: number): number {
   const unit = text.charCodeAt(at)
   return unit >= 0xdc00 && unit <= 0xdfff ? at + 1 : at

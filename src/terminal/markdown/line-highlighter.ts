@@ -62,7 +62,7 @@ const languages = {
 }
 for (const [name, define] of Object.entries(languages)) hljs.registerLanguage(name, define)
 
-/** Scopes of highlight.js, by their first part; others look like text. */
+/** Styles of highlight.js scopes, by their first part. Others have no style. */
 const marksOf: Record<string, Mark> = {
   keyword: 'magenta',
   'selector-tag': 'magenta',
@@ -90,10 +90,10 @@ const marksOf: Record<string, Mark> = {
   meta: 'dim',
 }
 
-/** Beyond these a line is left as it is, and what is open is forgotten. */
-const longestLine = 2000
-const longestOpening = 2000
-/** What may be read again, in UTF-16 units: so much at all, and so much for each that is new. */
+/** Maximum lengths of a line that is colored, and of the open lines that are kept. */
+const maxLineLength = 2000
+const maxOpeningLength = 2000
+/** Budget for reading text again, in UTF-16 units: an initial amount, and an amount for each new unit. */
 const firstCredit = 20_000
 const creditPerUnit = 8
 
@@ -101,25 +101,25 @@ export function knows(language: string): boolean {
   return hljs.getLanguage(language) !== undefined
 }
 
-/** Lines that leave a state behind them. */
+/** A state of the highlighter, and the lines that lead to it. */
 interface Level {
-  /** Which rules are open, from the outermost. */
+  /** The open rules, outermost first. */
   state: string
-  /** How much of the opening it takes to get there. */
+  /** Length of the prefix of the opening that leads to the state. */
   length: number
 }
 
 /**
- * Colors the lines of one block. highlight.js reads whole texts only, and to read all of a block
- * again for each of its lines would cost the square of its length. Most lines end outside everything
- * that can go on. Where one does not, as in a comment or a long string, it is kept and read again
- * before each line until that is over. A line that changes nothing in what is open need not be kept,
- * so that the cost stays in proportion to the text.
+ * Colors the lines of one code block. highlight.js reads whole texts only, and reading the block again
+ * for each line would take quadratic time. Most lines end outside any multi-line construct. If a line
+ * opens one, such as a comment or a long string, it is kept and read again before each further line
+ * until the construct ends. Lines that do not change the open constructs are not kept, so the total
+ * time stays linear.
  */
 export class LineHighlighter {
   #language: string
   #style: TextStyle
-  /** The lines that lead to the present state, each with its newline. */
+  /** The lines that lead to the current state, each with its newline. */
   #opening = ''
   #levels: Level[] = []
   #credit = firstCredit
@@ -130,7 +130,7 @@ export class LineHighlighter {
   }
 
   read(line: string): string {
-    if (line.length > longestLine || line.trim() === '') return line
+    if (line.length > maxLineLength || line.trim() === '') return line
     this.#credit += creditPerUnit * line.length - this.#opening.length
     if (this.#credit < 0) this.#remember('', '')
     const text = `${this.#opening}${line}\n`
@@ -142,14 +142,14 @@ export class LineHighlighter {
 
   #remember(state: string, text: string): void {
     const known = this.#levels.findIndex((level) => level.state === state)
-    if (state === '' || (known < 0 && text.length > longestOpening)) this.#levels = []
+    if (state === '' || (known < 0 && text.length > maxOpeningLength)) this.#levels = []
     else if (known >= 0) this.#levels.length = known + 1
     else this.#levels.push({ state, length: text.length })
     this.#opening = text.slice(0, this.#levels.at(-1)?.length ?? 0)
   }
 }
 
-/** The rules that are open, as text to compare; '' outside all. */
+/** The open rules as a comparable string; empty outside all. */
 function describe(top: HighlightResult['_top']): string {
   let state = ''
   for (let mode = top as CompiledMode | undefined; mode?.parent; mode = mode.parent) {
@@ -162,8 +162,8 @@ const html = /<span class="(?:hljs-)?([^" ]*)[^"]*">|<\/span>|\n|&(amp|lt|gt|quo
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" }
 
 /**
- * @param value HTML, as highlight.js writes it
- * @param skipped lines before the one that is wanted
+ * @param value HTML from highlight.js
+ * @param skipped number of lines before the wanted one
  */
 function paintFrom(value: string, skipped: number, style: TextStyle): string {
   const marks: (Mark | undefined)[] = []

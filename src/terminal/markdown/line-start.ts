@@ -1,8 +1,8 @@
 type Leaf = 'blank' | 'text' | 'heading' | 'fence' | 'rule' | 'indented' | 'row'
 
-/** What the start of a line says of it. */
+/** The kind of a line, read from its start. */
 export interface LineStart {
-  /** How many of the containers go on. */
+  /** Number of containers that continue. */
   kept: number
   opened: Container[]
   leaf: Leaf
@@ -16,12 +16,12 @@ export interface LineStart {
 const listMarker = /^(?:([-+*])|(\d{1,9})[.)])( +|$)/
 
 /**
- * Reads containers and the kind of block off a line (CommonMark, sections 3 and 5), as soon as they
- * are certain.
+ * Reads the containers and the kind of block from the start of a line (CommonMark, sections 3 and 5),
+ * as soon as they are certain.
  *
- * @param line what has come of it, with tabs expanded
- * @param isWhole whether that is all of it
- * @returns nothing while what comes may change it
+ * @param line the line so far, with tabs expanded
+ * @param isWhole whether the line is complete
+ * @returns undefined while further characters may change the result
  */
 export function readLineStart(
   line: string,
@@ -37,16 +37,16 @@ export function readLineStart(
     const rest = line.slice(at + indent)
     const found = (leaf: Leaf): LineStart => ({ kept, opened, leaf, at: at + indent, indent })
     if (rest === '') return isWhole ? found('blank') : undefined
-    const goesOn = isInParagraph && opened.length === 0
-    if (indent >= 4) return found(goesOn ? 'text' : 'indented')
-    const isDeep = kept + opened.length >= deepestContainer
+    const continuesParagraph = isInParagraph && opened.length === 0
+    if (indent >= 4) return found(continuesParagraph ? 'text' : 'indented')
+    const isDeep = kept + opened.length >= maxDepth
     if (rest.startsWith('>') && !isDeep) {
       if (rest.length === 1 && !isWhole) return undefined
       opened.push({ kind: 'quote' })
       at += indent + (rest.charAt(1) === ' ' ? 2 : 1)
       continue
     }
-    const leaf = readLeaf(rest, isWhole, goesOn && kept === containers.length)
+    const leaf = readLeaf(rest, isWhole, continuesParagraph && kept === containers.length)
     if (leaf === undefined) return undefined
     const marker = leaf === 'rule' || isDeep ? null : listMarker.exec(rest)
     if (!marker) return found(leaf)
@@ -54,12 +54,12 @@ export function readLineStart(
     const content = rest.slice(all.length)
     if (content === '' && !isWhole) return undefined
     const interrupts = content !== '' && (number === undefined || number === '1')
-    if (goesOn && kept === containers.length && !interrupts) return found('text')
+    if (continuesParagraph && kept === containers.length && !interrupts) return found('text')
     const task = /^\[([ xX])\] /.exec(content)
     if (!task && !isWhole && content.length < 4 && '[ ] '.startsWith(content.replace(/[xX]/, ' ')))
       return undefined
     const spaces = all.length - all.trimEnd().length
-    // Five or more: all but one belong to indented code.
+    // Of five or more spaces, all but one belong to indented code.
     const skipped = spaces <= 4 || content === '' ? spaces : 1
     const width = all.length - spaces + skipped
     opened.push({
@@ -74,8 +74,9 @@ export function readLineStart(
 }
 
 /**
- * How many containers a line goes on with, and the index of what is inside them. Nested lists are
- * often indented by two spaces only under numbers, where CommonMark asks for three: so few will do.
+ * The number of containers that a line continues, and the index of the content inside them. Models
+ * often indent a list below a numbered item by two spaces, although CommonMark requires three, so two
+ * suffice.
  */
 export function matchContainers(
   line: string,
@@ -131,7 +132,7 @@ function readLeaf(rest: string, isWhole: boolean, mayUnderline: boolean): Leaf |
       if (!isWhole) return undefined
       return rest.replaceAll(' ', '').length >= 3 ? 'rule' : 'text'
     default:
-      // A number may be that of a list.
+      // Digits may begin a list item.
       return !isWhole && /^(\+|\d{1,9}[.)]?)$/.test(rest) ? undefined : 'text'
   }
 }
@@ -153,18 +154,18 @@ function runLength(rest: string): number {
   return length
 }
 
-/** What a line can be inside of: `> ` and list items, outermost first. */
+/** A quote or a list item, which contains blocks. */
 export type Container = { kind: 'quote' } | Item
 
 interface Item {
   kind: 'item'
-  /** Spaces by which its further lines are indented in the source. */
+  /** Number of spaces before its continuation lines in the source. */
   indent: number
   isOrdered: boolean
-  /** As written: `-`, `3.`; or a box, which may be ticked. */
+  /** As in the source, `-` or `3.`, or the check box of a task: `[ ]` or `[x]`. */
   marker: string
   isTask: boolean
 }
 
-/** Deeper ones are text. No answer needs more, and each line looks at all of them. */
-const deepestContainer = 32
+/** Maximum depth of containers. Deeper markers are text, because each line examines all containers. */
+const maxDepth = 32

@@ -1,26 +1,26 @@
 import { ControlStripper } from '../strip-controls.ts'
 import { Blocks, type MarkdownOptions } from './blocks.ts'
 import { type LineStart, readLineStart } from './line-start.ts'
-import type { AnswerWriter } from './plain-writer.ts'
+import type { ReplyWriter } from './plain-writer.ts'
 
 /**
- * Renders markdown while it comes: prose by words, code by lines, tables by rows. What
- * was given out stays as it is, and all of it together is the same however the text was cut: each
- * decision falls at the character that makes it certain.
+ * Renders markdown while it arrives: prose by words, code by lines, tables by rows. Output never
+ * changes later, and does not depend on how the text was split: each decision is made at the character
+ * that makes it certain.
  *
- * Lines fit into the columns, but for code: the terminal wraps it, so that it can be copied as it is.
+ * Lines fit into the columns, except code: the terminal wraps it, so that it can be copied unchanged.
  */
-export class MarkdownWriter implements AnswerWriter {
+export class MarkdownWriter implements ReplyWriter {
   #stripper = new ControlStripper()
   #blocks: Blocks
-  /** Whether the start of the line is being read, its text, or all of it before anything is done. */
+  /** Reading the start of a line, its text, or the whole line before it is processed. */
   #mode: 'start' | 'text' | 'whole' = 'start'
-  /** What has come of the line, unless its text is being read. */
+  /** The line so far, unless its text is being read. */
   #line = ''
-  /** How many characters have come of its start. */
+  /** Number of characters of its start so far. */
   #length = 0
-  /** Whether any further character may tell what the line is. */
-  #isClose = false
+  /** Whether any further character may decide the kind of the line. */
+  #isNearlyCertain = false
   #start: LineStart | undefined
 
   constructor(options: MarkdownOptions) {
@@ -29,14 +29,14 @@ export class MarkdownWriter implements AnswerWriter {
 
   push(text: string): string {
     this.#read(this.#stripper.push(text))
-    return this.#blocks.page.take()
+    return this.#blocks.output.take()
   }
 
   end(): string {
     this.#read(this.#stripper.end())
     if (this.#mode === 'text' || this.#line !== '') this.#endLine()
     this.#blocks.end()
-    return this.#blocks.page.take()
+    return this.#blocks.output.take()
   }
 
   #read(text: string): void {
@@ -49,7 +49,7 @@ export class MarkdownWriter implements AnswerWriter {
     }
   }
 
-  /** Reads up to an index of its choice, which it returns. */
+  /** @returns the index up to which it has read */
   #readPart(text: string, from: number, end: number): number {
     if (this.#mode === 'start') return this.#readStart(text, from, end)
     const part = text.slice(from, end)
@@ -59,13 +59,13 @@ export class MarkdownWriter implements AnswerWriter {
   }
 
   #readStart(text: string, from: number, end: number): number {
-    const mayBeLong = this.#blocks.mayBeDelimiters && !this.#isClose
+    const mayBeLong = this.#blocks.mayBeDelimiters && !this.#isNearlyCertain
     let to = from + 1
-    if (!this.#isClose) {
+    if (!this.#isNearlyCertain) {
       const telling = this.#blocks.mayBeDelimiters ? notOfDelimiters : notOfStarts
       telling.lastIndex = from
       const index = telling.exec(text)?.index ?? end
-      this.#isClose = index < end
+      this.#isNearlyCertain = index < end
       to = Math.min(end, index + 1)
     }
     const room = mayBeLong ? Number.POSITIVE_INFINITY : longestStart - this.#length
@@ -73,13 +73,13 @@ export class MarkdownWriter implements AnswerWriter {
     this.#line += expandTabs(text.slice(from, to))
     this.#length += to - from
     const isTooLong = to - from === room
-    if (this.#isClose || isTooLong) this.#decide(isTooLong)
+    if (this.#isNearlyCertain || isTooLong) this.#decide(isTooLong)
     return to
   }
 
   #decide(atOnce: boolean): void {
     const start = this.#readLineStart(this.#line, false)
-    // Nothing that begins so is anything but text, or what it would be with a text behind it.
+    // A start of this length is text, or what it would be with text after it.
     this.#start = start ?? (atOnce ? this.#readLineStart(`${this.#line}x`, false) : undefined)
     if (this.#start === undefined) return
     this.#mode = this.#start.leaf === 'text' ? 'text' : 'whole'
@@ -96,20 +96,20 @@ export class MarkdownWriter implements AnswerWriter {
     this.#mode = this.#blocks.isInCode ? 'whole' : 'start'
     this.#line = ''
     this.#length = 0
-    this.#isClose = false
+    this.#isNearlyCertain = false
     this.#start = undefined
   }
 
   #readLineStart(line: string, isWhole: boolean): LineStart | undefined {
-    return readLineStart(line, isWhole, this.#blocks.page.containers, this.#blocks.isInParagraph)
+    return readLineStart(line, isWhole, this.#blocks.output.containers, this.#blocks.isInParagraph)
   }
 }
 
-/** The start of a line is made of other characters for as long as nothing is certain. */
+/** A character that decides the kind of a line. */
 const notOfStarts = /[^\s>#0-9.)\-+*_=`~|]/g
-/** The same after what may be the header of a table. */
+/** The same, after a line that may be the header of a table. */
 const notOfDelimiters = /[^\s>|:-]/g
-/** After so many characters a line is what it seems to be. */
+/** Number of characters after which the kind of a line is decided. */
 const longestStart = 200
 
 function expandTabs(text: string): string {

@@ -1,17 +1,17 @@
 import { ControlStripper } from '../strip-controls.ts'
 
-/** Takes an answer as it comes, and says what to append to the screen. */
-export interface AnswerWriter {
-  /** What can be shown now; '' while something is undecided. */
+/** Turns a reply, while it arrives, into text for the screen. */
+export interface ReplyWriter {
+  /** The text to append now; empty while a decision needs more input. */
   push(text: string): string
-  /** The rest. Ends with exactly one newline, unless nothing was shown. */
+  /** The rest of the text. Ends with exactly one newline, unless nothing was shown. */
   end(): string
 }
 
-/** An answer as it came, without control characters. Lines are left to the terminal to wrap. */
-export class PlainWriter implements AnswerWriter {
+/** A reply as it arrives, without control characters. The terminal wraps its lines. */
+export class PlainWriter implements ReplyWriter {
   #stripper = new ControlStripper()
-  /** Newlines that may turn out to be the last. */
+  /** Newlines that may be the last characters. */
   #newlines = ''
   #hasShown = false
 

@@ -1,14 +1,14 @@
+import type { IndentedOutput } from './indented-output.ts'
 import { inlineRunsOf } from './inline-runs.ts'
-import { LineFiller } from './line-filler.ts'
-import type { Page } from './page.ts'
-import { type Look, type Mark, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, unmarked } from './text-style.ts'
+import { WordWrapper } from './word-wrapper.ts'
 
-/** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
+/** Number of rows, and of UTF-16 units, after which the widths are fixed and each row is shown at once. */
 const enoughRows = 3
 const enoughText = 16_384
-/** Columns that would have to be narrower cannot be read. */
+/** Minimum width of a readable column. */
 const narrowest = 6
-/** Columns by which any column may grow for the rows to come. */
+/** Minimum width of each column while rows may follow. */
 const leastGrowth = 4
 const gap = 3
 const bold: readonly Mark[] = ['bold']
@@ -19,28 +19,33 @@ interface CellLine {
 }
 
 /**
- * A table, fitted into the width with its cells wrapped. Its first rows decide the widths, with room
- * for longer cells to come, so that each of the others can be shown as soon as it has come. Where not
- * even narrow columns fit, each row is a list of its cells, each after the name of its column.
+ * A table that fits into the width, with wrapped cells. Its first rows determine the widths, with some
+ * room for longer cells, so that each further row is shown as soon as it arrives. If not even narrow
+ * columns fit, each row is shown as a list of cells, each after the name of its column.
  */
 export class TableBlock {
-  #page: Page
-  #look: Look
+  #output: IndentedOutput
+  #formatting: Formatting
   #names: string[]
   #alignments: readonly Alignment[]
   #waiting: string[][] = []
   #length = 0
-  /** What each column would take, by the rows so far. */
+  /** Unwrapped width of each column in the rows so far. */
   #natural: number[] = []
-  /** Of the columns, once they are settled; empty for a list. */
+  /** Widths of the columns, once they are fixed; empty for a list. */
   #widths: number[] | undefined
-  /** The room that they were fitted into. */
+  /** The room for which they were computed. */
   #room = 0
   #hasRows = false
 
-  constructor(header: string, alignments: readonly Alignment[], page: Page, look: Look) {
-    this.#page = page
-    this.#look = look
+  constructor(
+    header: string,
+    alignments: readonly Alignment[],
+    output: IndentedOutput,
+    formatting: Formatting,
+  ) {
+    this.#output = output
+    this.#formatting = formatting
     this.#names = splitRow(header)
     this.#alignments = alignments
     this.#length = header.length
@@ -49,21 +54,21 @@ export class TableBlock {
   add(row: string): void {
     const cells = splitRow(row)
     const count = this.#names.length
-    // What has no column would be lost otherwise.
+    // Cells beyond the last column are joined to it, so that none is lost.
     if (cells.length > count) cells.push(cells.splice(count - 1).join(' | '))
     this.#waiting.push(cells)
     this.#length += row.length
     if (this.#widths || this.#waiting.length >= enoughRows || this.#length >= enoughText) this.#show(true)
   }
 
-  /** The table is over: shows what has not been shown. */
+  /** Ends the table, and shows the remaining rows. */
   end(): void {
     if (this.#widths === undefined || this.#waiting.length > 0) this.#show(false)
   }
 
-  /** Shows all rows that there are, below a header of their own where the room is another than before. */
+  /** Shows the waiting rows. After a resize, it shows the header again in the new widths. */
   #show(mayGoOn: boolean): void {
-    const isFitted = this.#widths !== undefined && this.#page.room === this.#room
+    const isFitted = this.#widths !== undefined && this.#output.room === this.#room
     const widths = isFitted && this.#widths ? this.#widths : this.#fit(mayGoOn)
     this.#widths = widths
     this.#hasRows ||= this.#waiting.length > 0
@@ -88,7 +93,7 @@ export class TableBlock {
       }
     }
     this.#natural = natural
-    this.#room = this.#page.room
+    this.#room = this.#output.room
     const room = this.#room - gap * (natural.length - 1)
     const limit = widestColumn(natural, room)
     if (limit < narrowest) return []
@@ -102,14 +107,14 @@ export class TableBlock {
   #showHeader(widths: readonly number[]): void {
     this.#showRow(this.#names, widths, bold)
     const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
-    this.#put(this.#look.style.dim(rule))
+    this.#put(this.#formatting.style.dim(rule))
   }
 
   #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
     const wrapped = widths.map((width, index) => this.#wrap(cells[index] ?? '', width, marks))
     const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1)
     // Spaces outside the style, so that they can be trimmed.
-    const bar = ` ${this.#look.style.dim('│')} `
+    const bar = ` ${this.#formatting.style.dim('│')} `
     for (let line = 0; line < height; line++) {
       const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
       this.#put(parts.join(bar).trimEnd())
@@ -126,17 +131,17 @@ export class TableBlock {
 
   #showList(cells: readonly string[]): void {
     for (const [index, name] of this.#names.entries()) {
-      const filler = new LineFiller(() => this.#page.room, this.#page, this.#look)
-      this.#read(`${name}:`, bold, filler)
-      this.#read(` ${cells[index] ?? ''}`, unmarked, filler)
-      this.#page.endLine()
+      const wrapper = new WordWrapper(() => this.#output.room, this.#output, this.#formatting)
+      this.#read(`${name}:`, bold, wrapper)
+      this.#read(` ${cells[index] ?? ''}`, unmarked, wrapper)
+      this.#output.endLine()
     }
-    this.#page.leaveLine()
+    this.#output.leaveLine()
   }
 
   #wrap(cell: string, width: number, marks: readonly Mark[]): CellLine[] {
     const lines: CellLine[] = [{ text: '', width: 0 }]
-    const filler = new LineFiller(
+    const wrapper = new WordWrapper(
       () => width,
       {
         write: (text, columns) => {
@@ -147,23 +152,23 @@ export class TableBlock {
         },
         newLine: () => lines.push({ text: '', width: 0 }),
       },
-      this.#look,
+      this.#formatting,
     )
-    this.#read(cell, marks, filler)
+    this.#read(cell, marks, wrapper)
     return lines
   }
 
   /** In cells a line is broken by a tag. */
-  #read(cell: string, marks: readonly Mark[], filler: LineFiller): void {
+  #read(cell: string, marks: readonly Mark[], wrapper: WordWrapper): void {
     for (const [index, line] of cell.split(/<br ?\/?>/i).entries()) {
-      if (index > 0) filler.add([{ text: '\n', marks }])
-      filler.add(inlineRunsOf(index > 0 ? line.trim() : line, marks, this.#look))
+      if (index > 0) wrapper.add([{ text: '\n', marks }])
+      wrapper.add(inlineRunsOf(index > 0 ? line.trim() : line, marks, this.#formatting))
     }
   }
 
   #put(text: string): void {
-    this.#page.write(text)
-    this.#page.newLine()
+    this.#output.write(text)
+    this.#output.newLine()
   }
 }
 
@@ -172,11 +177,11 @@ function widest(lines: readonly CellLine[]): number {
 }
 
 /**
- * Takes width from the widest columns until all fit: the narrow ones keep what they need.
+ * Narrows the widest columns until all fit. Narrow columns keep their width.
  *
- * @param natural what each column would take
- * @param room for all of them
- * @returns how wide a column may be at most
+ * @param natural unwrapped width of each column
+ * @param room total width
+ * @returns the maximum width of a column
  */
 function widestColumn(natural: readonly number[], room: number): number {
   let left = room
@@ -191,7 +196,7 @@ function widestColumn(natural: readonly number[], room: number): number {
 
 type Alignment = 'left' | 'center' | 'right'
 
-/** The cells of a row (GFM, section 4.10): a bar after a backslash is text. */
+/** The cells of a row (GFM 4.10). A bar after a backslash is text. */
 export function splitRow(row: string): string[] {
   const text = row.trim()
   const cells: string[] = []
@@ -215,7 +220,7 @@ export function splitRow(row: string): string[] {
   return cells
 }
 
-/** What the row under the header says of the columns; nothing if it is none. */
+/** The alignments from the delimiter row under the header. Undefined for any other row. */
 export function readDelimiters(row: string): Alignment[] | undefined {
   if (!row.includes('-') || !/^[|:\- ]+$/.test(row)) return undefined
   const cells = splitRow(row)

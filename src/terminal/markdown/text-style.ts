@@ -1,4 +1,4 @@
-/** How text can be made to look. Without color each function returns its text. */
+/** Functions that style text. Without color, each returns its argument. */
 export interface TextStyle {
   bold(text: string): string
   italic(text: string): string
@@ -31,20 +31,20 @@ export const plainStyle: TextStyle = {
   cyan: same,
 }
 
-/** A piece of text that looks the same from end to end. Newlines in it break the line. */
+/** A piece of text in one style. A newline in it breaks the line. */
 export interface Run {
   text: string
   marks: readonly Mark[]
-  /** Where a click leads. */
+  /** Target of a link. */
   url?: string
 }
 
-/** What the terminal can do. */
-export interface Look {
+/** The styles and links that the terminal supports. */
+export interface Formatting {
   style: TextStyle
   /**
-   * Makes text clickable without changing its width (OSC 8). Where it is missing, the address is
-   * written behind the text.
+   * Makes text clickable without changing its width (OSC 8). If undefined, the address is written after
+   * the text.
    */
   link?: (text: string, url: string) => string
 }
@@ -52,7 +52,7 @@ export interface Look {
 export const unmarked: readonly Mark[] = []
 
 /** @param text without newlines */
-export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Look): string {
+export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Formatting): string {
   let painted = text
   for (const mark of marks) painted = style[mark](painted)
   return url === undefined || link === undefined ? painted : link(painted, url)

@@ -1,34 +1,34 @@
 import stringWidth from 'string-width'
-import { cutToWidth } from '../editor/graphemes.ts'
+import { truncateToWidth } from '../editor/graphemes.ts'
 import type { SessionInput } from '../input.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What is drawn below the text: rows no wider than the terminal, and where the cursor is in them. */
+/** The rows below the text, no wider than the terminal, and the cursor position in them. */
 export interface Footer {
   lines: readonly string[]
   cursor: { row: number; column: number }
 }
 
-/** A terminal that knows it shows all of what lies between them at once (no flicker); others ignore them. */
+/** Synchronized output: a terminal that supports it shows everything in between at once, without flicker. */
 const beginUpdate = '\u001b[?2026h'
 const endUpdate = '\u001b[?2026l'
 const eraseBelow = '\u001b[J'
 const eraseToEndOfLine = '\u001b[K'
 
 /**
- * The main screen: text that is appended and never touched again, and a footer below it that is
- * drawn again in place. The footer is all that moves.
+ * The main screen of the terminal: text that is appended and never changed, and below it a footer that
+ * is redrawn in place.
  */
 export class Screen {
   readonly #terminal: Terminal
-  /** The last line of the text, where it is not finished. */
+  /** The unfinished last line of the text. */
   #line = ''
   #footer: Footer | undefined
   /** Columns of the terminal when the footer was drawn. */
   #drawnColumns = 0
   /** Whether a resized terminal has ended the unfinished line. */
-  #hasBroken = false
+  #endedByResize = false
   /** Whether the last line is empty. */
   #isSeparate = true
 
@@ -36,53 +36,53 @@ export class Screen {
     this.#terminal = terminal
   }
 
-  /** Cells of a line that is not to reach the edge, beyond which terminals differ. */
+  /** Usable columns. The last one stays empty, because terminals wrap there in different ways. */
   get columns(): number {
     return this.#terminal.columns - 1
   }
 
-  /** Appends to the text; a footer stays below it. */
+  /** Appends to the text, and keeps the footer below it. */
   append(text: string): void {
     if (text === '') return
     const footer = this.#footer
-    const back = this.#leaveFooter()
-    const added = this.#hasBroken ? text.replace(/^\n/, '') : text
-    this.#hasBroken = false
+    const toText = this.#leaveFooter()
+    const added = this.#endedByResize ? text.replace(/^\n/, '') : text
+    this.#endedByResize = false
     this.#isSeparate = added === '\n' || added.endsWith('\n\n')
     this.#advance(added)
-    if (footer) this.#write(back + eraseBelow + asLines(added) + this.#enterFooter(footer))
-    else this.#terminal.write(asLines(added))
+    if (footer) this.#write(toText + eraseBelow + withCarriageReturns(added) + this.#enterFooter(footer))
+    else this.#terminal.write(withCarriageReturns(added))
   }
 
-  /** Whole lines of text, on lines of their own. */
+  /** Appends whole lines, and ends an unfinished line before them. */
   appendLines(text: string): void {
     this.endLine()
     this.append(`${text}\n`)
   }
 
-  /** What comes next begins on a line of its own. */
+  /** Ends an unfinished line. */
   endLine(): void {
     if (this.#isMidLine) this.append('\n')
   }
 
-  /** Leaves one line empty before what comes next. */
+  /** Leaves one empty line before the next text. */
   separate(): void {
     if (!this.#isSeparate) this.appendLines('')
   }
 
-  /** Draws the footer, or takes it away. */
+  /** Draws the footer, or removes it. */
   show(footer: Footer | undefined): void {
     if (!this.#terminal.addressable) return
     const isResized = this.#drawnColumns !== this.#terminal.columns
     const back = this.#footer ? this.#leaveFooter() : ''
-    // A terminal that has wrapped a row remembers that until the row is erased, and may join it again.
+    // A resized terminal may join wrapped rows again until they are erased.
     const erase = back !== '' && (isResized || !footer) ? eraseBelow : ''
     const text = back + erase + (footer ? this.#enterFooter(footer) : '')
     if (text !== '') this.#write(text)
   }
 
-  /** The footer becomes text, or the line that the terminal had edited: what comes next stands below it. */
-  keepFooter(): void {
+  /** Turns the footer, or the line that the terminal edited, into text. The next text appears below it. */
+  commitFooter(): void {
     const footer = this.#footer
     this.#footer = undefined
     this.#line = ''
@@ -111,7 +111,7 @@ export class Screen {
     this.#line = newline < 0 ? this.#line + text : text.slice(newline + 1)
   }
 
-  /** From the cursor in the footer to where the text ended; a narrower terminal has wrapped both. */
+  /** Moves from the cursor in the footer to the end of the text. A narrower terminal has wrapped both. */
   #leaveFooter(): string {
     const footer = this.#footer
     this.#footer = undefined
@@ -119,11 +119,11 @@ export class Screen {
     const { columns } = this.#terminal
     const { lines, cursor } = footer
     const above = lines.slice(0, cursor.row).reduce((sum, line) => sum + rowsOf(line, columns), 0)
-    // Behind the last character of a full row the cursor is still on that row.
+    // After the last character of a full row, the cursor is still on that row.
     const within = Math.min(Math.floor(cursor.column / columns), rowsOf(lines[cursor.row] ?? '', columns) - 1)
-    // Where a resized terminal has put the end of an unfinished line is anybody's guess: a new one begins.
+    // After a resize, the end of an unfinished line can be anywhere, so a new line begins.
     if (this.#drawnColumns !== columns) {
-      this.#hasBroken = this.#isMidLine
+      this.#endedByResize = this.#isMidLine
       this.#line = ''
     }
     const column = stringWidth(this.#line)
@@ -147,8 +147,8 @@ export class Screen {
   }
 }
 
-/** In raw mode the terminal does not return the carriage by itself. */
-function asLines(text: string): string {
+/** In raw mode, the terminal does not add the carriage return. */
+function withCarriageReturns(text: string): string {
   return text.replaceAll('\n', '\r\n')
 }
 
@@ -156,22 +156,29 @@ function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(stringWidth(line) / columns))
 }
 
-interface Parts {
+interface FooterParts {
   status: string | undefined
-  /** Typed ahead and submitted. */
+  /** Submitted texts that are not sent yet. */
   queued: readonly string[]
-  /** Undefined where nothing can be typed just now. */
+  /** Undefined if no input is shown. */
   input: SessionInput | undefined
   columns: number
   rows: number
   style: TextStyle
 }
 
-/** What stands below the text: what is waited for, what will be sent next, and where one types. */
-export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
+/** Composes the footer: status, queued texts, and input. */
+export function composeFooter({
+  status,
+  queued,
+  input,
+  columns,
+  rows,
+  style,
+}: FooterParts): Footer | undefined {
   const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `queued: ${text}`)]
     .slice(0, Math.max(0, rows - 1))
-    .map((text) => style.dim(cutToWidth(text, columns).text))
+    .map((text) => style.dim(truncateToWidth(text, columns).text))
   const view = input?.view(columns, Math.max(1, rows - above.length))
   if (view) {
     const { row, column } = view.cursor

@@ -3,15 +3,14 @@ import type { Clock } from '../../system/clock.ts'
 const waiting = 'waiting…'
 
 /**
- * What a session waits for, in a line that changes while it waits: the seconds so far, or those
- * that are left.
+ * The status line of a session: what it waits for, and the seconds that have elapsed or remain.
  */
 export class Status {
   readonly #onChange: () => void
   readonly #clock: Clock
   #describe: (() => string) | undefined
   #timer: NodeJS.Timeout | undefined
-  /** What requests are for, as long as it lasts. */
+  /** The text for requests, until `clear`. */
   #purpose = waiting
 
   constructor(onChange: () => void, clock: Clock) {
@@ -23,35 +22,35 @@ export class Status {
     return this.#describe?.()
   }
 
-  /** `words` and how long it has been so, once that is worth saying. */
-  since(words: string): void {
+  /** Shows a text, and after one second the elapsed time. */
+  showElapsed(text: string): void {
     const began = this.#clock.monotonic()
     this.#set(() => {
       const seconds = Math.floor((this.#clock.monotonic() - began) / 1000)
-      return seconds < 1 ? words : `${words} ${seconds} s`
+      return seconds < 1 ? text : `${text} ${seconds} s`
     })
   }
 
-  /** The same, and `request` comes back to these words until they are cleared. */
-  during(words: string): void {
-    this.#purpose = words
-    this.since(words)
+  /** The same; `restart` shows this text again until `clear`. */
+  begin(text: string): void {
+    this.#purpose = text
+    this.showElapsed(text)
   }
 
-  /** A request has left, perhaps not the first for what it is for. */
-  request(): void {
-    this.since(this.#purpose)
+  /** Shows the text of `begin` again, for another request. */
+  restart(): void {
+    this.showElapsed(this.#purpose)
   }
 
-  /** `words` and how long it will be, in seconds. */
-  until(ms: number, words: (seconds: number) => string): void {
+  /** Shows the remaining seconds. */
+  showRemaining(ms: number, text: (seconds: number) => string): void {
     const end = this.#clock.monotonic() + ms
-    this.#set(() => words(Math.max(0, Math.ceil((end - this.#clock.monotonic()) / 1000))))
+    this.#set(() => text(Math.max(0, Math.ceil((end - this.#clock.monotonic()) / 1000))))
   }
 
-  /** `words` for some milliseconds. */
-  briefly(words: string, ms: number): void {
-    this.#set(() => words)
+  /** Shows a text for some milliseconds. */
+  showBriefly(text: string, ms: number): void {
+    this.#set(() => text)
     clearInterval(this.#timer)
     this.#timer = setTimeout(() => this.clear(), ms)
     this.#timer.unref()

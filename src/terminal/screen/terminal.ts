@@ -1,35 +1,35 @@
-/** What a session hears from the terminal. */
+/** Receives the events of a terminal. */
 export interface TerminalListener {
-  /** What was typed, as it came; in lines where the terminal edits them itself. */
+  /** Typed characters; whole lines if the terminal edits them itself. */
   onInput(text: string): void
-  /** Nothing more can be typed. */
+  /** The input has ended. */
   onEnd(): void
-  /** Ctrl-C, where the terminal makes a signal of it rather than a key. */
+  /** Ctrl-C, if the terminal sends SIGINT instead of a character. */
   onInterrupt(): void
-  /** The size has changed, or something else has been on the screen. */
+  /** The size has changed, or another program has drawn on the screen. */
   onRedraw(): void
-  /** What another part of the program says to the person. */
+  /** Another part of the program shows a line to the person. */
   onLine(text: string): void
 }
 
-/** The terminal that a session talks through: the real one is in `cli/input/session-terminal.ts`. */
+/** The terminal of a session. `cli/input/session-terminal.ts` implements it. */
 export interface Terminal {
   /** Cells. */
   readonly columns: number
   readonly rows: number
-  /** Whether the cursor can be moved; where it cannot, the terminal edits lines itself. */
+  /** Whether the cursor can be moved. If not, the terminal edits lines itself. */
   readonly addressable: boolean
-  /** Whether it is ours: no other program has it, and the process is not suspended. */
+  /** Whether this process uses it: no other program does, and the process is not suspended. */
   readonly isOpen: boolean
   write(text: string): void
-  /** Resolves when the terminal has taken what was written; undefined where it has. */
+  /** Resolves when the terminal has taken all output. Undefined if it already has. */
   drained(): Promise<void> | undefined
-  /** Takes the keyboard. */
+  /** Starts reading the keyboard. */
   open(listener: TerminalListener): void
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void
-  /** Runs another program on the terminal. */
+  /** Lets another program use the terminal. */
   lend<T>(use: () => Promise<T>): Promise<T>
-  /** Stops this process as Ctrl-Z does, until it is continued. */
+  /** Suspends this process, like Ctrl-Z in a shell. */
   suspend(): void
 }

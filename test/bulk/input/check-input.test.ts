@@ -23,7 +23,7 @@ describe('checking a file of users', () => {
       sha256: createHash('sha256').update(text).digest('hex'),
       faulty: 1,
       steps: { create: 2, update: 2, assign: 2 },
-      labelledUpdates: 1,
+      updatesWithEmail: 1,
       withoutPassword: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)

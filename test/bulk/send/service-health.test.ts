@@ -20,16 +20,16 @@ describe('an import with failing requests', () => {
   }
 
   for (const [kind, options] of [
-    ['unreachable', { inDoubt: true }],
-    ['timeout', { inDoubt: true }],
+    ['unreachable', { isOutcomeUnknown: true }],
+    ['timeout', { isOutcomeUnknown: true }],
     ['server_error', { status: 500 }],
-    ['server_error', { status: 502, inDoubt: true }],
-    ['truncated', { inDoubt: true }],
+    ['server_error', { status: 502, isOutcomeUnknown: true }],
+    ['truncated', { isOutcomeUnknown: true }],
   ] as const) {
-    it(`stops at the 10th ${kind}${'inDoubt' in options ? ' with unknown outcome' : ''} in a row`, () => {
+    it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with an unknown outcome' : ''} in a row`, () => {
       const health = new ServiceHealth()
       fail(health, 9, kind, options)
-      health.took()
+      health.succeeded()
       fail(health, 9, kind, options)
       fail(health, 1, 'rejected')
       fail(health, 9, kind, options)
@@ -45,7 +45,7 @@ describe('an import with failing requests', () => {
 
   it('continues after 403 if a request has succeeded', () => {
     const health = new ServiceHealth()
-    health.took()
+    health.succeeded()
     fail(health, 100, 'forbidden')
   })
 

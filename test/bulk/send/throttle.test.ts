@@ -43,7 +43,7 @@ function stage({ limit = 100, window = hour, headers, latency, random, throttle:
     maxWait: Number.POSITIVE_INFINITY,
     signal: new AbortController().signal,
     onPause: (pause) => pauses.push(pause),
-    onGo: () => goes.push(clock.now()),
+    onResume: () => goes.push(clock.now()),
     ...options,
   })
   const service = new LimitedService({
@@ -375,7 +375,7 @@ describe('the throttle of an import', () => {
 
     it('does not send a request again whose outcome is unknown', async () => {
       const { throttle } = stage({})
-      const doubtful = new Failure('server_error', 'closed', { status: 503, inDoubt: true })
+      const doubtful = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
       const attempt = answers(() => {
         tell(throttle)
         return doubtful

@@ -17,7 +17,7 @@ describe('chatctl complete', () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const server = scriptedServer()
 
-  /** What is printed; it is always quiet, and always done. */
+  /** Runs `complete` and returns stdout. The exit code is always 0, and stderr is always empty. */
   async function complete(words: readonly string[], options: RunOptions = {}): Promise<string> {
     const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['complete', ...words], options)
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
@@ -31,19 +31,19 @@ describe('chatctl complete', () => {
 
   const modelFlag = ['--', 'chat', 'send', '--model', '']
 
-  it('prints a value a line', async () => {
+  it('prints one value per line', async () => {
     expect(await complete(['--', 'chat', 'se'])).to.equal('send\nsessions\n')
     expect(await complete(['--next', '--', 'settings', 'api'])).to.equal('set\n')
     expect(await complete(['--', 'nothing', 'known'])).to.equal('')
     expect(await complete([])).to.contain('doctor\n')
   })
 
-  it('is no command of the list, and takes --help for a word', async () => {
+  it('is hidden from the help, and completes --help instead of showing it', async () => {
     expect((await runChatctl(sandbox, ['--help'])).stdout).not.to.match(/^ {2}complete/m)
     expect(await complete(['--', 'doctor', '--help'])).to.equal('--help\n')
   })
 
-  it('speaks to each shell in its own form', async () => {
+  it('prints the completion syntax of each shell', async () => {
     const words = ['--', 'chat', 'sen']
     const described = (await complete(['--shell=fish', ...words])).split('\t')[1]?.trim() ?? ''
     expect(described).to.match(/^[A-Z].*[^.]$/)
@@ -56,7 +56,7 @@ describe('chatctl complete', () => {
     expect(await complete(['--shell=zsh', '--', 'users', 'import', ''])).to.equal('files\n')
   })
 
-  it('quotes for PowerShell, and for the colons of zsh', async () => {
+  it('quotes values for PowerShell, and escapes colons for zsh', async () => {
     const odd = await serve(json(200, { data: [{ id: "it's $HOME: a\\b" }] }))
     expect(await complete(['--shell=powershell', ...modelFlag], odd)).to.equal(
       "words\n'it''s $HOME: a\\b'\tit's $HOME: a\\b\tit's $HOME: a\\b\n",
@@ -64,7 +64,7 @@ describe('chatctl complete', () => {
     expect(await complete(['--shell=zsh', ...modelFlag], odd)).to.equal("words\n it's $HOME\\: a\\\\b\n")
   })
 
-  it('quotes what a shell would run', async function () {
+  it('quotes characters that a shell would interpret', async function () {
     if (process.platform === 'win32') return this.skip()
     const names = ['$(id)', '`id`', 'a;b', '{a,b}', '~root', 'x"y', "x'y", 'big\\', '!!', 'a&b>c']
     const options = await serve(json(200, { data: names.map((id) => ({ id })) }))
@@ -75,7 +75,7 @@ describe('chatctl complete', () => {
     const wanted = [...names].sort()
     for (const quote of ['', "'"]) {
       const offered = await inBash(quote)
-      // What bash itself makes of the words, with the quote that is open closed behind each.
+      // How bash reads the words, each with its opening quote closed.
       const script = `set +H; printf '%s\\n' ${offered.map((word) => quote + word + quote).join(' ')}`
       const { stdout } = await run('bash', ['--norc', '-c', script])
       expect(stdout.split('\n').slice(0, -1), quote).to.deep.equal(wanted)
@@ -84,7 +84,7 @@ describe('chatctl complete', () => {
     for (const line of forPowershell.split('\n').slice(1, -1)) expect(line).to.match(/^'([^']|'')+'\t/)
   })
 
-  it('asks the service for its models once, and remembers them in a private file', async () => {
+  it('requests the models of a service once, and caches them in a private file', async () => {
     const options = await serve(models)
     for (let time = 0; time < 3; time++) {
       expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
@@ -101,7 +101,7 @@ describe('chatctl complete', () => {
     expect(readFileSync(join(folder, name), 'utf8')).not.to.contain('canary')
   })
 
-  it('remembers nothing where others could put something in its place', async function () {
+  it('caches no models in a directory that other users can write to', async function () {
     if (process.platform === 'win32') return this.skip()
     const options = await serve(models)
     const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
@@ -114,7 +114,7 @@ describe('chatctl complete', () => {
     expect(readdirSync(folder)).to.deep.equal([])
   })
 
-  it('gives a service a second, and then leaves it alone for a while', async () => {
+  it('gives up on a silent service, and sends it no second request for a while', async () => {
     const options = await serve(silent)
     expect(await complete(modelFlag, options)).to.equal('')
     expect(await complete(modelFlag, options)).to.equal('')
@@ -122,12 +122,12 @@ describe('chatctl complete', () => {
   })
 
   for (const [what, script] of [
-    ['refuses', failing(401, 'unauthorized', 'No')],
+    ['refuses the key', failing(401, 'unauthorized', 'No')],
     ['fails', failing(500, 'internal', 'No')],
-    ['makes no sense', json(200, { data: 'x' })],
+    ['sends an invalid list', json(200, { data: 'x' })],
     ['is too slow', delayed(3_000, models)],
   ] as const) {
-    it(`offers no model of a service that ${what}`, async () => {
+    it(`offers no models if the service ${what}`, async () => {
       expect(await complete(modelFlag, await serve(script))).to.equal('')
     })
   }
@@ -138,7 +138,7 @@ describe('chatctl complete', () => {
     expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
   })
 
-  it('is quiet about whatever is broken', async () => {
+  it('prints no error for an invalid configuration, profile, or environment', async () => {
     const folder = join(sandbox.home, '.config', 'chatctl')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'config.json'), 'nonsense')
@@ -157,7 +157,7 @@ describe('chatctl complete', () => {
     )
   })
 
-  it('offers the profiles, with what they are', async () => {
+  it('describes each profile', async () => {
     const folder = join(sandbox.home, '.config', 'chatctl')
     mkdirSync(folder, { recursive: true })
     const profiles = { work: { base_url: 'https://chat.example' } }
@@ -183,7 +183,7 @@ describe('chatctl autocomplete', function () {
     )
 
   for (const shell of ['bash', 'zsh', 'fish']) {
-    it(`prints a script that ${shell} can read, where there is one`, async function () {
+    it(`prints a script that ${shell} parses without errors, if ${shell} is installed`, async function () {
       if (await isMissing(shell)) return this.skip()
       const { stdout } = await runChatctl(sandbox, ['autocomplete', shell])
       const path = join(sandbox.home, `script.${shell}`)
@@ -193,7 +193,7 @@ describe('chatctl autocomplete', function () {
     })
   }
 
-  it('prints its script whatever is broken, for the file that a shell starts with has it read', async () => {
+  it('prints the same script with an invalid configuration, because shells source it at startup', async () => {
     const { stdout: script } = await runChatctl(sandbox, ['autocomplete', 'bash'])
     const broken = join(sandbox.home, 'broken')
     mkdirSync(join(broken, 'chatctl'), { recursive: true })
@@ -209,7 +209,7 @@ describe('chatctl autocomplete', function () {
     }
   })
 
-  it('prints a script for PowerShell that closes what it opens, and takes apart what complete answers', async () => {
+  it('prints a PowerShell completer whose brackets are balanced', async () => {
     const { stdout } = await runChatctl(sandbox, ['autocomplete', 'powershell'])
     expect(stdout).to.match(/^Register-ArgumentCompleter -Native -CommandName chatctl -ScriptBlock \{$/m)
     expect(stdout).to.contain('param($wordToComplete, $commandAst, $cursorPosition)')
@@ -220,7 +220,7 @@ describe('chatctl autocomplete', function () {
     }
   })
 
-  it('says nothing where its answer cannot be written', async function () {
+  it('prints no error if stdout cannot be written', async function () {
     if (!existsSync('/dev/full')) return this.skip()
     const line = `'${process.execPath}' '${binary}' complete -- chat se > /dev/full`
     const { stderr } = await run('sh', ['-c', line], { env })
@@ -236,7 +236,7 @@ describe('chatctl autocomplete', function () {
     ['chatctl users get x', []],
   ]
   for (const [line, replies] of typed) {
-    it(`answers bash for ${line}`, async function () {
+    it(`completes in bash: ${line}`, async function () {
       if (await isMissing('bash')) return this.skip()
       const script = `source <(chatctl autocomplete bash)
         COMP_LINE=$1 COMP_POINT=\${#1}

@@ -4,19 +4,19 @@ import fc from 'fast-check'
 import { renderForBash } from '../../../src/cli/completion/render-suggestions.ts'
 import { readShellLine } from '../../../src/cli/completion/shell-line.ts'
 
-/** As bash has it. */
+/** The default COMP_WORDBREAKS of bash. */
 const breaks = ' \t\n"\'@><=;|&(:'
 
 const isBashThere = process.platform !== 'win32'
 
-/** Texts that a line may hold, those with a meaning for bash among them. */
+/** Texts with and without characters that bash interprets. */
 const text = fc.string({
   unit: fc.constantFrom(...'ab1 \'"\\$`=:@;|&()<>[]{}*?!~#^%,./é日'),
   minLength: 1,
   maxLength: 8,
 })
 
-/** What bash makes of words. */
+/** The words of each line, as bash splits them. */
 function readByBash(lines: readonly string[]): string[][] {
   const script = lines.map((line) => `printf '%s\\0' ${line}; printf '\\n\\0'`).join('\n')
   const output = execFileSync('bash', ['--norc', '-c', `set -f +B; ${script}`], { encoding: 'utf8' })
@@ -28,7 +28,7 @@ function readByBash(lines: readonly string[]): string[][] {
   return all.slice(0, -1)
 }
 
-describe('a line as bash has it', () => {
+describe('the command line that bash passes for completion', () => {
   const table: [line: string, words: string[], kept: number, quote?: string][] = [
     ['chatctl chat se', ['chatctl', 'chat', 'se'], 0],
     ['chatctl chat ', ['chatctl', 'chat', ''], 0],
@@ -45,12 +45,12 @@ describe('a line as bash has it', () => {
     ['chatctl x\\', ['chatctl', 'x'], 0],
   ]
   for (const [line, words, kept, quote] of table) {
-    it(`splits ${JSON.stringify(line)}`, () => {
+    it(`is split into words: ${JSON.stringify(line)}`, () => {
       expect(readShellLine(line, breaks)).to.deep.equal({ words, kept, quote })
     })
   }
 
-  it('is read as bash itself reads what is quoted for it', function () {
+  it('is read back unchanged by bash after a candidate is quoted and inserted', function () {
     if (!isBashThere) return this.skip()
     const quotes = fc.constantFrom(undefined, '"', "'") as fc.Arbitrary<'"' | "'" | undefined>
     const samples = fc.sample(fc.tuple(text, quotes), 150)
@@ -66,7 +66,7 @@ describe('a line as bash has it', () => {
     }
   })
 
-  it('has what stands before the last break left out of the candidates', () => {
+  it('omits from candidates the part before the last word break', () => {
     const line = readShellLine('chatctl settings set theme.mode=da', breaks)
     const answer = renderForBash({ candidates: [{ value: 'theme.mode=dark' }] }, line)
     expect(answer).to.equal('words\ndark\n')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type Program, suggest } from '../../../src/cli/completion/suggest.ts'
-import { knownPermissions, rightsOf } from '../../../src/service/domain/access/permissions.ts'
+import { effectivePermissions, knownPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
@@ -28,13 +28,13 @@ const live: LiveValues = {
   ],
 }
 
-/** What the words offer that end in a space, or in an unfinished word. */
+/** The candidates for the last word of the line, which may be empty or incomplete. */
 async function offered(line: string): Promise<string[]> {
   const { candidates } = await suggest(line.split(' '), program, live)
   return candidates.map(({ value }) => value)
 }
 
-describe('what Tab offers', () => {
+describe('tab completion', () => {
   const table: [line: string, values: string[]][] = [
     ['se', ['service', 'settings']],
     ['chat se', ['send', 'sessions']],
@@ -103,7 +103,8 @@ describe('what Tab offers', () => {
     ['settings -', ['--help']],
   ]
   for (const [line, values] of table) {
-    it(`for chatctl ${line}`, async () => expect(await offered(line)).to.deep.equal(values))
+    it(`offers the values for: chatctl ${line}`, async () =>
+      expect(await offered(line)).to.deep.equal(values))
   }
 
   for (const [line, paths] of [
@@ -114,12 +115,12 @@ describe('what Tab offers', () => {
     ['chat send ', undefined],
     ['users get ', undefined],
   ] as const) {
-    it(`leaves ${paths ?? 'nothing'} to the shell for chatctl ${line}`, async () => {
+    it(`leaves ${paths ?? 'nothing'} to the shell for: chatctl ${line}`, async () => {
       expect((await suggest(line.split(' '), program, live)).paths).to.equal(paths)
     })
   }
 
-  it('says what each is', async () => {
+  it('describes each candidate', async () => {
     const { candidates } = await suggest(['chat', 'show', ''], program, live)
     expect(candidates.map(({ description }) => description)).to.deep.equal([
       'A trip',
@@ -133,7 +134,7 @@ describe('what Tab offers', () => {
     expect(words.candidates[0]?.description).to.equal('About settings')
   })
 
-  it('asks for the models of the service that the line means', async () => {
+  it('requests the models of the service that the command line names', async () => {
     asked.length = 0
     await offered('chat send -p work --model ')
     await offered('-p home chat send --model ')
@@ -145,20 +146,20 @@ describe('what Tab offers', () => {
     ])
   })
 
-  it('has no name that a shell could not be given', async () => {
+  it('omits names with control characters or line separators', async () => {
     const models = async () => ['a\nb', 'a\tb', 'a\u2028b', 'ok']
     const { candidates } = await suggest(['chat', '--model', ''], program, { ...live, models })
     expect(candidates.map(({ value }) => value)).to.deep.equal(['ok'])
   })
 })
 
-describe('what completion knows by itself', () => {
+describe('the values that completion offers without a request', () => {
   it('are the permissions and roles of the embedded service', () => {
     expect(permissions).to.deep.equal([...knownPermissions].sort())
-    for (const role of roles) expect(rightsOf(role, [])).not.to.deep.equal([])
+    for (const role of roles) expect(effectivePermissions(role, [])).not.to.deep.equal([])
   })
 
-  it('are the themes of the embedded service, and the forms of documents', async () => {
+  it('are the themes of the embedded service and the output formats of documents', async () => {
     const sandbox = createSandbox()
     try {
       const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
@@ -177,7 +178,7 @@ describe('what completion knows by itself', () => {
     }
   })
 
-  it('are the fields of every command that says them', async function () {
+  it('are the known fields of every command that lists them', async function () {
     this.timeout(60_000)
     const sandbox = createSandbox()
     const inTurn = createJobPool(4)

@@ -10,14 +10,14 @@ interface Check {
   hint: string | null
 }
 
-/** What `doctor --json` has found, by the name of the check; of several rows the first. */
+/** The findings of `doctor --json` by the name of the check, the first row of each. */
 export interface Diagnosis {
   exitCode: number | null
   all: readonly Check[]
   found(check: string): Check
 }
 
-/** Runs `doctor --json`, which says nothing on stderr. */
+/** Runs `doctor --json` and expects an empty stderr. */
 export async function diagnose(
   sandbox: Sandbox,
   args: readonly string[] = [],

@@ -8,7 +8,7 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
-describe('doctor, and the machine', () => {
+describe('doctor on the local machine', () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
 
   function configure(value: unknown): void {
@@ -19,7 +19,7 @@ describe('doctor, and the machine', () => {
     writeFileSync(join(folder, 'config.json'), text, { mode: 0o600 })
   }
 
-  it('finds nothing wrong where nothing is yet, and makes no data', async () => {
+  it('finds no problem on a new machine, and creates no data', async () => {
     const { exitCode, all, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
     expect(all.filter(({ status }) => !['ok', 'skipped'].includes(status))).to.deep.equal([])
@@ -28,7 +28,7 @@ describe('doctor, and the machine', () => {
     expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
   })
 
-  it('looks into the data of the embedded service', async () => {
+  it('reports on the data of the embedded service', async () => {
     await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
@@ -38,7 +38,7 @@ describe('doctor, and the machine', () => {
     expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
   })
 
-  it('says that the data is damaged', async () => {
+  it('reports a damaged database', async () => {
     const folder = join(sandbox.home, '.local', 'share', 'chatctl')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, 'chatctl.db'), 'no database at all '.repeat(100), { mode: 0o600 })
@@ -48,14 +48,14 @@ describe('doctor, and the machine', () => {
     expect(found('data').message).to.contain('chatctl.db')
   })
 
-  it('says that there can be no data', async () => {
+  it('fails and names XDG_DATA_HOME if the data directory cannot be created', async () => {
     const env = { XDG_DATA_HOME: '/dev/null' }
     const { exitCode, found } = await diagnose(sandbox, [], { env })
     expect(exitCode).to.equal(1)
     expect(found('data').hint).to.contain('XDG_DATA_HOME')
   })
 
-  it('goes on without a configuration that it cannot read', async () => {
+  it('continues after a configuration that it cannot read', async () => {
     configure('nonsense')
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(2)
@@ -65,7 +65,7 @@ describe('doctor, and the machine', () => {
     expect(found('transcripts').status).to.equal('ok')
   })
 
-  it('goes on where the default profile is not there', async () => {
+  it('continues if the default profile does not exist', async () => {
     configure({ default_profile: 'gone', profiles: { work: { base_url: 'https://chat.example' } } })
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(2)
@@ -76,7 +76,7 @@ describe('doctor, and the machine', () => {
     expect((await diagnose(sandbox)).exitCode).to.equal(0)
   })
 
-  it('warns of every profile, not only the one in use', async () => {
+  it('warns about every profile, not only the one in use', async () => {
     configure({
       profiles: { work: { base_url: 'https://chat.example', timeout: 'soon' }, empty: { model: 'x' } },
     })
@@ -88,7 +88,7 @@ describe('doctor, and the machine', () => {
     expect(faults[1]?.hint).to.contain('auth login --profile empty')
   })
 
-  it('names a variable that is almost one of ours, and not its value', async () => {
+  it('warns about a misspelled CHATCTL_ variable without showing its value', async () => {
     const env = { CHATCTL_BASEURL: 'canary', CHATCTL_SOMETHING_ELSE: 'x', CHATCTL_QUIET: '0' }
     const { exitCode, all, found } = await diagnose(sandbox, [], { env })
     expect(exitCode).to.equal(0)
@@ -102,7 +102,7 @@ describe('doctor, and the machine', () => {
     expect(known.found('environment').message).to.equal('set: CHATCTL_RETRIES')
   })
 
-  it('warns of files that others can use, with the command that mends it', async function () {
+  it('warns about files that other users can read, with the chmod command', async function () {
     if (process.platform === 'win32') return this.skip()
     configure({})
     chmodSync(join(sandbox.home, '.config', 'chatctl'), 0o755)
@@ -115,7 +115,7 @@ describe('doctor, and the machine', () => {
     })
   })
 
-  it('warns of directories that cannot be written, with what does not work and the variable that moves them', async () => {
+  it('warns about each directory that is not writable, with the effect and the variable that moves it', async () => {
     expect((await diagnose(sandbox)).found('directories').status).to.equal('ok')
     const file = join(sandbox.home, 'file')
     writeFileSync(file, '')
@@ -133,7 +133,7 @@ describe('doctor, and the machine', () => {
     }
   })
 
-  it('warns of a cache that cannot be used', async function () {
+  it('warns about a cache directory that cannot be used or that others can write to', async function () {
     if (process.platform === 'win32') return this.skip()
     const nowhere = await diagnose(sandbox, [], { env: { XDG_CACHE_HOME: '/dev/null' } })
     expect(nowhere.found('cache').status).to.equal('warning')
@@ -143,7 +143,7 @@ describe('doctor, and the machine', () => {
     chmodSync(folder, 0o777)
     const shared = await diagnose(sandbox)
     expect(shared.found('cache').hint).to.equal(`Remove it with: rm -r ${folder}`)
-    // As src/boot/load-bundle.ts has it: who can write to a folder above can put another one there.
+    // The rule of src/boot/load-bundle.ts: a user who can write to a parent can replace the directory.
     chmodSync(folder, 0o700)
     chmodSync(join(folder, '..'), 0o777)
     const above = await diagnose(sandbox)
@@ -151,7 +151,7 @@ describe('doctor, and the machine', () => {
     expect(above.found('cache').hint).to.contain('XDG_CACHE_HOME')
   })
 
-  it('says how an import goes on that was left', async () => {
+  it('shows the command that resumes each unfinished import', async () => {
     const folder = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
     mkdirSync(folder, { recursive: true })
     const header = (name: string, rows: number, service = 'https://chat.example/') => ({
@@ -184,7 +184,7 @@ describe('doctor, and the machine', () => {
     expect(exitCode).to.equal(0)
     expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
 
-    // An address alone would keep clear of the profile, and of what it is signed in with.
+    // The hint must name the profile: with a base URL alone, its credential is not used.
     configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
     plant('c.jsonl', [header('/srv/here.csv', 3, 'local /srv/data'), took(0)])
     const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
@@ -195,7 +195,7 @@ describe('doctor, and the machine', () => {
     ])
   })
 
-  it('prints rows in a pipe, and takes --fields and --jq', async () => {
+  it('prints TSV in a pipe, and supports --fields and --jq', async () => {
     const { stdout } = await runChatctl(sandbox, ['doctor'])
     expect(stdout.split('\n')[0]).to.match(/^version\tok\tchatctl .*\t$/)
     const chosen = await runChatctl(sandbox, ['doctor', '--fields', 'check,status'])
@@ -217,20 +217,20 @@ describe('the table of doctor', () => {
       .map((span) => span.text)
       .join('')
 
-  it('is aligned, and leaves commands whole', () => {
-    expect(text({ width: 32, unicode: true })).to.equal(`✓ version  chatctl 1
-! cache    one two three four
-           five six
-           → Do this or that.
-✗ service  No
-           → chatctl auth login --profile a-long-name
-- data     not [31mnow
+  it('aligns its columns and never wraps a command', () => {
+    expect(text({ width: 40, unicode: true })).to.equal(`ok       version  chatctl 1
+warning  cache    one two three four
+                  five six
+                  → Do this or that.
+failed   service  No
+                  → chatctl auth login --profile a-long-name
+skipped  data     not [31mnow
 
 1 failure, 1 warning.
 `)
   })
 
-  it('fits any width but for commands, and loses nothing', () => {
+  it('fits every width except for commands, and loses no text', () => {
     const path = `/home/somebody/${'folder/'.repeat(12)}config.json`
     const long = [
       { check: 'configuration', status: 'ok', message: `${path} does not exist yet`, hint: null },
@@ -251,7 +251,7 @@ describe('the table of doctor', () => {
     }
   })
 
-  it('makes do with ASCII', () => {
+  it('uses ASCII only if Unicode is off', () => {
     expect(text({ width: 80, unicode: false })).to.match(/^[\n -~]+$/)
   })
 })

@@ -30,7 +30,7 @@ const profile = {
 }
 const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
 
-describe('doctor, and the service', () => {
+describe('doctor on a service', () => {
   const sandbox = perTest(createSandbox)
   const server = scriptedServer()
 
@@ -40,7 +40,7 @@ describe('doctor, and the service', () => {
     return diagnose(sandbox, args, { env })
   }
 
-  /** A service that is well, with headers of its own. */
+  /** A service without problems, with the given headers. */
   const well = (headers: Record<string, string> = {}): Script => ({
     choose: ({ path }) =>
       path.endsWith('/models')
@@ -48,7 +48,7 @@ describe('doctor, and the service', () => {
         : json(200, profile, headers),
   })
 
-  it('reads two things of it, changes nothing, and shows no secret', async () => {
+  it('sends two GET requests and shows no secret', async () => {
     const { exitCode, all, found } = await meet(well())
     expect(exitCode).to.equal(0)
     expect(all.map(({ check }) => check)).to.deep.equal([
@@ -83,7 +83,7 @@ describe('doctor, and the service', () => {
     expect(found('models')).to.include({ status: 'ok', message: 'a, b, c and 1 more' })
   })
 
-  it('blames the key for what only a key can be to blame for', async () => {
+  it('suggests to check the key for a 401, but not for a 500', async () => {
     for (const [status, blamed] of [
       [401, true],
       [500, false],
@@ -94,7 +94,7 @@ describe('doctor, and the service', () => {
     }
   })
 
-  it('says what is left of the quota, and warns when that is little', async () => {
+  it('shows the remaining quota, and warns if little is left', async () => {
     const plenty = await meet(
       well({ 'ratelimit-limit': '100', 'ratelimit-remaining': '73', 'ratelimit-reset': '90' }),
     )
@@ -111,7 +111,7 @@ describe('doctor, and the service', () => {
     expect(little.exitCode).to.equal(0)
   })
 
-  it('compares the clocks, also by an answer that refuses', async () => {
+  it('compares the clocks even if the service refuses the credential', async () => {
     const date = new Date(Date.now() - 600_000).toUTCString()
     const { found, exitCode } = await meet(failing(401, 'invalid_key', 'Invalid API key', { date }))
     expect(exitCode).to.equal(4)
@@ -126,13 +126,13 @@ describe('doctor, and the service', () => {
   })
 
   for (const [what, script, exitCode, status] of [
-    ['forbids', failing(403, 'forbidden', 'No'), 5, 'failed'],
-    ['limits', limited({ 'retry-after': '100', 'ratelimit-remaining': '0' }), 75, 'failed'],
-    ['fails', failing(500, 'internal', 'No'), 69, 'failed'],
-    ['hangs up', reset, 69, 'failed'],
-    ['is silent', silent, 69, 'failed'],
+    ['refuses with 403', failing(403, 'forbidden', 'No'), 5, 'failed'],
+    ['limits the rate with 429', limited({ 'retry-after': '100', 'ratelimit-remaining': '0' }), 75, 'failed'],
+    ['fails with 500', failing(500, 'internal', 'No'), 69, 'failed'],
+    ['closes the connection', reset, 69, 'failed'],
+    ['does not respond', silent, 69, 'failed'],
   ] as const) {
-    it(`exits with ${exitCode} where the service ${what}, and looks at all the rest`, async () => {
+    it(`exits ${exitCode} if the service ${what}, and runs all other checks`, async () => {
       const bounds = ['--timeout', '1s', '--retries', '0']
       const diagnosis = await meet(script, bounds)
       expect(diagnosis.exitCode).to.equal(exitCode)
@@ -142,7 +142,7 @@ describe('doctor, and the service', () => {
     })
   }
 
-  it('warns where the models cannot be listed, or are not what is asked for', async () => {
+  it('warns if the models cannot be listed or lack the configured model', async () => {
     const refusing: Script = {
       choose: ({ path }) =>
         path.endsWith('/models') ? failing(403, 'forbidden', 'Not for you') : json(200, profile),
@@ -162,14 +162,14 @@ describe('doctor, and the service', () => {
     expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not one of the 4 models')
   })
 
-  it('warns of an answer that departs from the interface', async () => {
+  it('warns about a response that departs from the interface', async () => {
     const { found, exitCode } = await meet(json(200, { ...profile, email: 7, data: [] }))
     expect(exitCode).to.equal(0)
     expect(found('service').status).to.equal('warning')
     expect(found('service').message).to.contain('email')
   })
 
-  it('says that nothing can be reached, and still that there is no credential', async () => {
+  it('reports both an unreachable service and a missing credential', async () => {
     const offline = await diagnose(sandbox, ['--retries', '0'], {
       env: { CHATCTL_BASE_URL: await deadUrl(), CHATCTL_API_KEY: key },
     })
@@ -187,7 +187,7 @@ describe('doctor, and the service', () => {
     }
   })
 
-  it('tells the proxy that is in the way, without its password', async () => {
+  it('names the proxy in use, without its password', async () => {
     const proxy = await startFaultServer(silent)
     const { host } = new URL(proxy.url)
     const env = {
@@ -205,7 +205,7 @@ describe('doctor, and the service', () => {
     expect(around.found('network').message).to.contain('service.test')
   })
 
-  it('looks at the certificate', async () => {
+  it('checks the TLS certificate', async () => {
     const certificate = makeCertificate('127.0.0.1')
     const secured = createServer(certificate, (request, response) => {
       const body = request.url?.endsWith('/models') ? { data: [model('a')] } : profile
@@ -221,7 +221,7 @@ describe('doctor, and the service', () => {
       const authority = join(sandbox.home, 'ca.pem')
       writeFileSync(authority, certificate.cert)
       const trusting = { env: { ...env, NODE_EXTRA_CA_CERTS: authority } }
-      // Node reads it when a process starts.
+      // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
       const known = await diagnose(sandbox, [], trusting, runProgram)
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')

@@ -20,7 +20,7 @@ describe('a file in another encoding', () => {
     ['WINDOWS-1252', Buffer.from(text, 'latin1')],
   ]
   for (const [encoding, bytes] of files) {
-    it(`is refused with the command that converts it: ${encoding} that begins with ${bytes.toString('hex', 0, 2)}`, async () => {
+    it(`is rejected with the conversion command: ${encoding}, starting with ${bytes.toString('hex', 0, 2)}`, async () => {
       writeFileSync(join(sandbox.home, 'users.csv'), bytes)
       writeFileSync(join(sandbox.home, 'api.yaml'), bytes)
       for (const [file, args] of [

@@ -17,7 +17,7 @@ const bomb = [
   ),
 ].join('\n')
 
-describe('a file that is read', () => {
+describe('an input file', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startFaultServer(json(200, {})))
   before(() => {
@@ -43,7 +43,7 @@ describe('a file that is read', () => {
     ['settings', 'set', 'app_name=@'],
     ['api', 'POST', '/v1/users', '--data', '@'],
   ]) {
-    it(`says what the system says of it: ${args.join(' ')}`, async () => {
+    it(`is rejected with the system error or the invalid character: ${args.join(' ')}`, async () => {
       const naming = (path: string) =>
         args.at(-1)?.endsWith('@') ? [...args.slice(0, -1), `${args.at(-1)}${path}`] : [...args, path]
       expectFailure(await run(naming('nowhere')), 2, 'Cannot read nowhere: no such file')
@@ -64,14 +64,14 @@ describe('a file that is read', () => {
       ['good.yaml', '- role: user\n  content: Hello\n'],
       ['good.jsonl', `${JSON.stringify(message)}\r\n\n`],
     ] as const) {
-      it(`may be ${name}`, async () => {
+      it(`can be ${name}`, async () => {
         write(name, content)
         await run(['chat', 'complete', '--messages', name])
         expect(sent()).to.deep.equal([{ messages: [message] }])
       })
     }
 
-    it('may be stdin', async () => {
+    it('can be stdin', async () => {
       await run(['chat', 'complete', '--messages', '-'], JSON.stringify([message]))
       expect(sent()).to.deep.equal([{ messages: [message] }])
     })
@@ -104,14 +104,14 @@ describe('a file that is read', () => {
       ['list.jsonl', '[{"role":"user","content":"x"}]', 'line 1 must be an object'],
     ]
     for (const [name, content, ...words] of faults) {
-      it(`is refused, with the place named: ${name}`, async () => {
+      it(`is rejected with the location of the fault: ${name}`, async () => {
         write(name, content)
         expectFailure(await run(['chat', 'complete', 'hi', '--messages', name]), 2, ...words)
         expect(server.requests).to.deep.equal([])
       })
     }
 
-    it('names every fault for a program', async () => {
+    it('lists every fault in the JSON error', async () => {
       write('faults.json', '[{"role":"robot"}]')
       const { stderr } = await run(['chat', 'complete', '--messages', 'faults.json', '--json'])
       const paths = JSON.parse(stderr).error.details.faults.map(({ path }: { path: string }) => path)
@@ -120,7 +120,7 @@ describe('a file that is read', () => {
   })
 
   describe('for settings api set --file', () => {
-    it('may hold any part, and flags go before it', async () => {
+    it('can hold part of the configuration, and flags override it', async () => {
       write('api.yaml', 'version: v1\nrate_limiting:\n  enabled: true\n  requests_per_minute: 60\n')
       await run(['settings', 'api', 'set', '--file', 'api.yaml', '--rate-limiting', 'off'])
       expect(sent()).to.deep.equal([
@@ -141,7 +141,7 @@ describe('a file that is read', () => {
       ['twice.yaml', 'version: a\nversion: b', 'Map keys must be unique at line 2'],
     ]
     for (const [name, content, ...words] of faults) {
-      it(`is refused, with the place named: ${name}`, async () => {
+      it(`is rejected with the location of the fault: ${name}`, async () => {
         write(name, content)
         const args = ['settings', 'api', 'set', '--file', name, '--rate-limiting', 'on']
         expectFailure(await run(args), 2, ...words)
@@ -151,26 +151,26 @@ describe('a file that is read', () => {
   })
 
   describe('for a password', () => {
-    it('loses one line end and nothing else', async () => {
+    it('loses one trailing line break and nothing else', async () => {
       write('password', ' p\u00e4ss word \n\n')
       await run(['users', 'create', '--password-file', 'password'])
       expect(sent()).to.deep.equal([{ password: ' p\u00e4ss word \n' }])
     })
 
-    it('is refused when empty', async () => {
+    it('is rejected if it is empty', async () => {
       write('empty', '\n')
       expectFailure(await run(['users', 'create', '--password-file', 'empty']), 2, 'The password is empty')
       expectFailure(await run(['users', 'create', '--password-stdin'], '\n'), 2, 'The password is empty')
       expect(server.requests).to.deep.equal([])
     })
 
-    it('is needed, and nobody is there to be asked', async () => {
+    it('is required, and the exit 3 error names the flags that read it', async () => {
       expectFailure(await run(['users', 'create']), 3, '--password-stdin, --password-file or')
       expect(server.requests).to.deep.equal([])
     })
   })
 
-  it('gives the value of a setting, which may also begin with an @', async () => {
+  it('sets the value of a setting with @, and @@ starts a literal @', async () => {
     write('name', 'Two\nlines\n')
     const service = new SettingsService()
     const keeping = await startFaultServer(service.script)
@@ -186,7 +186,7 @@ describe('a file that is read', () => {
     await keeping.close()
   })
 
-  it('gives the body of a request', async () => {
+  it('is the request body of api with --data @FILE', async () => {
     write('body.json', '{"email":"a@b.c"}')
     await run(['api', 'POST', '/v1/users', '--data', '@body.json'])
     expect(sent()).to.deep.equal([{ email: 'a@b.c' }])

@@ -9,7 +9,7 @@ export interface NamedFilePlace {
   max: string
 }
 
-/** Everything that names a file for chatctl to read whole. */
+/** The flags and variables that name a file which chatctl reads completely. */
 export const namedFilePlaces: Record<string, NamedFilePlace> = {
   CHATCTL_API_KEY_FILE: {
     args: () => ['chat', 'models'],
@@ -62,17 +62,17 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
   },
 }
 
-/** A home for each test, and one service, which has no models. */
+/** A home directory for each test, and one service without models. */
 export interface ServedNamedFiles {
   readonly sandbox: Sandbox
   readonly server: FaultServer
-  /** The environment that leads to the service. */
+  /** The environment that selects the service. */
   service(): NodeJS.ProcessEnv
-  /** The environment of a run for which a place names this file. */
+  /** The environment of a run in which the place names this file. */
   envOf(place: NamedFilePlace, path: string): NodeJS.ProcessEnv
 }
 
-/** To be called in a suite, which Windows skips: it has neither modes nor pipes in folders. */
+/** Call it inside a describe. Windows skips the suite, because it has no file modes and no named pipes. */
 export function servedNamedFiles(): ServedNamedFiles {
   before(function () {
     if (process.platform === 'win32') this.skip()

@@ -11,19 +11,19 @@ import {
   servedNamedFiles,
 } from './named-file-places.ts'
 
-describe('a file that a flag or a variable names', function () {
+describe('a file named by a flag or a variable', function () {
   this.timeout(60_000)
   const { sandbox, server, service, envOf } = servedNamedFiles()
 
   for (const [name, place] of Object.entries(places)) {
-    it(`is refused without an end: ${name}`, async () => {
+    it(`is rejected if it is endless: ${name}`, async () => {
       const run = await runChatctl(sandbox, place.args('/dev/zero'), { env: envOf(place, '/dev/zero') })
       expectFailure(run, place.exitCode, `/dev/zero is larger than ${place.max}`)
       expect(server.requests).to.deep.equal([])
     })
   }
 
-  it('is refused where it holds a secret and other users can write to it, with the command that helps', async () => {
+  it('is rejected with a chmod command if it holds a secret and other users can write to it', async () => {
     const path = join(sandbox.home, 'secret')
     writeFileSync(path, 'key-3\n')
     for (const place of ['CHATCTL_API_KEY_FILE', '--password-file', '--upstream-key-file'] as const) {
@@ -43,7 +43,7 @@ describe('a file that a flag or a variable names', function () {
     expect(server.requests).to.deep.equal([])
   })
 
-  it('is read where others may only read it, as a mounted secret often is', () => {
+  it('is accepted if others can only read it, as with mounted secrets', () => {
     const path = join(sandbox.home, 'secret')
     writeFileSync(path, 'key-4')
     for (const mode of [0o644, 0o444, 0o440, 0o600, 0o400]) {
@@ -53,7 +53,7 @@ describe('a file that a flag or a variable names', function () {
     }
   })
 
-  it('is read up to its maximum size, and not a byte further', () => {
+  it('is read up to its maximum size, and not a byte more', () => {
     const path = join(sandbox.home, 'large')
     writeFileSync(path, 'x'.repeat(100_000))
     expect(readNamedFile(path, { maxBytes: 100_000, kind: 'refused' })).to.have.length(100_000)
@@ -70,7 +70,7 @@ describe('a file that a flag or a variable names', function () {
     ['a body', ['api', 'POST', '/v1/users', '--data', '-'], '64 MiB'],
     ['ids', ['users', 'get', '-'], '64 KiB'],
   ] as const) {
-    it(`is refused without an end where it is stdin and holds ${name}`, async () => {
+    it(`is rejected if it is an endless stdin for ${name}`, async () => {
       const { stdin, ended } = startChatctl(sandbox, args, { env: service() })
       const zeros = Buffer.alloc(1024 * 1024, 'x')
       const pour = (): void => {

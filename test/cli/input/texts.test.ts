@@ -13,9 +13,9 @@ describe('a text on stdin', () => {
     ['is the message', 'from a pipe', [], 'from a pipe'],
     ['is the message for -', 'from a pipe', ['-'], 'from a pipe'],
     ['follows the argument after a blank line', 'the text\n', ['Review:'], 'Review:\n\nthe text'],
-    ['adds nothing when empty', '', ['Hello'], 'Hello'],
-    ['adds nothing when it is one line break', '\r\n', ['Hello'], 'Hello'],
-    ['keeps its line ends but the last', 'a\r\nb\r\n', [], 'a\r\nb'],
+    ['adds nothing if it is empty', '', ['Hello'], 'Hello'],
+    ['adds nothing if it is one line break', '\r\n', ['Hello'], 'Hello'],
+    ['keeps every line break except the last', 'a\r\nb\r\n', [], 'a\r\nb'],
     ['keeps white space and blank lines', '  a\n\n\n  b  ', [], '  a\n\n\n  b  '],
     ['keeps every character', 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m', [], 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m'],
     ['loses its byte order mark', '\ufeffHello', [], 'Hello'],
@@ -28,37 +28,37 @@ describe('a text on stdin', () => {
     })
   }
 
-  it('may have ten million characters', async () => {
+  it('can have ten million characters', async () => {
     const text = 'x'.repeat(10_000_000)
     expect(await send(text)).to.include({ exitCode: 0, stderr: '' })
     expect(sent()[0] === text).to.equal(true)
   })
 
-  it('of more than the embedded service takes is refused by it, in words', async () => {
+  it('is rejected by the embedded service with a clear message if it is too long', async () => {
     const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
     expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
     const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
     expectFailure(larger, 1, 'The request body is larger than 4 MiB')
   })
 
-  it('is not sent when it is not UTF-8', async () => {
+  it('is not sent if it is not valid UTF-8', async () => {
     expectFailure(await send(Buffer.from('caf\xe9', 'latin1')), 2, 'stdin is not UTF-8 text', 'iconv')
     expectFailure(await send(Buffer.from([0xe2, 0x98])), 2, 'stdin is not UTF-8 text')
     expect(sent()).to.deep.equal([])
   })
 
-  it('is not sent with a NUL in it, and says where', async () => {
+  it('is not sent if it contains a NUL, and the error names the position', async () => {
     expectFailure(await send('ab\0c'), 2, 'stdin is not text: it has a NUL character at position 2')
     expect(sent()).to.deep.equal([])
   })
 
-  it('is not sent when there is none', async () => {
+  it('is not sent if it is empty', async () => {
     expectFailure(await send(' \n\t\n'), 2, 'MESSAGE is missing or empty')
     expectFailure(await send('', '-'), 2, 'MESSAGE is missing or empty')
     expect(sent()).to.deep.equal([])
   })
 
-  it('cannot be two things at once', async () => {
+  it('cannot be used for two inputs', async () => {
     const args = ['settings', 'set', 'app_name=-', 'theme.mode=-']
     expectFailure(
       await runChatctl(sandbox, args, { env: env(), stdin: 'x' }),

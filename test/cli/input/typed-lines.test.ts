@@ -4,7 +4,7 @@ import { type Typed, TypedLines } from '../../../src/cli/input/typed-lines.ts'
 
 const maxLength = 40_000
 
-/** Feeds a text in pieces, which may part a character. */
+/** Feeds a text in pieces, which may split a character. */
 function feed(text: string, cuts: number[] = [], isRaw = true): Typed & { last: string | undefined } {
   const lines = new TypedLines({ maxLength, isRaw })
   const bytes = Buffer.from(text)
@@ -21,13 +21,13 @@ function feed(text: string, cuts: number[] = [], isRaw = true): Typed & { last: 
   return { ...whole, last: lines.end() }
 }
 
-describe('a line that is typed or pasted', () => {
-  it('is whole beyond the 4,095 bytes that a terminal would keep', () => {
+describe('a typed or pasted line', () => {
+  it('can be longer than the 4,095 bytes that a terminal buffers', () => {
     const line = `http://127.0.0.1:5/callback?code=${'c'.repeat(30_000)}`
     expect(feed(`${line}\r`).lines).to.deep.equal([line])
   })
 
-  it('ends with a return, a line feed, or both, and is shown as it is typed', () => {
+  it('ends with CR, LF, or both, and is echoed', () => {
     expect(feed('a\rb\nc\r\nd')).to.deep.equal({
       lines: ['a', 'b', 'c'],
       echo: 'a\nb\nc\nd',
@@ -36,32 +36,32 @@ describe('a line that is typed or pasted', () => {
     })
   })
 
-  it('can be corrected', () => {
+  it('can be corrected with backspace and Ctrl-U', () => {
     expect(feed('abc\u007f\bx\r').lines).to.deep.equal(['ax'])
     expect(feed('\u007fé😀\u007f\r').lines).to.deep.equal(['é'])
     expect(feed('wrong\u0015right\r')).to.deep.include({ lines: ['right'] })
   })
 
-  it('hands on the keys that the terminal would have handled', () => {
+  it('passes on the keys that the terminal would handle', () => {
     expect(feed('a\u0003\u001a\u001cb').keys).to.deep.equal(['interrupt', 'suspend', 'quit'])
     expect(feed('\u0004').keys).to.deep.equal(['end'])
     expect(feed('a\u0004\r')).to.deep.include({ keys: [] })
   })
 
-  it('has no effect on the terminal by its escape sequences', () => {
+  it('has no effect on the terminal through its escape sequences', () => {
     const { lines, echo } = feed('a\u001b[31mb\u001b[A\u0007\r')
     expect(lines).to.deep.equal(['ab\u0007'])
     expect(echo).to.equal('a[31mb[A\n')
   })
 
-  it('is cut one character after its maximum length, so that its judge refuses it', () => {
+  it('is truncated one character after its maximum length, so that validation rejects it', () => {
     const [line = ''] = feed('x'.repeat(maxLength + 1_000)).lines.concat(
       feed(`${'x'.repeat(maxLength + 1_000)}\n`, [], false).lines,
     )
     expect(line).to.have.length(maxLength + 1)
   })
 
-  it('is the same wherever the input is cut', () => {
+  it('is the same for every split of the input', () => {
     const character = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 1 }),
       fc.constantFrom('\r', '\n', '\b', 'é', '😀'),

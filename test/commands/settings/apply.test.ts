@@ -24,7 +24,7 @@ describe('settings apply', () => {
   const apply = (...args: string[]) => run.settings(['apply', ...args])
   const yes = (...args: string[]) => apply(...args, '--yes')
 
-  it('sends exactly what differs, once, and reads it back', async () => {
+  it('sends only the keys that differ, once, and reads them back', async () => {
     const { exitCode, stdout, stderr } = await yes('settings.yaml')
     expect({ exitCode, stdout }, stderr).to.deep.equal({
       exitCode: 0,
@@ -35,7 +35,7 @@ describe('settings apply', () => {
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
   })
 
-  it('leaves no difference, and nothing to do', async () => {
+  it('leaves no difference, so that a second run has nothing to do', async () => {
     await yes('settings.yaml')
     run.server.requests.length = 0
     expect(await run.settings(['diff', 'settings.yaml', '--exit-code'])).to.include({ exitCode: 0 })
@@ -46,7 +46,7 @@ describe('settings apply', () => {
     expect(run.methods).to.equal('GET GET GET')
   })
 
-  it('tells a program what was changed, and says nothing else', async () => {
+  it('prints the changes with --json, and nothing on stderr', async () => {
     const { stdout, stderr } = await yes('settings.yaml', '--json')
     expect(stderr).to.equal('')
     expect(JSON.parse(stdout)).to.deep.equal({
@@ -58,8 +58,8 @@ describe('settings apply', () => {
     })
   })
 
-  it('lays files over one another, and replaces references where asked', async () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what is replaced
+  it('layers files, and replaces variables with --expand-env', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the test replaces this reference
     run.file('team.yaml', 'app_name: "${TEAM}"\ntheme: { mode: contrast }')
     const args = ['apply', 'settings.yaml', '--file', 'team.yaml', '--expand-env', '--yes']
     expectFailure(await run.settings(args), 2, 'TEAM')
@@ -69,12 +69,12 @@ describe('settings apply', () => {
     ])
   })
 
-  it('needs --yes off a terminal, and changes nothing without it', async () => {
+  it('exits 3 without --yes in a non-interactive run, and sends nothing', async () => {
     expectFailure(await apply('settings.yaml'), 3, '--yes', '"light" → "dark"')
     expect(run.changes).to.deep.equal([])
   })
 
-  it('changes the embedded service off a terminal only where that was named', async () => {
+  it('changes the embedded service in a non-interactive run only with --profile local', async () => {
     const env = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' }
     const args = ['apply', 'settings.yaml', '--yes']
     expectFailure(await run.settings(args, { env }), 2, 'No service is selected', '--profile local')
@@ -83,7 +83,7 @@ describe('settings apply', () => {
     expect(after.exitCode).to.equal(0)
   })
 
-  it('--dry-run shows each request that would leave', async () => {
+  it('prints each request with --dry-run and sends none', async () => {
     run.file('both.yaml', 'settings: { theme: { mode: dark } }\napi: { version: v2 }')
     const { exitCode, stdout, stderr } = await apply('both.yaml', '--dry-run', '--json')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
@@ -98,8 +98,8 @@ describe('settings apply', () => {
     expect(JSON.parse(after.stdout).changes).to.have.length(2)
   })
 
-  describe('where the settings change meanwhile', () => {
-    /** Somebody changes a setting after the first reading. */
+  describe('when the settings change after the plan is made', () => {
+    /** Another user changes a setting after the first reading. */
     const meanwhile = (change: object, times = 1) => {
       run.service.otherwise = (method, count) => {
         if (method === 'GET' && count > 0 && count <= times) run.service.change({ ...change })
@@ -107,7 +107,7 @@ describe('settings apply', () => {
       }
     }
 
-    it('refuses with 7, names the key and sends nothing', async () => {
+    it('exits 7, names the key, and sends nothing', async () => {
       meanwhile({ theme: { mode: 'contrast' } })
       expectFailure(
         await yes('settings.yaml'),
@@ -118,18 +118,18 @@ describe('settings apply', () => {
       expect(run.changes).to.deep.equal([])
     })
 
-    it('goes on where it is a key that nobody manages', async () => {
+    it('continues if the changed key is not managed', async () => {
       meanwhile({ features: { chat: false } })
       expect((await yes('settings.yaml')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
     })
 
-    it('refuses where a key that was right already has changed', async () => {
+    it('exits 7 if a managed key that already had its value has changed', async () => {
       meanwhile({ app_name: 'Other' })
       expectFailure(await yes('settings.yaml'), 7, 'app_name was "Chat" and is now "Other"')
     })
 
-    it('makes a new plan with --refresh, and shows it', async () => {
+    it('makes and shows a new plan with --refresh', async () => {
       meanwhile({ app_name: 'Other' })
       const { exitCode, stderr } = await yes('settings.yaml', '--refresh')
       expect(exitCode, stderr).to.equal(0)
@@ -137,7 +137,7 @@ describe('settings apply', () => {
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'Chat', ...patch } }])
     })
 
-    it('applies one of two files that are applied at the same time, and refuses the other', async () => {
+    it('applies one of two concurrent files, and exits 7 for the other', async () => {
       run.file('other.yaml', 'theme: { mode: contrast }')
       const bothHaveRead = barrier(2)
       run.service.otherwise = (method, count) =>
@@ -159,7 +159,7 @@ describe('settings apply', () => {
       expect(run.changes).to.have.length(1)
     })
 
-    it('gives up on settings that change as fast as they are read', async () => {
+    it('exits 7 with --refresh if the settings keep changing', async () => {
       let turn = 0
       run.service.otherwise = (method) => {
         if (method === 'GET') run.service.change({ app_name: `${turn++}` })
@@ -170,8 +170,8 @@ describe('settings apply', () => {
     })
   })
 
-  describe('where a change did not take', () => {
-    it('is 7 and names the key, whatever the answer was', async () => {
+  describe('after the request', () => {
+    it('exits 7 and names the keys that did not take effect, despite a 200', async () => {
       run.service.otherwise = (method) => {
         if (method !== 'PATCH') return undefined
         run.service.change({ limits: { max_tokens: 5 } })
@@ -187,12 +187,12 @@ describe('settings apply', () => {
       expect(error.details.keys).to.deep.equal([{ path: 'theme.mode', wanted: 'dark', found: 'light' }])
     })
 
-    it('is the failure of the request where that was refused', async () => {
+    it('exits with the code of the refusal if the request was refused', async () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       expectFailure(await yes('settings.yaml'), 5, 'No')
     })
 
-    it('warns where the response was lost and the settings are as wanted', async () => {
+    it('warns if the response was lost but the change took effect', async () => {
       run.service.otherwise = (method) => {
         if (method !== 'PATCH') return undefined
         run.service.change(patch)
@@ -205,7 +205,7 @@ describe('settings apply', () => {
       expect(run.changes).to.have.length(1)
     })
 
-    it('warns where the service makes the change only after the timeout', async () => {
+    it('warns if the service makes the change only after the timeout', async () => {
       run.service.otherwise = (method) =>
         method === 'PATCH' ? delayed(500, () => run.service.change(patch)) : undefined
       const { exitCode, stdout, stderr } = await yes('settings.yaml', '--timeout', '250ms')
@@ -215,7 +215,7 @@ describe('settings apply', () => {
       expect(run.changes).to.have.length(1)
     })
 
-    it('warns of what has changed alongside', async () => {
+    it('warns about other settings that changed', async () => {
       run.service.otherwise = (method) => {
         if (method === 'PATCH') run.service.change({ theme: { primary_color: '#000000' } })
         return undefined
@@ -226,7 +226,7 @@ describe('settings apply', () => {
     })
   })
 
-  describe('a plan', () => {
+  describe('with a plan', () => {
     beforeEach(async () => {
       await run.settings(['diff', 'settings.yaml', '--save', 'settings.plan'])
       run.server.requests.length = 0
@@ -234,7 +234,7 @@ describe('settings apply', () => {
     const altered = (from: string, to: string) =>
       run.file('settings.plan', run.read('settings.plan').replace(from, to))
 
-    it('knows again what no JSON can write', async () => {
+    it('recognizes values that a double cannot represent, such as 1e400', async () => {
       const odd = '{"theme":{"mode":"light"},"limits":{"max_tokens":1e400}}'
       const said = answer(200, { 'content-type': 'application/json' }, odd)
       run.service.otherwise = () => (run.changes.length === 0 ? said : undefined)
@@ -243,7 +243,7 @@ describe('settings apply', () => {
       expect(await run.settings(['apply', 'odd.plan', '--yes'])).to.include({ exitCode: 0 })
     })
 
-    it('is applied as it was made, once', async () => {
+    it('applies the plan as it was made, and only once', async () => {
       run.file('settings.yaml', 'app_name: Other')
       expect((await yes('settings.plan')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
@@ -252,18 +252,18 @@ describe('settings apply', () => {
       expect(run.changes).to.have.length(1)
     })
 
-    it('comes from stdin, too', async () => {
+    it('reads the plan from stdin', async () => {
       const { exitCode } = await run.settings(['apply', '-', '--yes'], { stdin: run.read('settings.plan') })
       expect(exitCode).to.equal(0)
     })
 
-    it('is refused where a managed key has changed since, before anybody is asked', async () => {
+    it('exits 7 before the confirmation prompt if a managed key has changed', async () => {
       run.service.change({ theme: { mode: 'contrast' } })
       expectFailure(await apply('settings.plan'), 7, 'theme.mode was "light" and is now "contrast"')
       expect(run.methods).to.equal('GET')
     })
 
-    it('is refused where it has nothing to do but a key has changed since', async () => {
+    it('exits 7 for a plan without changes if a managed key has changed', async () => {
       run.service.change(patch)
       await run.settings(['diff', 'settings.yaml', '--save', 'done.plan'])
       expect((await yes('done.plan')).stderr).to.contain('No changes')
@@ -271,7 +271,7 @@ describe('settings apply', () => {
       expectFailure(await yes('done.plan'), 7, 'app_name was "Chat"')
     })
 
-    it('is for one service', async () => {
+    it('exits 7 for another service', async () => {
       const other = await SettingsRun.start()
       other.file('settings.plan', run.read('settings.plan'))
       expectFailure(await other.settings(['apply', 'settings.plan', '--yes']), 7, run.server.url)
@@ -279,14 +279,14 @@ describe('settings apply', () => {
       await other.stop()
     })
 
-    it('is refused when it was altered', async () => {
+    it('exits 2 if the plan was altered', async () => {
       altered('"dark"', '"dork"')
       expectFailure(await yes('settings.plan'), 2, 'was changed or truncated')
       expectFailure(await yes('settings.plan', '--refresh'), 2, 'was changed or truncated')
       expect(run.server.requests).to.deep.equal([])
     })
 
-    it('is for one version of chatctl, unless it is made anew', async () => {
+    it('exits 7 for another version of chatctl, unless --refresh is set', async () => {
       const service = `${run.server.url}/`
       const settings = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
       run.file('old.plan', composePlanFile({ service, settings }, '0.0.1', systemClock))
@@ -295,13 +295,13 @@ describe('settings apply', () => {
       expect((await yes('old.plan', '--refresh')).exitCode).to.equal(0)
     })
 
-    it('takes nothing beside it', async () => {
+    it('rejects other files and --expand-env together with a plan', async () => {
       expectFailure(await yes('settings.plan', '--file', 'settings.yaml'), 2, 'is a plan')
       expectFailure(await yes('settings.yaml', '--file', 'settings.plan'), 2, 'is a plan')
       expectFailure(await yes('settings.plan', '--expand-env'), 2, 'is a plan')
     })
 
-    it('is made anew with --refresh, out of date or applied', async () => {
+    it('updates an outdated or applied plan with --refresh', async () => {
       run.service.change({ theme: { mode: 'contrast' } })
       expect((await yes('settings.plan', '--refresh')).stderr).to.contain('"contrast" → "dark"')
       run.service.change({ theme: { mode: 'light' } })
@@ -309,11 +309,11 @@ describe('settings apply', () => {
       expect(run.service.settings['theme']).to.deep.equal({ primary_color: '#112233', mode: 'dark' })
     })
 
-    it('may be used again after the service has refused it, and not after an answer was lost', async () => {
+    it('accepts the plan again after a refusal, but not after a lost response', async () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       expectFailure(await yes('settings.plan'), 5)
       run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
-      // The old value is read for five seconds.
+      // chatctl reads the settings back for five seconds.
       const lost = await run.settings(['apply', 'settings.plan', '--yes'], {
         host: { clock: hurriedClock() },
       })
@@ -326,7 +326,7 @@ describe('settings apply', () => {
     const api = { version: 'v2', cors: { allowed_origins: ['https://a.example'] } }
     beforeEach(() => run.file('both.json', JSON.stringify({ settings: patch, api })))
 
-    it('compares with what was last sent from here, and sends all that is managed', async () => {
+    it('compares with the configuration that was last sent, and sends all managed keys', async () => {
       const first = await run.settings(['diff', 'both.json'])
       expect(first.stdout).to.contain('compared with what was last sent from here (nothing sent yet)')
       expect(first.stdout).to.contain('api.version               none → "v2"')
@@ -350,7 +350,7 @@ describe('settings apply', () => {
       expect(run.changes.at(-1)).to.deep.equal({ method: 'POST', body: { ...api, version: 'v3' } })
     })
 
-    it('refuses a plan after something else was sent from here', async () => {
+    it('exits 7 for a plan if another configuration was sent from this machine since', async () => {
       await run.settings(['diff', 'both.json', '--save', 'both.plan'])
       await run.settings(['api', 'set', '--version', 'v9'])
       run.server.requests.length = 0
@@ -358,7 +358,7 @@ describe('settings apply', () => {
       expect(run.changes).to.deep.equal([])
     })
 
-    it('applies a plan on a machine that has sent nothing, and on one that has sent something before', async () => {
+    it('applies a plan on a machine that has sent nothing, or something before the plan was made', async () => {
       await yes('both.json')
       run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
       const fresh = createSandbox()
@@ -378,7 +378,7 @@ describe('settings apply', () => {
       }
     })
 
-    it('does not know what was last sent where an answer was lost', async () => {
+    it('forgets the configuration that was last sent after a lost response', async () => {
       await yes('both.json')
       run.service.otherwise = (method) => (method === 'POST' ? reset : undefined)
       expectFailure(

@@ -20,7 +20,7 @@ describe('settings diff', () => {
   })
   const diff = (...args: string[]) => run.settings(['diff', ...args])
 
-  it('shows key by key what would change, and changes nothing', async () => {
+  it('shows the change of each key, and changes nothing', async () => {
     expect(await diff('settings.yaml')).to.deep.equal({
       exitCode: 0,
       stdout: '  theme.mode  "light" → "dark"\n\n1 of 2 managed keys differs.\n',
@@ -29,7 +29,7 @@ describe('settings diff', () => {
     expect(run.methods).to.equal('GET')
   })
 
-  it('says so where nothing differs', async () => {
+  it('reports that nothing differs', async () => {
     run.service.change({ theme: { mode: 'dark' } })
     expect(await diff('settings.yaml', '--exit-code')).to.deep.equal({
       exitCode: 0,
@@ -39,7 +39,7 @@ describe('settings diff', () => {
     expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes: [] })
   })
 
-  it('has the changes for a program', async () => {
+  it('prints the changes as JSON, TSV, and CSV', async () => {
     expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes })
     expect((await diff('settings.yaml', '-o', 'tsv')).stdout).to.equal('theme.mode\tlight\tdark\n')
     expect((await diff('settings.yaml', '-o', 'csv')).stdout).to.equal(
@@ -49,7 +49,7 @@ describe('settings diff', () => {
     expect((await diff('settings.yaml', '--jq', '.changes[].to')).stdout).to.equal('dark\n')
   })
 
-  it('tells texts from other values, and none from both', async () => {
+  it('distinguishes texts, other values, and missing values', async () => {
     run.service.settings = { app_name: '5', features: { chat: true } }
     run.file('types.yaml', 'app_name: "true"\nfeatures: { chat: false }\nlimits: { max_tokens: 5 }')
     expect((await diff('types.yaml')).stdout).to.equal(
@@ -64,7 +64,7 @@ describe('settings diff', () => {
     )
   })
 
-  it('exits with 10 for a difference, where that was asked for', async () => {
+  it('exits 10 for a difference with --exit-code', async () => {
     expect(await diff('settings.yaml', '--exit-code')).to.include({ exitCode: 10, stderr: '' })
     const structured = await diff('settings.yaml', '--exit-code', '--json')
     expect(structured).to.include({ exitCode: 10, stderr: '' })
@@ -73,7 +73,7 @@ describe('settings diff', () => {
     expectFailure(await diff('settings.yaml', '--exit-code'), 5, 'No')
   })
 
-  it('lays later files over earlier ones, stdin too', async () => {
+  it('layers later files over earlier ones, including stdin', async () => {
     run.file('production.yaml', 'theme: { mode: contrast }\napp_name: Live')
     run.file('local.json', '{"app_name":"Mine"}')
     const layered = await diff('settings.yaml', '-f', 'production.yaml', '--file', 'local.json', '--json')
@@ -87,8 +87,8 @@ describe('settings diff', () => {
     expect(JSON.parse(piped.stdout).changes[0].to).to.equal('piped')
   })
 
-  it('replaces references only where asked, and none that are not set', async () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what is replaced
+  it('replaces variables only with --expand-env, and rejects variables that are not set', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the test replaces this reference
     const text = '${TEAM} ${TEAM}'
     run.file('env.yaml', `app_name: "${text}"`)
     const to = async (args: string[], env = {}) =>
@@ -98,7 +98,7 @@ describe('settings diff', () => {
     expectFailure(await diff('env.yaml', '--expand-env'), 2, 'env.yaml:1:', 'TEAM')
   })
 
-  it('names every fault of a file with its place, and sends nothing', async () => {
+  it('lists every fault of a file with its location, and sends nothing', async () => {
     run.file('bad.yaml', 'theme:\n  mdoe: dark\nfeatures:\n  chat: on\n')
     expectFailure(
       await diff('bad.yaml'),
@@ -115,14 +115,14 @@ describe('settings diff', () => {
     expect(run.server.requests).to.deep.equal([])
   })
 
-  it('colours what is removed and what is set where colour is wanted', async () => {
+  it('colors old and new values if colors are enabled', async () => {
     const forced = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
     expect(forced.stdout).to.contain('\u001b[31m"light"\u001b[39m → \u001b[32m"dark"\u001b[39m')
     const plain = await run.settings(['diff', 'settings.yaml', '--no-color'], { env: { FORCE_COLOR: '1' } })
     expect(plain.stdout).not.to.contain('\u001b')
   })
 
-  it('lets nothing that the service has steer a terminal', async () => {
+  it('removes control characters from the values of the service', async () => {
     run.service.change({ theme: { mode: '\u001b[2J\u009b31mred\u202e' } })
     const { stdout } = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
     const own = ['31', '32', '39'].map((code) => `\u001b[${code}m`)
@@ -130,13 +130,13 @@ describe('settings diff', () => {
     expect(stripControls(text)).to.equal(text)
   })
 
-  it('shows a difference that could not be seen', async () => {
+  it('shows a difference in invisible characters', async () => {
     run.service.change({ theme: { mode: 'dark\u202e\u009b' } })
     expect((await diff('settings.yaml')).stdout).to.contain('"dark\\u202e\\u009b" → "dark"\n')
   })
 
-  describe('--save', () => {
-    it('writes a plan for its owner alone, also where nothing differs', async () => {
+  describe('with --save', () => {
+    it('writes a plan that only its owner can read, even if nothing differs', async () => {
       for (const mode of ['light', 'dark']) {
         run.service.change({ theme: { mode } })
         expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
@@ -151,7 +151,7 @@ describe('settings diff', () => {
       }
     })
 
-    it('writes over a plan, also through a link, and over nothing else', async () => {
+    it('overwrites an earlier plan, also through a link, but no other file', async () => {
       await diff('settings.yaml', '--save', 'out.plan')
       const link = join(run.sandbox.home, 'link.plan')
       symlinkSync('out.plan', link)
@@ -167,7 +167,7 @@ describe('settings diff', () => {
       expectFailure(await diff('settings.yaml', '--save', 'no/where.plan'), 1, ': no such file')
     })
 
-    it('makes what diff does not take for a settings file', async () => {
+    it('writes a file that diff rejects as a settings file', async () => {
       await diff('settings.yaml', '--save', 'out.plan')
       expectFailure(await diff('out.plan'), 2, 'out.plan is a plan', 'chatctl settings apply out.plan')
     })

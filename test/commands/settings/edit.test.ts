@@ -7,14 +7,14 @@ import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { SettingsRun } from './settings-run.ts'
 
-/** Off a terminal, where a program edits: what a person is asked is for test/system/settings-terminal.test.ts. */
+/** Runs without a terminal. The confirmation prompt is tested in test/system/settings-terminal.test.ts. */
 describe('settings edit', () => {
   const run = perTest(
     () => SettingsRun.start(),
     (opened) => opened.stop(),
   )
 
-  /** @param script of sh, the file to be edited is `$1` */
+  /** @param script for sh, in which `$1` is the file to edit */
   const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {
     const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
     return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runProgram)
@@ -27,7 +27,7 @@ describe('settings edit', () => {
   }
   const setMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
 
-  it('gives the editor what export prints, as a file of its own', async () => {
+  it('opens the output of settings export in a private file', async () => {
     const { stdout } = await run.settings(['export'])
     const copy = join(run.sandbox.home, 'copy')
     await edit(`cp "$1" '${copy}'; echo "$1" >> '${copy}'; stat -c %a "$1" >> '${copy}'`)
@@ -37,7 +37,7 @@ describe('settings edit', () => {
     expect(lines.at(-2)).to.equal('600')
   })
 
-  it('applies what was changed, and nothing else', async () => {
+  it('applies only what was changed in the editor', async () => {
     const { exitCode, stdout, stderr } = await edit(setMode('dark'))
     expect({ exitCode, stdout }, stderr).to.deep.equal({
       exitCode: 0,
@@ -46,7 +46,7 @@ describe('settings edit', () => {
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
   })
 
-  it('does not mind what somebody else changes meanwhile in other keys', async () => {
+  it('ignores concurrent changes of other keys', async () => {
     run.service.otherwise = (method, count) => {
       if (method === 'GET' && count === 1) run.service.change({ app_name: 'Other' })
       return undefined
@@ -55,45 +55,45 @@ describe('settings edit', () => {
     expect(run.service.settings['app_name']).to.equal('Other')
   })
 
-  it('leaves a key alone that was removed, and lets one be added', async () => {
+  it('leaves a removed key unchanged, and sets a key that was added', async () => {
     run.service.settings = { theme: { mode: 'light' } }
     await edit('printf "app_name: New\\n" > "$1"')
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'New' } }])
   })
 
   for (const [what, script] of [
-    ['nothing was changed', 'true'],
-    ['comments were', 'echo "# mine" >> "$1"'],
-    ['nothing is left', ': > "$1"'],
-    ['comments are left', 'sed -i -n "/^ *#/p" "$1"'],
+    ['the file is unchanged', 'true'],
+    ['only comments were added', 'echo "# mine" >> "$1"'],
+    ['the file is empty', ': > "$1"'],
+    ['only comments remain', 'sed -i -n "/^ *#/p" "$1"'],
   ] as const) {
-    it(`says so where ${what}`, async () => {
+    it(`reports that nothing was changed if ${what}`, async () => {
       const { exitCode, stderr } = await edit(script)
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
       expect(run.methods).to.equal('GET')
     })
   }
 
-  it('prefers VISUAL, with arguments', async () => {
+  it('prefers VISUAL to EDITOR, and supports arguments in it', async () => {
     const visual = run.file('visual', `#!/bin/sh\n[ "$1" = --wait ] && shift\n${setMode('dark')}\n`, 0o700)
     expect((await edit('exit 9', ['--yes'], { VISUAL: `${visual} --wait` })).exitCode).to.equal(0)
     expect(run.changes).to.have.length(1)
   })
 
-  it('needs --yes and an editor off a terminal, before anything is read', async () => {
+  it('exits 3 without --yes or an editor in a non-interactive run, and sends nothing', async () => {
     expectFailure(await edit('true', []), 3, '--yes')
     expectFailure(await edit('true', ['--yes'], { EDITOR: '' }), 3, 'EDITOR')
     expect(run.server.requests).to.deep.equal([])
   })
 
-  it('names the directory in which no file can be made for the editor, and the variable that chooses it', async () => {
+  it('names the directory and TMPDIR if the file for the editor cannot be created', async () => {
     const missing = join(run.sandbox.home, 'no', 'such', 'directory')
     const done = await edit('true', ['--yes'], { TMPDIR: missing })
     expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint:  Set TMPDIR')
     expect(run.changes).to.deep.equal([])
   })
 
-  it('is over where the editor fails', async () => {
+  it('exits 2 if the editor fails', async () => {
     expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'exited with 1')
     expect(run.methods).to.equal('GET')
   })
@@ -102,7 +102,7 @@ describe('settings edit', () => {
     ['not UTF-8', '\\303\\050'],
     ['not text', '\\000'],
   ]) {
-    it(`sends nothing that is ${what}, and leaves the file where it is`, async () => {
+    it(`sends nothing if the file is ${what}, and keeps the file`, async () => {
       const done = await edit(`printf 'app_name: a${bytes}\\n' > "$1"`, ['--yes'], {
         TMPDIR: run.sandbox.home,
       })
@@ -113,19 +113,19 @@ describe('settings edit', () => {
     })
   }
 
-  it('does not mind a byte order mark', async () => {
+  it('ignores a byte order mark', async () => {
     const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
     const { exitCode, stderr } = await edit(script)
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
   })
 
-  it('ends as it is told to, although nothing was changed', async () => {
+  it('stops on a signal even if nothing was changed', async () => {
     const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
     const stderr = 'Error: Interrupted. No change was sent to the service\n'
     expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
   })
 
-  describe('where it comes to nothing keeps what was edited, and says how to apply it', () => {
+  describe('when the change fails', () => {
     const expectKept = (stderr: string, words: string) => {
       const path = kept()
       expect(stderr).to.contain(`chatctl settings apply ${path}`)
@@ -134,14 +134,14 @@ describe('settings edit', () => {
       expect(statSync(folder()).mode & 0o777).to.equal(0o700)
     }
 
-    it('because it cannot be read', async () => {
+    it('keeps the edited file if it is invalid', async () => {
       const done = await edit(`echo "colour: red" >> "$1"`)
       expectFailure(done, 2, 'settings.yaml:', 'colour')
       expectKept(done.stderr, 'colour: red')
       expect(run.methods).to.equal('GET')
     })
 
-    it('elsewhere, where its own place cannot be written', async () => {
+    it('keeps the edited file in TMPDIR if the state directory cannot be written', async () => {
       const env = { XDG_STATE_HOME: run.file('no-folder', ''), TMPDIR: run.sandbox.home }
       const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
       const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
@@ -150,14 +150,14 @@ describe('settings edit', () => {
       expect(statSync(path).mode & 0o777).to.equal(0o600)
     })
 
-    it('because the service refuses it', async () => {
+    it('keeps the edited file if the service refuses the change', async () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       const done = await edit(setMode('dark'))
       expectFailure(done, 5, 'No')
       expectKept(done.stderr, 'mode: dark')
     })
 
-    it('because somebody else has changed the same key meanwhile, and the text can be applied then', async () => {
+    it('keeps the edited file, which can then be applied, if the same key changed meanwhile', async () => {
       run.service.otherwise = (method, count) => {
         if (method === 'GET' && count === 1) run.service.change({ theme: { mode: 'contrast' } })
         return undefined

@@ -13,7 +13,7 @@ describe('settings export', () => {
     (opened) => opened.stop(),
   )
 
-  it('names its schema first, and says what each field means and what to do with it', async () => {
+  it('begins with its schema, and explains each field and how to apply the file', async () => {
     const { stdout, stderr } = await run.settings(['export'])
     expect(stderr).to.equal('')
     expect(stdout).to.match(/^# yaml-language-server: \$schema=\.\/settings\.schema\.json\n/)
@@ -26,7 +26,7 @@ describe('settings export', () => {
     }
   })
 
-  it('differs in nothing from what the service has', async () => {
+  it('has no difference from the settings of the service', async () => {
     run.file('settings.yaml', (await run.settings(['export'])).stdout)
     run.file('settings.json', (await run.settings(['export', '--json'])).stdout)
     for (const file of ['settings.yaml', 'settings.json']) {
@@ -38,7 +38,7 @@ describe('settings export', () => {
     }
   })
 
-  it('keeps what chatctl cannot set, as comments or below $unmanaged, and can be applied as it is', async () => {
+  it('includes values that chatctl cannot set, as comments or below $unmanaged', async () => {
     run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
     const { stdout, stderr } = await run.settings(['export'])
     expect(stdout).to.contain(
@@ -62,7 +62,7 @@ describe('settings export', () => {
       expect((await run.settings(['diff', file, '--exit-code'])).exitCode, file).to.equal(0)
   })
 
-  it('is comments alone where there is nothing to set, to be written below', async () => {
+  it('contains only comments if there is nothing to set, and a key can be added', async () => {
     run.service.settings = {}
     const { stdout } = await run.settings(['export'])
     expect(stdout).to.match(/^(#.*\n)+$/)
@@ -70,7 +70,7 @@ describe('settings export', () => {
     expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
   })
 
-  it('loses nothing that a service has, and is read again as what can be set of it', () => {
+  it('loses no value of the service, and is read back as the values that can be set', () => {
     const keys = [
       'app_name',
       'theme',
@@ -103,7 +103,7 @@ describe('settings export', () => {
         const readBack = () => readSettingsFiles([{ name: 'settings.yaml', text }]).settings
         if (leavesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
         else expect(readBack).to.throw('No settings in')
-        // YAML 1.1 knows more line breaks than YAML 1.2, and each would end a comment.
+        // YAML 1.1 has more line breaks than YAML 1.2, and each would end a comment.
         const comments = text.slice(text.indexOf('# The service also has')).trimEnd()
         for (const line of comments.split(/[\n\r\u0085\u2028\u2029]/)) expect(line).to.match(/^#/)
       }),
@@ -111,7 +111,7 @@ describe('settings export', () => {
     )
   })
 
-  it('is read again as what it was, whatever the texts are', () => {
+  it('is read back unchanged with any texts', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.string({

@@ -13,7 +13,7 @@ describe('settings set', () => {
   )
   const set = (...args: string[]) => run.settings(['set', ...args])
 
-  it('sends the named keys, also those that are as they should be, and reads them back', async () => {
+  it('sends the named keys even if they are unchanged, and reads them back', async () => {
     const { exitCode, stdout } = await set('theme.mode=light', '--json')
     expect(exitCode).to.equal(0)
     expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
@@ -30,7 +30,7 @@ describe('settings set', () => {
     })
   })
 
-  it('shows the settings as they were read back where the response has nothing to show', async () => {
+  it('shows the settings that were read back if the response has no data', async () => {
     for (const said of [noContent, json(200, {})]) {
       run.service.answerPatch = said
       const { exitCode, stdout, stderr } = await set('theme.mode=dark', '--json')
@@ -39,7 +39,7 @@ describe('settings set', () => {
     }
   })
 
-  it('is 7 for a key that did not take, whatever was answered', async () => {
+  it('exits 7 for a key that did not take effect, despite a 200', async () => {
     run.service.otherwise = (method) => (method === 'PATCH' ? json(200, { app_name: 'New' }) : undefined)
     expectFailure(
       await set('app_name=New', 'theme.mode=light'),
@@ -48,7 +48,7 @@ describe('settings set', () => {
     )
   })
 
-  it('waits for a service that answers for a while with what was there before', async () => {
+  it('waits for a service that returns old values for a while', async () => {
     const before = { ...run.service.settings }
     run.service.otherwise = (method, count) => (method === 'GET' && count < 2 ? json(200, before) : undefined)
     expect((await set('app_name=New')).exitCode).to.equal(0)
@@ -63,7 +63,7 @@ describe('settings api set', () => {
   )
   const set = (...args: string[]) => run.settings(['api', 'set', ...args])
 
-  it('says what differs from what was last sent from here', async () => {
+  it('reports the differences from what was last sent from this machine', async () => {
     expect(await set('--version', 'v1', '--rate-limiting', 'on')).to.include({ exitCode: 0, stderr: '' })
     const { stderr } = await set('--version', 'v2')
     expect(stderr).to.match(/^API configuration, compared with what was last sent from here \(\d{4}-.*Z\)\n/)
@@ -73,7 +73,7 @@ describe('settings api set', () => {
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
   })
 
-  it('--dry-run leaves the record of what was sent as it is', async () => {
+  it('does not change the record of what was sent with --dry-run', async () => {
     await set('--version', 'v1')
     const folder = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
     const [name = ''] = readdirSync(folder)
@@ -83,7 +83,7 @@ describe('settings api set', () => {
     expect(run.changes).to.have.length(1)
   })
 
-  it('says it in a line for a program', async () => {
+  it('reports the differences in one JSON notice with --json', async () => {
     await set('--version', 'v1')
     const { stdout, stderr } = await set('--version', 'v2', '--json')
     expect(JSON.parse(stdout)).to.deep.equal({ version: 'v2' })

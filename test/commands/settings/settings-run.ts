@@ -5,7 +5,7 @@ import { type HostOptions, type Run, runChatctl } from '../../support/run-chatct
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { SettingsService } from '../../support/settings-service.ts'
 
-/** The built program before a service of settings, in a home of its own. */
+/** A service with settings, and a home directory in which `chatctl settings` runs against it. */
 export class SettingsRun {
   readonly sandbox: Sandbox = createSandbox()
   readonly service: SettingsService
@@ -25,7 +25,7 @@ export class SettingsRun {
     return { CHATCTL_BASE_URL: this.server.url, CHATCTL_API_KEY: 'some-key' }
   }
 
-  /** Words of `chatctl settings …`. */
+  /** @param args the words after `chatctl settings` */
   settings(args: readonly string[], options: HostOptions = {}, run = runChatctl): Promise<Run> {
     return run(this.sandbox, ['settings', ...args], {
       ...options,
@@ -44,14 +44,14 @@ export class SettingsRun {
     return readFileSync(join(this.sandbox.home, name), 'utf8')
   }
 
-  /** Requests so far but those that read, as method and body. */
+  /** The method and body of each request so far, except GET. */
   get changes(): { method: string; body: unknown }[] {
     return this.server.requests
       .filter(({ method }) => method !== 'GET')
       .map(({ method, body }) => ({ method, body: JSON.parse(body) }))
   }
 
-  /** Methods of all requests so far. */
+  /** The methods of all requests so far. */
   get methods(): string {
     return this.server.requests.map(({ method }) => method).join(' ')
   }

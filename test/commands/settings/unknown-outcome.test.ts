@@ -15,17 +15,17 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
-describe('settings apply, set and edit after a response that was lost', () => {
+describe('settings apply, set, and edit after a lost response', () => {
   const unknown = 'Error: The outcome of the change is unknown: '
 
-  it('exit 69 and say what to check while the old value is still there', async () => {
+  it('exit 69 and name what to check while the old value is still found', async () => {
     const runs = await Promise.all([0, 1, 2].map(() => SettingsRun.start()))
     const [applying, setting, editing] = runs as [SettingsRun, SettingsRun, SettingsRun]
     for (const { service } of runs) service.otherwise = (method) => (method === 'PATCH' ? html502 : undefined)
     applying.file('base.yaml', 'app_name: New')
     applying.file('more.yaml', 'limits: { max_tokens: 5 }')
     const editor = editing.file('editor', `#!/bin/sh\nsed -i 's/app_name: .*/app_name: New/' "$1"\n`, 0o700)
-    // The old value is read for five seconds.
+    // chatctl reads the settings back for five seconds.
     const host = { clock: hurriedClock() }
     const [applied, set, edited] = await Promise.all([
       applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes'], { host }),
@@ -57,7 +57,7 @@ describe('settings apply, set and edit after a response that was lost', () => {
     }
   })
 
-  it('are done, with a warning, where the service makes the change only after the timeout', async () => {
+  it('succeed with a warning if the service makes the change only after the timeout', async () => {
     const run = await SettingsRun.start()
     run.service.otherwise = (method) =>
       method === 'PATCH' ? delayed(500, () => run.service.change({ app_name: 'New' })) : undefined
@@ -75,7 +75,7 @@ describe('settings apply, set and edit after a response that was lost', () => {
   })
 })
 
-describe('a single change after a response that was lost', () => {
+describe('a single change after a lost response', () => {
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
   const sandbox = perSuite(createSandbox)
   let server: FaultServer
@@ -106,7 +106,7 @@ describe('a single change after a response that was lost', () => {
     [['api', 'POST', '/v1/other', '--data', '{}'], 'Check the effect before you send the request again'],
     [['api', 'POST', '/v1/moved', '--data', '{}'], 'Check the effect before you send the request again'],
   ] as const) {
-    it(`${args.join(' ')} exits 69 and says what to check`, async () => {
+    it(`exits 69 and names what to check: ${args.join(' ')}`, async () => {
       const run = await runChatctl(sandbox, [...args, '--retries', '0'], {
         env: env(),
       })
@@ -114,7 +114,7 @@ describe('a single change after a response that was lost', () => {
     })
   }
 
-  it('is 69 and not a refusal after a redirect to another origin that may follow the change', async () => {
+  it('exits 69 after a redirect to another origin, because the change may have been made', async () => {
     const args = ['users', 'create', '--email', 'ada@example.com', '--password-stdin']
     const run = await runChatctl(sandbox, args, { env: env(), stdin: 'some password' })
     expectFailure(

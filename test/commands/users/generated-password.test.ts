@@ -21,7 +21,7 @@ describe('users create --generate-password', () => {
   const folder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'passwords')
   const kept = () => (existsSync(folder()) ? readdirSync(folder()).map((name) => join(folder(), name)) : [])
 
-  /** @param meanwhile is called when the request has come, before it is answered */
+  /** @param meanwhile is called when the request arrives, before the response is sent */
   async function create(
     behaviour: Behaviour,
     flags: readonly string[] = [],
@@ -45,7 +45,7 @@ describe('users create --generate-password', () => {
     return { ...run, password, url: server.url }
   }
 
-  /** The file has the password that was sent, is its owner's, and was named. */
+  /** Expects one private file with the password that was sent, and its path on stderr. */
   function expectKept({ password, stderr, url }: Awaited<ReturnType<typeof create>>): void {
     const [path = '', ...others] = kept()
     expect(others).to.deep.equal([])
@@ -62,12 +62,12 @@ describe('users create --generate-password', () => {
   }
 
   for (const [what, behaviour] of [
-    ['is reset', reset],
-    ['breaks off', resetMidBody()],
+    ['is lost to a connection reset', reset],
+    ['is interrupted', resetMidBody()],
     ['is 502', failing(502, 'bad_gateway', 'Bad gateway')],
-    ['does not come in time', silent],
+    ['does not arrive in time', silent],
   ] as const) {
-    it(`keeps the password in a file where the response ${what}, and names the file`, async () => {
+    it(`keeps the password in a file and names the file if the response ${what}`, async () => {
       const run = await create(behaviour, ['--timeout', '500ms'])
       expect(run.exitCode).to.equal(69)
       expect(run.stdout).to.equal('')
@@ -75,7 +75,7 @@ describe('users create --generate-password', () => {
     })
   }
 
-  it('keeps the password in a file where a signal ends the run after it was sent, and names the file', async () => {
+  it('keeps the password in a file and names the file if a signal ends the run after the request', async () => {
     const run = await create(silent, ['--json'], (running) => running.interrupt('SIGINT'))
     expect(run.exitCode).to.equal(130)
     expectKept(run)
@@ -84,7 +84,7 @@ describe('users create --generate-password', () => {
     expect(error.hint).to.contain('The user may exist').and.to.contain('The generated password is in')
   })
 
-  it('has the file before the request is sent', async () => {
+  it('creates the file before it sends the request', async () => {
     const found: string[] = []
     const run = await create(json(201, { id: 'u1' }), ['--json'], () => {
       found.push(...kept().map((path) => JSON.parse(readFileSync(path, 'utf8')).password))
@@ -92,14 +92,14 @@ describe('users create --generate-password', () => {
     expect(found).to.deep.equal([run.password])
   })
 
-  it('prints the password of a user that was created, and leaves no file', async () => {
+  it('prints the password of a created user, and leaves no file', async () => {
     const run = await create(json(201, { id: 'u1' }), ['--json'])
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(JSON.parse(run.stdout)).to.deep.equal({ id: 'u1', generated_password: run.password })
     expect(kept()).to.deep.equal([])
   })
 
-  it('uses a temporary directory where the state directory cannot be written, and leaves nothing there', async () => {
+  it('uses a temporary directory if the state directory cannot be written', async () => {
     const temporary = join(sandbox.home, 'tmp')
     mkdirSync(temporary)
     sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: temporary }
@@ -110,14 +110,14 @@ describe('users create --generate-password', () => {
     expect(lost.stderr).to.contain(`The generated password is in ${join(temporary, name)}`)
   })
 
-  it('sends nothing where the password cannot be written anywhere', async () => {
+  it('sends nothing if the password cannot be written to a file', async () => {
     sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: '/dev/null' }
     const run = await create(json(201, { id: 'u1' }))
     expect(run).to.include({ exitCode: 1, password: undefined })
     expect(run.stderr).to.contain('Cannot write the generated password to a file')
   })
 
-  it('leaves no file where no user was created', async () => {
+  it('leaves no file if no user was created', async () => {
     for (const status of [400, 401, 409]) {
       const run = await create(failing(status, 'refused', 'No'))
       expect(run.exitCode).to.be.above(0)

@@ -18,8 +18,7 @@ import { type Run, type RunOptions, runChatctl, startChatctl } from '../../suppo
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 
-/** Several users in one command. */
-describe('users get ID ID', () => {
+describe('users get with several IDs', () => {
   const sandbox = perSuite(createSandbox)
   const server = scriptedServer()
 
@@ -38,7 +37,7 @@ describe('users get ID ID', () => {
     return runChatctl(sandbox, ['users', 'get', ...args], { ...options, stdin, host: { clock } })
   }
 
-  /** Each id by its own behaviour, else the user of that id. */
+  /** Responds for an ID with the given behavior, or with the user of that ID. */
   function users(others: Record<string, Behaviour> = {}, ms?: (id: string) => number): Script {
     return {
       choose: ({ path }) => {
@@ -56,7 +55,7 @@ describe('users get ID ID', () => {
       .filter(Boolean)
       .map((line) => line.split('\t')[0])
 
-  it('keeps the order at any concurrency, and asks so many at a time', async () => {
+  it('keeps the order at any concurrency, and limits the parallel requests', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `u${index}`)
     let [atOnce, most] = [0, 0]
     const slow: Behaviour = async (request, response, incoming) => {
@@ -80,7 +79,7 @@ describe('users get ID ID', () => {
     }
   })
 
-  it('writes rows while others are still to come, also from stdin', async () => {
+  it('prints rows before it has read all IDs from stdin', async () => {
     const options = await start(users())
     const { stdin, stdout, written, ended } = startChatctl(
       sandbox,
@@ -96,7 +95,7 @@ describe('users get ID ID', () => {
     expect(run.stdout).to.contain('"c"')
   })
 
-  it('has one header in CSV, and one array in JSON', async () => {
+  it('prints one header in CSV, and one array in JSON', async () => {
     const csv = await get(['a', 'b', '-o', 'csv', '--fields', 'id,email'], users())
     expect(csv.stdout).to.equal('id,email\na,a@example.com\nb,b@example.com\n')
     await server.close()
@@ -104,7 +103,7 @@ describe('users get ID ID', () => {
     expect(JSON.parse(whole.stdout)).to.deep.equal([userOf('a'), userOf('b')])
   })
 
-  it('says which cannot be read, goes on, and is incomplete', async () => {
+  it('warns about each user that cannot be read, continues, and exits 9', async () => {
     const script = users({ b: missing('b'), d: failing(403, 'forbidden', 'Not yours') })
     const run = await get(['a', 'b', 'c', 'd', 'e'], script)
     expect(idsOf(run.stdout)).to.deep.equal(['a', 'c', 'e'])
@@ -116,7 +115,7 @@ describe('users get ID ID', () => {
     )
   })
 
-  it('says it in JSON to a program', async () => {
+  it('prints warnings and the error as JSON with --json', async () => {
     const run = await get(['a', 'b', '--json'], users({ b: missing('b') }))
     expect(JSON.parse(run.stdout)).to.deep.equal([userOf('a')])
     const [warning, error] = run.stderr
@@ -127,7 +126,7 @@ describe('users get ID ID', () => {
     expect(error.error).to.deep.include({ code: 'incomplete', message: '1 of 2 users could not be read' })
   })
 
-  it('fails like each of them where all failed alike', async () => {
+  it('exits with the common code if all requests fail alike, else with 9', async () => {
     const run = await get(['a', 'b', '--json'], users({ a: missing('a'), b: missing('b') }))
     expect(run).to.include({ exitCode: 6, stdout: '' })
     expect(run.stderr.trimEnd().split('\n')).to.have.length(3)
@@ -136,13 +135,13 @@ describe('users get ID ID', () => {
     expectFailure(mixed, 9, '2 of 2 users could not be read')
   })
 
-  it('says it once where there is only one', async () => {
+  it('prints one error if there is only one user', async () => {
     const run = await get(['-'], users({ a: missing('a') }), 'a\n')
     expectFailure(run, 6)
     expect(run.stderr).to.equal(`Error: There is no user a (404, GET ${server.url}/v1/users/a)\n`)
   })
 
-  it('stops at once where the credential is refused, and keeps what came before', async () => {
+  it('stops at once if the credential is refused, and keeps earlier rows', async () => {
     const script: Script = {
       choose: (request, index) =>
         index < 3
@@ -159,20 +158,20 @@ describe('users get ID ID', () => {
     }
   })
 
-  it('does not wait for a stdin that goes on when it stops', async () => {
+  it('does not wait for the end of stdin when it stops', async () => {
     const options = await start(failing(401, 'unauthorized', 'No'))
     const running = startChatctl(sandbox, ['users', 'get', '-'], options)
     running.stdin.write('a b c\n')
     expect(await running.ended).to.include({ exitCode: 4 })
   })
 
-  it('stops where nothing can be reached', async () => {
+  it('stops if the service cannot be reached', async () => {
     const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1', '--retries', '0'], reset)
     expectFailure(run, 69, 'No response from')
     expect(server.requests).to.have.length(1)
   })
 
-  it('gets all through a service that limits them', async () => {
+  it('reads all users from a service that limits the rate', async () => {
     const clock = hurriedClock()
     let [used, refused, since] = [0, 0, 0]
     const behave: Behaviour = async (request, response, incoming) => {
@@ -192,7 +191,7 @@ describe('users get ID ID', () => {
     expect(refused).to.be.at.most(3 * 8)
   })
 
-  it('ends with 75 where it would wait for too long, and says for how long', async () => {
+  it('exits 75 if the wait is too long, and names the --max-wait to use', async () => {
     const script: Script = {
       choose: (request, index) =>
         index < 2
@@ -206,7 +205,7 @@ describe('users get ID ID', () => {
     expect(server.requests).to.have.length(3)
   })
 
-  it('refuses what is no id, with its place, and asks nothing where it was in the command line', async () => {
+  it('rejects an invalid ID with its location, and sends nothing if it is an argument', async () => {
     expectFailure(
       await get(['-', '--concurrency', '1'], users(), '\n\n..\n'),
       2,
@@ -227,7 +226,7 @@ describe('users get ID ID', () => {
     expect(run.stderr).to.contain('stdin is not UTF-8 text')
   })
 
-  it('reads ids that chunks of stdin cut in two, and characters too', async () => {
+  it('reads IDs and characters that are split between chunks of stdin', async () => {
     const options = await start(users())
     const { stdin, ended } = startChatctl(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
     for (const byte of Buffer.from('über\r\nzwei  drei')) {
@@ -238,7 +237,7 @@ describe('users get ID ID', () => {
     expect((await ended).stdout).to.equal('%C3%BCber\nzwei\ndrei\n')
   })
 
-  it('refuses a field that no user has before it writes one', async () => {
+  it('rejects a field that no user has before it prints a row', async () => {
     const run = await get(['a', 'b', '--fields', 'id,nmae'], users())
     expectFailure(run, 2, 'Unknown field "nmae"')
     await server.close()

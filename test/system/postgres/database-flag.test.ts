@@ -97,7 +97,7 @@ describe('service --database', () => {
     const bare = database.replace(`:${postgres.password}`, '')
     const refused = await run(['keys', 'create', '--name', 'x', '--database', bare])
     expect(refused.exitCode).to.equal(1)
-    expect(refused.stderr).to.include('a password is needed').and.include('PGPASSWORD')
+    expect(refused.stderr).to.include('a password is required').and.include('PGPASSWORD')
     const env = { PGPASSWORD: postgres.password }
     expect((await run(['keys', 'create', '--name', 'x', '--database', bare], { env })).exitCode).to.equal(0)
   })

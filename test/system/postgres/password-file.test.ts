@@ -18,7 +18,7 @@ describe('the password file of libpq', () => {
       await store.close()
       chmodSync(file, 0o644)
       const refused = await openPostgres(bare, { env }).catch((error) => error)
-      expect(refused.message).to.include('a password is needed')
+      expect(refused.message).to.include('a password is required')
       await (await sharedPostgres()).dropDatabase(database)
     })
   })

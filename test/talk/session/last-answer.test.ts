@@ -20,19 +20,19 @@ describe('a reply in a session', () => {
     return readFileSync(path, 'utf8')
   }
 
-  /** Asks, and interrupts the reply when its first piece has come. */
+  /** Sends a message, and interrupts the reply after its first piece. */
   const interruptAfter = async (first: string, rest: string) => {
     const reply = world.server.answerNext({ text: [first, rest], held: true })
     run.terminal.type('Hello\r')
     await reply.begun
     reply.release(1)
-    // A word is shown when it is whole.
+    // A word is shown when it is complete.
     await run.terminal.waitFor(/^The$/m)
     run.terminal.type('\u0003')
     await run.terminal.waitFor(/\[interrupted\][\s\S]*^>$/m)
   }
 
-  it('is saved whole after /continue has asked for its rest', async () => {
+  it('is saved completely after /continue has requested its rest', async () => {
     await interruptAfter('The begin', 'ning')
     world.server.answerNext({ text: 'ning and the end.' })
     await run.say('/continue', /ning and the end\.[\s\S]*total/)
@@ -49,27 +49,27 @@ describe('a reply in a session', () => {
   const details = { upstream_status: 500, upstream_message: words }
   const error = { code: 'upstream_error', message: 'The model server returned 500', details }
 
-  it('that fails shows what the model server said, and so does the transcript', async () => {
+  it('that fails shows the message of the model server, also in the transcript', async () => {
     world.server.failNext(json(502, { error }))
     await run.say('Hello', words)
     expect(world.transcript().turns[0]).to.include({ status: 'failed' })
     expect(world.transcript().turns[0]?.reason).to.contain(words)
   })
 
-  it('that breaks off shows what the model server said, and so does the transcript', async () => {
+  it('that is interrupted shows the message of the model server, also in the transcript', async () => {
     world.server.failNext(sse([{ delta: 'Half' }, { error }], { done: false }))
     await run.say('Hello', words)
     expect(world.transcript().turns[0]?.reason).to.contain(words)
   })
 
-  it('that fails gives its question back, which typing replaces', async () => {
+  it('that fails puts its message back into the editor, where typing replaces it', async () => {
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('first', /Out of order[\s\S]*or type to replace it[\s\S]*^> first$/m)
     await run.say('second', 'You said: second')
     expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['first', 'second'])
   })
 
-  it('that fails gives its question back, which Enter sends and other keys edit', async () => {
+  it('that fails puts its message back into the editor, to send with Enter or to edit', async () => {
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('first', /Out of order[\s\S]*^> first$/m)
     world.server.failNext(failing(500, 'broken', 'Still out of order'))
@@ -77,7 +77,7 @@ describe('a reply in a session', () => {
     await run.say('\u0005 and more', 'You said: first and more')
   })
 
-  it('that fails leaves alone what was typed meanwhile', async () => {
+  it('that fails does not overwrite text typed in the meantime', async () => {
     const reply = world.server.answerNext({ text: 'x', held: true, ending: 'reset' })
     run.terminal.type('/system be brief\r')
     await run.terminal.waitFor('system: be brief')
@@ -91,7 +91,7 @@ describe('a reply in a session', () => {
     expect(world.server.completions.at(-1)?.messages?.at(-1)?.content).to.equal('second')
   })
 
-  it('of another question than the one that /edit failed to replace does not replace it', async () => {
+  it('that /retry failed to replace is not replaced by the reply to another message', async () => {
     await run.say('one', /You said: one[\s\S]*total/)
     await run.say('two', /You said: two[\s\S]*total/)
     world.server.failNext(failing(500, 'broken', 'Out of order'))
@@ -100,7 +100,7 @@ describe('a reply in a session', () => {
     expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
   })
 
-  it('that /retry fails to replace is replaced by the next /retry, and not followed by it', async () => {
+  it('that /retry failed to replace is replaced by the next /retry', async () => {
     await run.say('one', /You said: one[\s\S]*total/)
     await run.say('two', /You said: two[\s\S]*total/)
     world.server.failNext(failing(500, 'broken', 'Out of order'))
@@ -110,7 +110,7 @@ describe('a reply in a session', () => {
     expect(asked).to.deep.equal(['one', 'You said: one', 'two'])
   })
 
-  it('that /retry fails to replace is not replaced by what was typed meanwhile', async () => {
+  it('that /retry failed to replace is not replaced by the reply to text typed meanwhile', async () => {
     await run.say('one', /You said: one[\s\S]*total/)
     await run.say('two', /You said: two[\s\S]*total/)
     const reply = world.server.answerNext({ text: 'x', held: true, ending: 'reset' })
@@ -124,7 +124,7 @@ describe('a reply in a session', () => {
     expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
   })
 
-  it('that was interrupted is still continued exactly after /continue has failed', async () => {
+  it('that was interrupted can still be continued after /continue has failed', async () => {
     await interruptAfter('The begin', 'ning')
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('/continue', /Out of order[\s\S]*^> Continue exactly/m)

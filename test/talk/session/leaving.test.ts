@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { SessionWorld } from './session-run.ts'
 
-describe('a session in which nothing runs', () => {
+describe('an idle session', () => {
   let world: SessionWorld
   beforeEach(async () => {
     world = await SessionWorld.open()
   })
   afterEach(() => world.close())
 
-  it('ends at the second Ctrl-C within two seconds, and not at a later one', async () => {
+  it('ends with the second Ctrl-C within two seconds, but not with a later one', async () => {
     const clock = new SteppedClock()
     const { terminal, say } = await world.run({ kind: 'new' }, { clock })
     world.server.answerNext({ text: 'A reply.' })

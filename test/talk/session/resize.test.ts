@@ -3,7 +3,7 @@ import stringWidth from 'string-width'
 import { perTest } from '../../support/lifetime.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
-describe('a reply that comes while the terminal is resized', () => {
+describe('a reply during a resize of the terminal', () => {
   const world = perTest(() => SessionWorld.open())
   let run: SessionRun
   beforeEach(async () => {
@@ -14,7 +14,7 @@ describe('a reply that comes while the terminal is resized', () => {
     ['with nothing below it', ''],
     ['with a line below it that is being typed', 'typed ahead'],
   ] as const) {
-    it(`fills the new width at once, ${how}`, async () => {
+    it(`fills the new width at once ${how}`, async () => {
       const first = Array.from({ length: 30 }, (_, index) => `a${index} `).join('')
       const second = Array.from({ length: 60 }, (_, index) => `b${index} `).join('')
       const reply = world.server.answerNext({ text: [first, second, 'end.'], held: true })
@@ -33,7 +33,7 @@ describe('a reply that comes while the terminal is resized', () => {
       const own = lines.filter((line) => /^(b\d+ ?)+$/.test(line))
       expect(own.length).to.be.above(4)
       for (const line of own) expect(stringWidth(line)).to.be.within(30, 40)
-      // Nothing is lost, and no empty line is in between; the terminal may have wrapped within a word.
+      // No text is lost and no line is empty. The terminal may wrap inside a word.
       const words = shown.slice(shown.indexOf('a0'), shown.indexOf('end.')).trim()
       expect(words.replaceAll(/\s/g, '')).to.equal(`${first}${second}`.replaceAll(' ', ''))
       expect(words).not.to.contain('\n\n')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findTurns } from '../../../src/talk/resume/resume-transcript.ts'
-import { foldLines } from '../../../src/talk/transcript/fold-lines.ts'
+import { buildTranscript } from '../../../src/talk/transcript/build-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -20,13 +20,13 @@ describe('a resumed session', () => {
   const resume = (): Promise<SessionRun> => world.resume()
 
   const endings: [string, object | undefined, string][] = [
-    ['interrupted by the person', { interrupted: true }, '[interrupted after 6 characters]'],
+    ['interrupted by the user', { interrupted: true }, '[interrupted after 6 characters]'],
     ['truncated', { reason: 'the line went dead' }, '[truncated after 6 characters: the line went dead]'],
     ['failed', { error: { code: 'x', message: 'No GPU' } }, '[failed after 6 characters: No GPU]'],
-    ['cut off with its session', undefined, '[lost after 6 characters: interrupted by a crash]'],
+    ['lost in a crash', undefined, '[lost after 6 characters: interrupted by a crash]'],
   ]
   for (const [how, ending, words] of endings) {
-    it(`shows that a reply was ${how}, and /continue asks for the rest`, async () => {
+    it(`shows that a reply was ${how}, and /continue requests the rest`, async () => {
       world.server.say('ctx_1', 'user', 'Hello')
       world.plant([
         user(1, 'Hello'),
@@ -43,7 +43,7 @@ describe('a resumed session', () => {
     })
   }
 
-  it('gets the rest of an interrupted reply from the history by /continue', async () => {
+  it('gets the rest of an interrupted reply from the history with /continue', async () => {
     world.plant([
       user(1, 'Hello'),
       { type: 'start', turn: 1, at, ...name },
@@ -58,7 +58,7 @@ describe('a resumed session', () => {
     expect(world.server.sends).to.deep.equal([])
   })
 
-  it('shows the state of every turn that it shows, also after a conversation was set down anew', async () => {
+  it('shows the status of every turn, also after the conversation was rewritten', async () => {
     const messages = [
       { role: 'user' as const, content: 'first' },
       { role: 'assistant' as const, content: 'one' },
@@ -82,7 +82,7 @@ describe('a resumed session', () => {
     await run.say('/continue', 'The last reply seems complete')
   })
 
-  it('shows a question that got no answer, which /retry sends again', async () => {
+  it('shows a message without a reply, which /retry sends again', async () => {
     world.plant([user(1, 'Hello'), end(1, { error: { code: 'x', message: 'No GPU' } })])
     const run = await resume()
     expect(await run.terminal.text()).to.contain('> Hello\n[failed: No GPU; /retry sends it again]')
@@ -90,7 +90,7 @@ describe('a resumed session', () => {
     expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
   })
 
-  it('counts turns alike when it is left, in /info, and in the list of sessions', async () => {
+  it('counts turns the same way at its end, in /info, and in the list of sessions', async () => {
     const first = await world.run()
     await first.say('one', /You said: one[\s\S]*total/)
     world.server.failNext(failing(500, 'broken', 'Out of order'))
@@ -104,7 +104,7 @@ describe('a resumed session', () => {
     expect(world.transcript().turns).to.have.length(3)
   })
 
-  it('counts messages, not turns, of what it does not show', async () => {
+  it('counts the earlier messages, not turns, that it does not show', async () => {
     const first = await world.run()
     for (const words of ['one', 'two', 'three'])
       await first.say(words, new RegExp(`You said: ${words}[\\s\\S]*total`))
@@ -113,7 +113,7 @@ describe('a resumed session', () => {
     expect(await second.terminal.text()).to.contain('… 2 earlier messages. Show them with: /history 6')
   })
 
-  it('shows what the history lacks after what is older', async () => {
+  it('shows messages that only this machine has after older messages of the service', async () => {
     world.plant(
       [
         user(1, 'mine'),
@@ -135,7 +135,7 @@ describe('a resumed session', () => {
   })
 })
 
-describe('a transcript', () => {
+describe('the turns of a transcript', () => {
   interface Told {
     text: string
     parts: string[]
@@ -160,22 +160,22 @@ describe('a transcript', () => {
     ...(ending === 'none' ? [] : [end(turn, fields[ending])]),
   ]
 
-  it('has the state of every turn, whatever line it ends after', () => {
+  it('have the right status if the transcript ends after any line', () => {
     fc.assert(
       fc.property(fc.array(told, { maxLength: 5 }), fc.nat(), (turns, cut) => {
         const lines = turns.flatMap((turn, index) => linesOf(turn, index + 1))
         const prefix = lines.slice(0, lines.length === 0 ? 0 : cut % (lines.length + 1))
-        const transcript = foldLines('s', prefix)
+        const transcript = buildTranscript('s', prefix)
         for (const turn of transcript.turns) {
           const own = prefix.filter((line) => 'turn' in line && line.turn === turn.number)
           const isEnded = own.some(({ type }) => type === 'end')
           expect(turn.status).to.equal(isEnded ? turns[turn.number - 1]?.ending : 'lost')
-          expect(turn.answer).to.equal(
+          expect(turn.reply).to.equal(
             own.flatMap((line) => (line.type === 'delta' ? line.text : [])).join(''),
           )
         }
         const found = findTurns(transcript.conversation, transcript.turns)
-        const answered = transcript.turns.filter(({ answer }) => answer !== '')
+        const answered = transcript.turns.filter(({ reply }) => reply !== '')
         const answers = transcript.conversation.filter(({ role }) => role === 'assistant')
         expect(answers.map((message) => found.get(message))).to.deep.equal(answered)
       }),

@@ -2,7 +2,7 @@ import xterm from '@xterm/headless'
 import type { Terminal } from '../../../src/terminal/screen/terminal.ts'
 import { until } from '../../support/until.ts'
 
-/** A terminal without a process: what a session writes is rendered by xterm.js. */
+/** A terminal without a process: xterm.js renders the output of a session. */
 export class ScreenTerminal implements Terminal {
   readonly addressable = true
   isOpen = false
@@ -53,7 +53,7 @@ export class ScreenTerminal implements Terminal {
     this.#listener?.onRedraw()
   }
 
-  /** All lines, those that have scrolled away included. */
+  /** All lines, including those that have scrolled off the screen. */
   async text(): Promise<string> {
     await new Promise<void>((resolve) => this.#screen.write('', resolve))
     const { active } = this.#screen.buffer
@@ -64,7 +64,7 @@ export class ScreenTerminal implements Terminal {
       .trimEnd()
   }
 
-  /** Waits until something is shown, and gives back all that is. */
+  /** Waits until the words are shown, and returns all lines. */
   async waitFor(words: string | RegExp): Promise<string> {
     let seen = ''
     const isShown = async () => {

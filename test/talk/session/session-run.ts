@@ -4,7 +4,7 @@ import { Client } from '../../../src/client/client.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/directories.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
-import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
+import type { ConversationStart, SessionOptions } from '../../../src/talk/session-options.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { Transcript } from '../../../src/talk/transcript/transcript.ts'
@@ -14,16 +14,16 @@ import { ChatServer } from '../../support/chat-server.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { ScreenTerminal } from './screen-terminal.ts'
 
-/** A session that runs in this process, on a terminal that xterm.js renders. */
+/** A session that runs in this process, in a terminal that xterm.js renders. */
 export interface SessionRun {
   terminal: ScreenTerminal
-  /** Types a line, and waits until something is shown. */
+  /** Types a line, and waits until the expected text is shown. */
   say(line: string, shown: string | RegExp): Promise<string>
-  /** Leaves the session, and gives back all that was shown. */
+  /** Ends the session, and returns all lines that were shown. */
   leave(): Promise<string>
 }
 
-/** A scripted service, and a folder for transcripts. */
+/** A scripted service, and a directory for transcripts. */
 export class SessionWorld {
   readonly server: ChatServer
   readonly #sandbox: Sandbox
@@ -53,7 +53,10 @@ export class SessionWorld {
   }
 
   /** @param begin a new session by default */
-  async run(begin: Beginning = { kind: 'new' }, given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+  async run(
+    begin: ConversationStart = { kind: 'new' },
+    given: Partial<SessionOptions> = {},
+  ): Promise<SessionRun> {
     const terminal = new ScreenTerminal()
     const client = new Client({ baseUrl: this.server.url, credential: 'some-key', retries: 0 })
     const running = runSession({
@@ -65,7 +68,7 @@ export class SessionWorld {
       owner: this.owner,
       serviceName: 'the test service',
       model: undefined,
-      isModelAsked: false,
+      isModelExplicit: false,
       streamFormat: undefined,
       isPlain: false,
       style: undefined,
@@ -76,7 +79,7 @@ export class SessionWorld {
       env: this.#sandbox.env,
       cwd: this.home,
       sessionsDirectory: this.folder,
-      recallPath: join(this.home, 'recall.jsonl'),
+      inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
@@ -107,17 +110,17 @@ export class SessionWorld {
     return run
   }
 
-  /** Resumes the session that was used last. */
+  /** Resumes the most recent session. */
   async resume(given: Partial<SessionOptions> = {}): Promise<SessionRun> {
     return this.run({ kind: 'transcript', path: this.#lastPath() }, given)
   }
 
-  /** The transcript that was used last. */
+  /** The transcript of the most recent session. */
   transcript(): Transcript {
     return readTranscript(this.#lastPath())
   }
 
-  /** Leaves a transcript, as an earlier session would have. */
+  /** Writes a transcript, as an earlier session would have done. */
   plant(lines: readonly TranscriptLine[]): string {
     const { profile = null, baseUrl } = this.owner
     const writer = TranscriptWriter.create(this.folder, { profile, baseUrl }, systemClock)

@@ -22,7 +22,7 @@ describe('a session whose replies are not streamed', () => {
     await run.say('/info', 'stored on this machine, not streamed')
   })
 
-  it('streams again after /system off where nothing was said meanwhile', async () => {
+  it('streams again after /system off if nothing was sent in the meantime', async () => {
     await converse('one')
     await run.say('/system be brief', 'not streamed')
     await run.say('/set temperature 1', 'temperature: 1')
@@ -34,7 +34,7 @@ describe('a session whose replies are not streamed', () => {
     expect(world.server.sends.at(-1)).to.deep.equal({ message: 'two', context_id: 'ctx_1', stream: true })
   })
 
-  it('does not go back where the service lacks what was said, and says so', async () => {
+  it('continues without streaming if the service lacks messages, and says so', async () => {
     await converse('one')
     await run.say('/system be brief', 'not streamed')
     await converse('two')
@@ -43,7 +43,7 @@ describe('a session whose replies are not streamed', () => {
     expect(world.server.completions).to.have.length(2)
   })
 
-  it('streams again after it was resumed, where nothing was said meanwhile', async () => {
+  it('streams again after it is resumed if nothing was sent in the meantime', async () => {
     await converse('one')
     await run.say('/system be brief', 'not streamed')
     await run.leave()
@@ -54,7 +54,7 @@ describe('a session whose replies are not streamed', () => {
   })
 
   for (const command of ['/retry', '/edit']) {
-    it(`streams the reply to the only question after ${command}, in a new context`, async () => {
+    it(`streams the reply to the only message after ${command}, in a new context`, async () => {
       await converse('one')
       world.server.answerNext({ text: ['A better ', 'answer.'] })
       if (command === '/edit') {
@@ -76,7 +76,7 @@ describe('a session whose replies are not streamed', () => {
     })
   }
 
-  it('is where it was when the only question gets no other answer', async () => {
+  it('keeps its context if another reply to the only message fails', async () => {
     await converse('one')
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('/retry', /Out of order[\s\S]*^> one$/m)
@@ -92,7 +92,7 @@ describe('a session whose replies are not streamed', () => {
     ])
   })
 
-  it('leaves to --continue the conversation that it is in when a new context has failed', async () => {
+  it('keeps its context for --continue if a new context fails', async () => {
     await converse('one')
     const error = { code: 'broken', message: 'Out of order' }
     world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))
@@ -101,7 +101,7 @@ describe('a session whose replies are not streamed', () => {
     expect(world.remembered.at(-1)).to.equal('ctx_1')
   })
 
-  it('does not go back after it was resumed where the service lacks what was said, and a new context failed', async () => {
+  it('continues without streaming after it is resumed if the service lacks messages', async () => {
     await converse('one')
     await run.say('/system be brief', 'not streamed')
     await run.say('/retry', 'stored on this machine, not streamed')
@@ -115,7 +115,7 @@ describe('a session whose replies are not streamed', () => {
     await run.say('/system off', 'replies are still not streamed')
   })
 
-  it('keeps what has come of a streamed retry when Ctrl-C stops it', async () => {
+  it('keeps the partial reply if Ctrl-C stops a streamed retry', async () => {
     await converse('one')
     const reply = world.server.answerNext({ text: ['As far as this ', 'and no further'], held: true })
     await run.say('/retry', 'sent in a new conversation')
@@ -124,10 +124,10 @@ describe('a session whose replies are not streamed', () => {
     await run.terminal.waitFor('As far as this')
     run.terminal.type('\u0003')
     await run.terminal.waitFor('[interrupted]')
-    expect(world.transcript().turns.at(-1)).to.include({ answer: 'As far as this ', status: 'interrupted' })
+    expect(world.transcript().turns.at(-1)).to.include({ reply: 'As far as this ', status: 'interrupted' })
   })
 
-  it('names what a stopped completion loses', async () => {
+  it('says that Ctrl-C discards an unfinished completion', async () => {
     await run.say('/system be brief', 'not streamed')
     world.server.failNext(silent)
     await run.say('Hello', 'Ctrl-C discards it')

@@ -7,7 +7,7 @@ import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.t
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const work = { profile: 'work', baseUrl: 'https://chat.example/' }
 const time = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString()
@@ -33,7 +33,7 @@ function write(
   return writer
 }
 
-/** A session whose id is known. */
+/** Writes a transcript with the given ID. */
 function place(folder: string, id: string, lines: readonly TranscriptLine[]): string {
   const { path, id: own } = write(folder, lines)
   const to = join(folder, `${id}.jsonl`)
@@ -43,12 +43,12 @@ function place(folder: string, id: string, lines: readonly TranscriptLine[]): st
 }
 
 describe('the list of transcripts', () => {
-  it('is empty where there is no folder', () => {
-    withFolder((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
+  it('is empty without a directory', () => {
+    withDirectory((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
   })
 
-  it('has the last used first, and says what each is about', () => {
-    withFolder((folder) => {
+  it('has the most recently used first, with a summary of each', () => {
+    withDirectory((folder) => {
       const first = write(folder, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
       const second = write(folder, turn(3))
       const [one, two] = listTranscripts(folder)
@@ -67,8 +67,8 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('is of one connection or of all', () => {
-    withFolder((folder) => {
+  it('is for one connection or for all', () => {
+    withDirectory((folder) => {
       write(folder, turn(1))
       write(folder, turn(2), { profile: null, baseUrl: null })
       expect(listTranscripts(folder)).to.have.lengthOf(2)
@@ -80,8 +80,8 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('leaves out what it cannot read', () => {
-    withFolder((folder) => {
+  it('skips entries that it cannot read', () => {
+    withDirectory((folder) => {
       mkdirSync(join(folder, 'folder.jsonl'))
       writeFileSync(join(folder, 'other.txt'), 'x')
       const { id } = write(folder, turn(1))
@@ -89,11 +89,11 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('says the same of a transcript however long its answers are', () => {
+  it('has the same summary of a transcript with replies of any length', () => {
     const lengths = [1, 10_000, 30_000, 200_000]
     const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
     for (const [first, second, third] of all) {
-      withFolder((folder) => {
+      withDirectory((folder) => {
         const at = time(0)
         const writer = TranscriptWriter.create(folder, work, systemClock)
         const say = (lines: readonly TranscriptLine[], to = writer) => {
@@ -130,12 +130,12 @@ describe('the list of transcripts', () => {
     }
   })
 
-  it('reads only the ends of long transcripts', function () {
-    // What this process has read so far, in bytes (proc(5)).
+  it('is made from the ends of long transcripts without reading them completely', function () {
+    // The number of bytes that this process has read (proc(5)).
     const io = '/proc/self/io'
     if (!existsSync(io)) return this.skip()
     const read = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1])
-    withFolder((folder) => {
+    withDirectory((folder) => {
       const { path } = write(folder, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
       const bytes = readFileSync(path)
       for (let index = 0; index < 100; index++) writeFileSync(join(folder, `s${index}.jsonl`), bytes)
@@ -146,9 +146,9 @@ describe('the list of transcripts', () => {
   })
 })
 
-describe('a transcript is found', () => {
-  it('by its id, by how no other begins, and by its name', () => {
-    withFolder((folder) => {
+describe('finding a transcript', () => {
+  it('works by ID, by a unique prefix of the ID, and by name', () => {
+    withDirectory((folder) => {
       const one = place(folder, 's20260102-030405-aaaa', [{ type: 'name', name: 'trip to Rome' }, ...turn(1)])
       const two = place(folder, 's20260102-030405-aaab', turn(2))
       const three = place(folder, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
@@ -158,15 +158,15 @@ describe('a transcript is found', () => {
         ['s202602', three],
         ['202602', three],
         ['trip to Rome', one],
-        // A name that somebody gave goes before a beginning that anything may have.
+        // A name has priority over a prefix of an ID.
         ['s2026', three],
       ] as const)
         expect(findTranscript(folder, wanted), wanted).to.equal(path)
     })
   })
 
-  it('or not: none, several, and nothing outside its folder', () => {
-    withFolder((folder) => {
+  it('fails for no match, for several matches, and for paths outside its directory', () => {
+    withDirectory((folder) => {
       for (const letter of 'abcdefg')
         place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
       for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])

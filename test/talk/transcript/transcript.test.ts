@@ -9,7 +9,7 @@ import { renderTranscript, replayTurn } from '../../../src/talk/transcript/rende
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { withFolder } from './temporary-folder.ts'
+import { withDirectory } from './temporary-directory.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
 const about = { profile: 'work', baseUrl: 'https://chat.example/' }
@@ -33,8 +33,8 @@ function answered(turn: number, text: string, answer: string): TranscriptLine[] 
 }
 
 describe('a transcript', () => {
-  it('leaves no file where nothing was said', () => {
-    withFolder((folder) => {
+  it('creates no file if no message was sent', () => {
+    withDirectory((folder) => {
       const sessions = join(folder, 'sessions')
       const path = write(sessions, [
         { type: 'name', name: 'idle' },
@@ -45,8 +45,8 @@ describe('a transcript', () => {
     })
   })
 
-  it('is private, named by its id, and leaves no lock behind', () => {
-    withFolder((folder) => {
+  it('is private, named after its ID, and leaves no lock file', () => {
+    withDirectory((folder) => {
       const sessions = join(folder, 'a', 'sessions')
       const path = write(sessions, answered(1, 'Hi', 'Hello'))
       expect(readdirSync(sessions)).to.deep.equal([`${readTranscript(path).id}.jsonl`])
@@ -56,8 +56,8 @@ describe('a transcript', () => {
     })
   })
 
-  it('keeps the numbers of a usage as they came', () => {
-    withFolder((folder) => {
+  it('keeps the digits of the numbers in a usage', () => {
+    withDirectory((folder) => {
       const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":1e400,"x":-0}'
       const line: TranscriptLine = { type: 'usage', turn: 1, usage: parseJson(usage) as Usage }
       const [asked, ...rest] = answered(1, 'Hi', 'Hello')
@@ -68,8 +68,8 @@ describe('a transcript', () => {
     })
   })
 
-  it('gives back what was written', () => {
-    withFolder((folder) => {
+  it('restores what was written', () => {
+    withDirectory((folder) => {
       const path = write(folder, [
         { type: 'name', name: 'trip' },
         { type: 'options', at, mode: 'context', model: 'small' },
@@ -106,7 +106,7 @@ describe('a transcript', () => {
           number: 1,
           at,
           user: 'Hi\nthere',
-          answer: 'Hello \ud83d',
+          reply: 'Hello \ud83d',
           status: 'complete',
           contextId: 'c1',
           id: 'm1',
@@ -142,19 +142,19 @@ describe('a transcript', () => {
   ]
   for (const [what, ending, expected] of endings) {
     it(`knows a turn that is ${what}`, () => {
-      withFolder((folder) => {
+      withDirectory((folder) => {
         const path = write(folder, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: 'Hel' },
           { ...end, turn: 1, ...ending } as TranscriptLine,
         ])
-        expect(readTranscript(path).turns[0]).to.include({ answer: 'Hel', ...expected })
+        expect(readTranscript(path).turns[0]).to.include({ reply: 'Hel', ...expected })
       })
     })
   }
 
-  it('calls a turn without an end interrupted by a crash', () => {
-    withFolder((folder) => {
+  it('treats a turn without an end as interrupted by a crash', () => {
+    withDirectory((folder) => {
       const path = write(folder, [{ type: 'user', turn: 1, at, text: 'Hi' }])
       expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
       expect(readTranscript(path).conversation).to.deep.equal([])
@@ -166,8 +166,8 @@ describe('a transcript', () => {
     ['Hex', ['Hello']],
     ['', ['Hello']],
   ] as const) {
-    it(`takes the answer that the service has, after '${came}'`, () => {
-      withFolder((folder) => {
+    it(`uses the reply that the service recorded if the transcript has '${came}'`, () => {
+      withDirectory((folder) => {
         const path = write(folder, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: came },
@@ -175,7 +175,7 @@ describe('a transcript', () => {
           { type: 'recovered', turn: 1, at, text: 'Hello' },
         ])
         const transcript = readTranscript(path)
-        expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'unverified' })
+        expect(transcript.turns[0]).to.include({ reply: 'Hello', status: 'unverified' })
         expect(transcript.turns[0]).not.to.have.property('reason')
         const texts = transcript.turns
           .flatMap((turn) => [...replayTurn(turn)])
@@ -185,8 +185,8 @@ describe('a transcript', () => {
     })
   }
 
-  it('has the options that are in force at its end, and those alone', () => {
-    withFolder((folder) => {
+  it('has only the options that are in force at its end', () => {
+    withDirectory((folder) => {
       const path = write(folder, [
         ...answered(1, 'a', 'b'),
         {
@@ -206,8 +206,8 @@ describe('a transcript', () => {
     })
   })
 
-  it('knows what completions go on from', () => {
-    withFolder((folder) => {
+  it('knows the conversation that the next completion continues', () => {
+    withDirectory((folder) => {
       const said = (path: string) => readTranscript(path).conversation.map(({ content }) => content)
       const told: TranscriptLine = { type: 'conversation', at, messages: [{ role: 'system', content: 's' }] }
       expect(said(write(folder, [...answered(1, 'a', 'b'), ...answered(2, 'c', 'd')]))).to.deep.equal([
@@ -225,26 +225,26 @@ describe('a transcript', () => {
     })
   })
 
-  it('skips lines of types that it does not know, and fields that it does not know', () => {
-    withFolder((folder) => {
+  it('skips lines of unknown types, and unknown fields', () => {
+    withDirectory((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
       writeFileSync(path, `${text}{"type":"later","turn":1}\n[1]\nnull\n{"type":"delta","turn":1}\n`)
       expect(readTranscript(path).turns).to.have.lengthOf(1)
-      expect(readTranscript(path).turns[0]).to.include({ answer: 'b', status: 'complete' })
+      expect(readTranscript(path).turns[0]).to.include({ reply: 'b', status: 'complete' })
     })
   })
 
-  it('of a later version is not guessed at', () => {
-    withFolder((folder) => {
+  it('is rejected if a later version of chatctl wrote it', () => {
+    withDirectory((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
       expect(thrownFailure(() => readTranscript(path)).message).to.include('newer chatctl (version 2)')
     })
   })
 
-  it('that is not there is not made', () => {
-    withFolder((folder) => {
+  it('is not created by reading or reopening a file that does not exist', () => {
+    withDirectory((folder) => {
       const path = join(folder, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
       expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
@@ -252,14 +252,14 @@ describe('a transcript', () => {
     })
   })
 
-  it('has one writer', () => {
-    withFolder((folder) => {
+  it('has one writer at a time', () => {
+    withDirectory((folder) => {
       const first = TranscriptWriter.create(folder, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
       const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
       expect(refused.message).to.include(first.id)
-      // The refused one did not take the lock away.
+      // The rejected writer did not remove the lock.
       expect(thrownFailure(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
       first.append({ type: 'delta', turn: 1, text: 'still here' })
       first.close()
@@ -267,14 +267,14 @@ describe('a transcript', () => {
       const second = TranscriptWriter.reopen(first.path)
       second.append({ type: 'delta', turn: 1, text: '!' })
       second.close()
-      expect(readTranscript(first.path).turns[0]?.answer).to.equal('still here!')
+      expect(readTranscript(first.path).turns[0]?.reply).to.equal('still here!')
       expect(readdirSync(folder)).to.have.lengthOf(1)
     })
   })
 
-  it('says which folder cannot be written', function () {
+  it('names the directory that cannot be written', function () {
     if (process.getuid?.() === 0) this.skip()
-    withFolder((folder) => {
+    withDirectory((folder) => {
       chmodSync(folder, 0o500)
       const failure = thrownFailure(() => write(folder, answered(1, 'a', 'b')))
       expect(failure).to.include({ kind: 'storage' })
@@ -282,8 +282,8 @@ describe('a transcript', () => {
     })
   })
 
-  it('says when a file stands in the place of its folder, and the next line tries again', () => {
-    withFolder((folder) => {
+  it('fails if a file blocks its directory, and the next line tries again', () => {
+    withDirectory((folder) => {
       const place = join(folder, 'sessions')
       writeFileSync(place, '')
       const writer = TranscriptWriter.create(place, about, systemClock)
@@ -301,8 +301,8 @@ describe('a transcript', () => {
 })
 
 describe('a replay', () => {
-  it('gives the events of the stream again, the end put together from the deltas', () => {
-    withFolder((folder) => {
+  it('restores the events of the stream, with the text at the end joined from the deltas', () => {
+    withDirectory((folder) => {
       const path = write(folder, [
         { type: 'user', turn: 1, at, text: 'Hi' },
         { type: 'start', turn: 1, at, context_id: 'c1', model: 'small' },

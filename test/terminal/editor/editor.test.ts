@@ -7,8 +7,8 @@ import stringWidth from 'string-width'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Editor } from '../../../src/terminal/editor/editor.ts'
 import type { Completions, EditorEvent } from '../../../src/terminal/editor/editor-options.ts'
+import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
-import { Recall } from '../../../src/terminal/editor/recall.ts'
 
 const keys = {
   enter: '\r',
@@ -47,7 +47,7 @@ describe('the editor', () => {
   })
 
   function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {
-    const recall = Recall.open(path, systemClock)
+    const recall = InputHistory.open(path, systemClock)
     for (const entry of entries) recall.add(entry)
     const events: EditorEvent[] = []
     const changes = { count: 0 }
@@ -63,7 +63,7 @@ describe('the editor', () => {
     return {
       editor,
       changes,
-      /** Types keys, each of which has come to its end: a lone ESC too. */
+      /** Types keys. Each is complete, even a lone ESC. */
       type: (...typed: string[]) => {
         for (const one of typed) {
           decoder.push(one)
@@ -71,7 +71,7 @@ describe('the editor', () => {
         }
       },
       take: () => events.splice(0),
-      /** What is shown, the cursor as a bar. */
+      /** The lines on the screen, with a bar as the cursor. */
       screen: (columns = 40, rows = 10) => {
         const { lines, cursor } = editor.view(columns, rows)
         return lines.map((line, row) => {
@@ -91,8 +91,8 @@ describe('the editor', () => {
     return `${line.slice(0, at)}|${line.slice(at)}`
   }
 
-  describe('Enter', () => {
-    it('submits the text, and Up recalls it', () => {
+  describe('on Enter', () => {
+    it('submits the text, which Up recalls', () => {
       const { type, take, editor, screen } = start()
       type('hello', keys.enter)
       expect(take()).to.deep.equal([{ type: 'submit', text: 'hello' }])
@@ -101,20 +101,20 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> hello|'])
     })
 
-    it('submits nothing where there is nothing but space', () => {
+    it('submits nothing if the text is empty or blank', () => {
       const { type, take } = start()
       type(keys.enter, '  ', keys.altEnter, keys.enter)
       expect(take()).to.deep.equal([])
     })
 
-    it('with Ctrl+J, Alt+Enter or Shift+Enter begins a line', () => {
+    it('starts a new line with Ctrl+J, Alt+Enter, or Shift+Enter', () => {
       const { type, take, editor } = start()
       type('a', '\n', 'b', keys.altEnter, 'c', keys.shiftEnter, 'd', '\u001b[13;2u', 'e')
       expect(editor.text).to.equal('a\nb\nc\nd\ne')
       expect(take()).to.deep.equal([])
     })
 
-    it('after a backslash at the end of a line begins a line in its place', () => {
+    it('starts a new line after a backslash at the end of the line', () => {
       const { type, take, screen } = start()
       type('one\\', keys.enter, 'two')
       expect(screen()).to.deep.equal(['> one', '  two|'])
@@ -125,7 +125,7 @@ describe('the editor', () => {
     })
   })
 
-  describe('a paste', () => {
+  describe('for a paste', () => {
     it('never submits', () => {
       const { type, take, editor } = start()
       type(paste('one\r\ntwo\r'))
@@ -133,7 +133,7 @@ describe('the editor', () => {
       expect(editor.text).to.equal('one\ntwo\n')
     })
 
-    it('of many lines is shown as its length and sent whole', () => {
+    it('shows many lines as their number, and submits them in full', () => {
       const { type, take, screen } = start()
       const text = Array.from({ length: 42 }, (_, index) => `line ${index}`).join('\n')
       type('look: ', paste(text))
@@ -142,7 +142,7 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'submit', text: `look: ${text}` }])
     })
 
-    it('is a draft that comes back as it was', () => {
+    it('restores the paste as a draft', () => {
       const { type, screen } = start(['before'])
       type(paste('x\n'.repeat(12)), keys.up)
       expect(screen()).to.deep.equal(['> before|'])
@@ -151,7 +151,7 @@ describe('the editor', () => {
     })
   })
 
-  it('edits by the keys of a shell', () => {
+  it('supports the editing keys of a shell', () => {
     const { type, screen } = start()
     const steps: [string, string][] = [
       ['one two three', '> one two three|'],
@@ -188,7 +188,7 @@ describe('the editor', () => {
     }
   })
 
-  it('goes to the start and the end of all', () => {
+  it('moves to the start and the end of the whole text', () => {
     const { type, screen } = start()
     type('one\ntwo', '\u001b[1;5H')
     expect(screen()).to.deep.equal(['> |one', '  two'])
@@ -200,14 +200,14 @@ describe('the editor', () => {
     expect(screen()).to.deep.equal(['> one', '  two|'])
   })
 
-  it('tells what is for the session', () => {
+  it('reports the keys that are for the session', () => {
     const { type, take, editor } = start()
     type('x', ctrl('z'), ctrl('g'), ctrl('l'))
     expect(take()).to.deep.equal([{ type: 'suspend' }, { type: 'edit-outside' }, { type: 'clear-screen' }])
     expect(editor.text).to.equal('x')
   })
 
-  it('rings where there is nothing to do, and draws nothing then', () => {
+  it('rings the bell if a key has no effect, and does not redraw', () => {
     const { type, take, changes } = start()
     for (const key of [
       keys.backspace,
@@ -230,8 +230,8 @@ describe('the editor', () => {
     expect(take()).to.deep.equal([{ type: 'bell' }])
   })
 
-  describe('Ctrl+C', () => {
-    it('clears a text, which Up recalls', () => {
+  describe('on Ctrl+C', () => {
+    it('clears the text, which Up recalls', () => {
       const { type, take, editor, screen } = start()
       type('a thought', ctrl('c'))
       expect(take()).to.deep.equal([{ type: 'interrupt', text: 'a thought' }])
@@ -240,14 +240,14 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> a thought|'])
     })
 
-    it('says when there was none', () => {
+    it('reports that there was no text', () => {
       const { type, take } = start()
       type(ctrl('c'), '\u001b[99;5u')
       expect(take()).to.deep.equal(Array(2).fill({ type: 'interrupt', text: '' }))
     })
   })
 
-  it('ends on Ctrl+D where there is no text, else deletes forward', () => {
+  it('ends on Ctrl+D if the text is empty, otherwise deletes forward', () => {
     const { type, take, editor } = start()
     type('ab', keys.home, ctrl('d'))
     expect(editor.text).to.equal('b')
@@ -258,8 +258,8 @@ describe('the editor', () => {
     expect(take()).to.deep.equal([{ type: 'end' }])
   })
 
-  describe('Up and Down', () => {
-    it('move within the text as it is shown, keeping to their column', () => {
+  describe('on Up and Down', () => {
+    it('moves between the rows on the screen and keeps the column', () => {
       const { type, screen } = start()
       type('abcdefghij\nk\n世界世界')
       screen(10)
@@ -271,7 +271,7 @@ describe('the editor', () => {
       expect(screen(10)).to.deep.equal(['> abcdefg', '  hij', '  k', '  世|界世', '  界'])
     })
 
-    it('recall whole entries at the first and the last row, and bring the draft back', () => {
+    it('recalls whole entries from the first and the last row, and restores the draft', () => {
       const { type, take, screen } = start(['first', 'one\ntwo'])
       type('draft', keys.up)
       expect(screen()).to.deep.equal(['> one', '  two|'])
@@ -285,13 +285,13 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
-    it('begin at the column of the entry recalled', () => {
+    it('starts from the column of the recalled entry', () => {
       const { type, screen } = start(['a longer line\nab'])
       type('draft', keys.up, keys.up)
       expect(screen()).to.deep.equal(['> a |longer line', '  ab'])
     })
 
-    it('have the same done by Ctrl+P and Ctrl+N', () => {
+    it('supports Ctrl+P and Ctrl+N in the same way', () => {
       const { type, screen } = start(['first', 'second'])
       type('x', ctrl('p'), ctrl('p'))
       expect(screen()).to.deep.equal(['> first|'])
@@ -299,7 +299,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> x|'])
     })
 
-    it('keep what was changed in an entry while going through them', () => {
+    it('keeps changes to an entry until a submission', () => {
       const { type, screen, take } = start(['first', 'second'])
       type(keys.up, '!', keys.up, keys.down)
       expect(screen()).to.deep.equal(['> second!|'])
@@ -308,7 +308,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> second|'])
     })
 
-    it('get past the rows of a label', () => {
+    it('moves past the rows of a paste label', () => {
       const { type, screen } = start(['first'])
       type('ab', paste('x\n'.repeat(42)), 'cd')
       expect(screen(8)).to.deep.equal(['> ab[pa', '  sted ', '  42 li', '  nes]c', '  d|'])
@@ -321,10 +321,10 @@ describe('the editor', () => {
     })
   })
 
-  describe('Ctrl+R', () => {
+  describe('on Ctrl+R', () => {
     const entries = ['git log', 'make build', 'git status', 'Greet the World', 'git status']
 
-    it('searches backwards while the word is typed', () => {
+    it('searches backward while the query is typed', () => {
       const { type, screen } = start(entries)
       type('draft', ctrl('r'))
       expect(screen()).to.deep.equal(['> draft', 'search: |'])
@@ -336,7 +336,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> git status', 'search: git|'])
     })
 
-    it('goes on to the next entry that is another', () => {
+    it('continues with the next different entry', () => {
       const { type, take, screen } = start(entries)
       type(ctrl('r'), 'git', ctrl('r'))
       expect(screen()).to.deep.equal(['> git log', 'search: git|'])
@@ -345,7 +345,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> git log', 'search: git| (no match)'])
     })
 
-    it('shows what is typed even where it finds nothing', () => {
+    it('shows the query even if nothing is found', () => {
       const { type, take, changes } = start(entries)
       type(ctrl('r'))
       const { count } = changes
@@ -354,7 +354,7 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
-    it('finds large letters by small ones, and not the other way', () => {
+    it('ignores case for lowercase letters in the query, and respects uppercase letters', () => {
       const { type, screen } = start(entries)
       type(ctrl('r'), 'world')
       expect(screen()[0]).to.equal('> Greet the World')
@@ -362,7 +362,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> ', 'search: Git| (no match)'])
     })
 
-    it('puts the entry into the buffer on Enter, and does not submit it', () => {
+    it('puts the entry into the buffer on Enter without submitting it', () => {
       const { type, take, screen } = start(entries)
       type('draft', ctrl('r'), 'make', keys.enter)
       expect(screen()).to.deep.equal(['> make build|'])
@@ -376,7 +376,7 @@ describe('the editor', () => {
       ['Ctrl+C', ctrl('c')],
       ['Ctrl+G', ctrl('g')],
     ] as const) {
-      it(`gives the draft back on ${name}`, () => {
+      it(`restores the draft on ${name}`, () => {
         const { type, take, screen } = start(entries)
         type('draft', keys.left, ctrl('r'), 'make', key)
         expect(screen()).to.deep.equal(['> draf|t'])
@@ -384,64 +384,64 @@ describe('the editor', () => {
       })
     }
 
-    it('takes the entry and does what any other key says', () => {
+    it('accepts the entry on any other key, and handles that key', () => {
       const { type, screen } = start(entries)
       type(ctrl('r'), 'make', keys.home)
       expect(screen()).to.deep.equal(['> |make build'])
     })
 
-    it('keeps the draft where nothing was found', () => {
+    it('keeps the draft if nothing was found', () => {
       const { type, screen } = start(entries)
       type('draft', ctrl('r'), 'zzz', keys.enter)
       expect(screen()).to.deep.equal(['> draft|'])
     })
 
-    it('searches for a paste too, and shows the end of a long word', () => {
+    it('searches for pasted text, and shows the end of a long query', () => {
       const { type, screen } = start(entries)
       type(ctrl('r'), paste('one\ntwo three four five six'))
       expect(screen(20)[1]).to.equal('search: ur five six|')
       expect(screen(10)[1]).to.equal('? ive six|')
     })
 
-    it('shows the row of a long entry in which the word is', () => {
+    it('shows the row of a long entry that contains the match', () => {
       const { type, screen } = start([Array.from({ length: 30 }, (_, index) => `row ${index}`).join('\n')])
       type(ctrl('r'), 'row 20')
       expect(screen(40, 3)).to.include('… row 20')
     })
   })
 
-  describe('Tab', () => {
+  describe('on Tab', () => {
     const commands = ['/help ', '/history ', '/new ']
     const complete = (before: string): Completions => ({
       start: before.lastIndexOf(' ') + 1,
       candidates: commands.filter((command) => command.startsWith(before.slice(before.lastIndexOf(' ') + 1))),
     })
 
-    it('puts the one candidate in', () => {
+    it('inserts the only candidate', () => {
       const { type, screen } = start([], complete)
       type('/n', keys.tab)
       expect(screen()).to.deep.equal(['> /new |'])
     })
 
-    it('completes before the cursor, on the line where it is', () => {
+    it('completes the word before the cursor in its line', () => {
       const { type, screen } = start([], complete)
       type('one\nsay /n x', keys.left, keys.left, keys.tab)
       expect(screen()).to.deep.equal(['> one', '  say /new | x'])
     })
 
-    it('puts in what several have in common, and lists them', () => {
+    it('inserts the common prefix of several candidates, and lists them', () => {
       const { type, screen } = start([], () => ({ start: 0, candidates: ['model-a', 'model-b'] }))
       type('m', keys.tab)
       expect(screen()).to.deep.equal(['> model-|', 'model-a  model-b'])
     })
 
-    it('does not shorten what was typed', () => {
+    it('never shortens the typed text', () => {
       const { type, screen } = start([], () => ({ start: 0, candidates: ['alpha', 'beta'] }))
       type('a', keys.tab)
       expect(screen()).to.deep.equal(['> a|', 'alpha  beta'])
     })
 
-    it('cycles through them when pressed again, and back with Shift', () => {
+    it('cycles through the candidates with Tab, and back with Shift+Tab', () => {
       const { type, screen } = start([], complete)
       type('/h', keys.tab)
       expect(screen()).to.deep.equal(['> /h|', '/help     /history'])
@@ -453,7 +453,7 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> /history |', '/help     */history*'])
     })
 
-    it('has its list taken away by any other key', () => {
+    it('closes the list on any other key', () => {
       const { type, take, screen } = start([], complete)
       type('/h', keys.tab, 'i')
       expect(screen()).to.deep.equal(['> /hi|'])
@@ -462,7 +462,7 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([])
     })
 
-    it('has its list taken away by a key that does nothing', () => {
+    it('closes the list on a key without effect', () => {
       const { type, take, screen, changes } = start([], () => ({ start: 0, candidates: ['alpha', 'beta'] }))
       type(keys.tab)
       const { count } = changes
@@ -472,7 +472,7 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
-    it('says how many it has no room for', () => {
+    it('shows how many candidates do not fit', () => {
       const names = Array.from({ length: 30 }, (_, index) => `name-${String(index).padStart(2, '0')}`)
       const { type, screen } = start([], () => ({ start: 0, candidates: names }))
       type('n', keys.tab)
@@ -487,7 +487,7 @@ describe('the editor', () => {
       expect(screen(20, 1)).to.deep.equal(['> name-29|'])
     })
 
-    it('shortens a candidate that is wider than the terminal, and shows none of its controls', () => {
+    it('truncates a candidate that is wider than the terminal, and removes control characters', () => {
       const { type, screen } = start([], () => ({
         start: 0,
         candidates: ['x\u001b[31m1234567890', 'x世界世界世界'],
@@ -496,7 +496,7 @@ describe('the editor', () => {
       expect(screen(10)).to.deep.equal(['> x|', 'x[31m123…', 'x世界世…'])
     })
 
-    it('takes an answer that comes later', async () => {
+    it('inserts a candidate that arrives later', async () => {
       const { type, screen, changes } = start([], async (before) => complete(before))
       type('/n', keys.tab)
       const { count } = changes
@@ -505,7 +505,7 @@ describe('the editor', () => {
       expect(changes.count).to.equal(count + 1)
     })
 
-    it('asks once while it waits', async () => {
+    it('requests candidates once while it waits', async () => {
       let asked = 0
       const { type, screen } = start([], async (before) => {
         asked++
@@ -517,7 +517,7 @@ describe('the editor', () => {
       expect(asked).to.equal(1)
     })
 
-    it('drops an answer that comes after another key', async () => {
+    it('discards candidates that arrive after another key', async () => {
       const { type, take, screen, editor } = start([], async (before) => complete(before))
       type('/n', keys.tab, 'x')
       await new Promise(setImmediate)
@@ -529,7 +529,7 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([])
     })
 
-    it('rings where there is none, or none could be had', async () => {
+    it('rings the bell if there is no candidate, or the request fails', async () => {
       const { type, take } = start([], (before) =>
         before === 'a' ? Promise.reject(new Error('away')) : complete(before),
       )
@@ -541,7 +541,7 @@ describe('the editor', () => {
     })
   })
 
-  it('takes a text from outside, the cursor at its end', () => {
+  it('accepts a text from outside, with the cursor at its end', () => {
     const { editor, type, screen } = start()
     type('x', ctrl('r'))
     editor.setText('one\r\ntwo')
@@ -549,7 +549,7 @@ describe('the editor', () => {
     expect(editor.text).to.equal('one\ntwo')
   })
 
-  it('does the same at 10 columns and below, whatever is typed', () => {
+  it('stays within the rows and columns of a small terminal for any keys', () => {
     const typed = fc.oneof(
       fc.constantFrom(
         ...Object.values(keys).filter((key) => key !== keys.enter),

@@ -4,7 +4,7 @@ import type { Key } from '../../../src/terminal/editor/key.ts'
 import { press } from '../../../src/terminal/editor/key.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
 
-/** A decoder whose clock is moved by hand. */
+/** A decoder whose timer the test controls. */
 function listen() {
   const keys: Key[] = []
   let pending: { ms: number; run: () => void } | undefined
@@ -27,7 +27,7 @@ function listen() {
   return { keys, decoder, wait }
 }
 
-/** Keys of a text that comes at once, with enough time after it. */
+/** The keys of pieces that arrive without delay, followed by a long pause. */
 function decode(...pieces: string[]): Key[] {
   const { keys, decoder, wait } = listen()
   for (const piece of pieces) decoder.push(piece)
@@ -41,7 +41,7 @@ const ctrl = { ctrl: true }
 const alt = { alt: true }
 const shift = { shift: true }
 
-/** Texts that follow each other are one: how they are grouped depends on how the bytes came. */
+/** Joins consecutive text keys, because their grouping depends on how the bytes arrive. */
 function joinTexts(keys: readonly Key[]): Key[] {
   const joined: Key[] = []
   for (const key of keys) {
@@ -101,7 +101,7 @@ const sequences: [string, Key[]][] = [
   ['\u001b[57414u\u001b[57419u\u001b[57402u', [press('enter'), press('up'), text('3')]],
   ['\u001b[109;5u\u001b[105;5u\u001b[91;5u', [press('enter'), press('tab'), press('escape')]],
   ['\u001b[45;6u\u001b[47;5u', [press('_', ctrl), press('_', ctrl)]],
-  // Super, private codes, code points that there are not.
+  // The Super modifier, private codes, and invalid code points.
   ['\u001b[99;9u\u001b[57441;2u\u001b[99999999u\u001b[97:99999999;2u\u001b[55296u', [text('A')]],
   // modifyOtherKeys of xterm.
   ['\u001b[27;2;13~', [press('enter', shift)]],
@@ -110,7 +110,7 @@ const sequences: [string, Key[]][] = [
   ['\u001b[27;2;32~', [text(' ')]],
 ]
 
-/** What terminals send that is no key, or none that means anything to us. */
+/** Sequences of terminals that are not keys, or keys that the editor does not use. */
 const foreign: [string, string][] = [
   ['focus', '\u001b[I\u001b[O'],
   ['SGR mouse', '\u001b[<35;12;4M\u001b[<0;1;1m'],
@@ -120,40 +120,40 @@ const foreign: [string, string][] = [
   ['device attributes', '\u001b[?62;1;6;22c\u001b[>1;4600;0c'],
   ['mode report', '\u001b[?2026;2$y\u001b[4;1$y'],
   ['kitty flags', '\u001b[?1u'],
-  ['colour (OSC, BEL)', '\u001b]11;rgb:0000/0000/0000\u0007'],
-  ['colour (OSC, ST)', '\u001b]11;rgb:0000/0000/0000\u001b\\'],
-  ['version (DCS)', '\u001bP>|XTerm(370)\u001b\\'],
+  ['color report (OSC, BEL)', '\u001b]11;rgb:0000/0000/0000\u0007'],
+  ['color report (OSC, ST)', '\u001b]11;rgb:0000/0000/0000\u001b\\'],
+  ['version report (DCS)', '\u001bP>|XTerm(370)\u001b\\'],
   ['graphics (APC)', '\u001b_Gi=31;OK\u001b\\'],
-  ['a title with a line end', '\u001b]lrm -rf\r\n\u001b\\'],
+  ['a title with a line break', '\u001b]lrm -rf\r\n\u001b\\'],
   ['function keys', '\u001bOP\u001b[15~\u001b[24;2~\u001b[1;5P'],
   ['function keys of the Linux console', '\u001b[[A\u001b[[E'],
   ['insert', '\u001b[2~'],
-  ['a paste that ends without having begun', '\u001b[201~'],
-  ['a sequence without an end to speak of', `\u001b[${'1;'.repeat(500)}A`],
+  ['the end of a paste without its start', '\u001b[201~'],
+  ['a very long sequence', `\u001b[${'1;'.repeat(500)}A`],
 ]
 
 describe('the key decoder', () => {
   for (const [sent, keys] of sequences) {
-    it(`understands ${JSON.stringify(sent)}`, () => {
+    it(`decodes ${JSON.stringify(sent)}`, () => {
       expect(decode(sent)).to.deep.equal(keys)
       expect(decode(...sent.split('')), 'byte by byte').to.deep.equal(keys)
     })
   }
 
   for (const [what, sent] of foreign) {
-    it(`types nothing of ${what}`, () => {
+    it(`ignores ${what}`, () => {
       expect(decode(`a${sent}b`)).to.deep.equal([text('a'), text('b')])
       expect(decode('a', ...sent.split(''), 'b'), 'byte by byte').to.deep.equal([text('a'), text('b')])
     })
   }
 
-  it('gives what is typed as whole characters', () => {
+  it('returns typed text as whole characters', () => {
     expect(decode('héllo 世界 👩‍👩‍👧')).to.deep.equal([text('héllo 世界 👩‍👩‍👧')])
     expect(decode('\ud83d', '\ude00')).to.deep.equal([text('😀')])
     expect(decode('a\ud83d', 'b\ude00c\u009b')).to.deep.equal([text('a'), text('bc')])
   })
 
-  it('takes an ESC for Escape once nothing has followed for 50 ms, and not before', () => {
+  it('treats ESC as Escape after 50 ms without another byte, and not before', () => {
     const { keys, decoder, wait } = listen()
     decoder.push('\u001b')
     wait(49)
@@ -164,7 +164,7 @@ describe('the key decoder', () => {
     expect(keys).to.deep.equal([press('escape'), text('[A')])
   })
 
-  it('waits longer for the rest of a sequence, and then is not deaf', () => {
+  it('waits longer for the rest of a sequence, and then decodes the next keys normally', () => {
     for (const begun of ['\u001b[', '\u001bO', '\u001b]', '\u001bP', '\u001b[M']) {
       const { keys, decoder, wait } = listen()
       decoder.push(begun)
@@ -176,27 +176,27 @@ describe('the key decoder', () => {
     }
   })
 
-  it('lets a key through that breaks a sequence off', () => {
+  it('decodes a key that interrupts a sequence', () => {
     expect(decode('\u001b[1;\u0003')).to.deep.equal([press('c', ctrl)])
     expect(decode('\u001b[1;\u001b[A')).to.deep.equal([press('up')])
     expect(decode('\u001b]11;\u0003')).to.deep.equal([press('c', ctrl)])
     expect(decode('\u001b[é')).to.deep.equal([text('é')])
   })
 
-  it('takes a lone ESC at the end of the input for Escape', () => {
+  it('treats a lone ESC at the end of the input as Escape', () => {
     const { keys, decoder } = listen()
     decoder.push('\u001b')
     decoder.close()
     expect(keys).to.deep.equal([press('escape')])
   })
 
-  it('waits with a timer of its own where none is given', async () => {
+  it('uses a real timer by default', async () => {
     const key = await new Promise<Key>((resolve) => new KeyDecoder(resolve).push('\u001b'))
     expect(key).to.deep.equal(press('escape'))
   })
 
-  describe('a bracketed paste', () => {
-    it('is one key, its line ends \\n', () => {
+  describe('for a bracketed paste', () => {
+    it('returns one key, with \\n as line breaks', () => {
       expect(decode('a\u001b[200~one\r\ntwo\rthree\nfour\tfive\u001b[201~\r')).to.deep.equal([
         text('a'),
         paste('one\ntwo\nthree\nfour\tfive'),
@@ -204,17 +204,17 @@ describe('the key decoder', () => {
       ])
     })
 
-    it('stays one when it holds escape sequences, without their controls', () => {
+    it('removes control characters from escape sequences inside the paste', () => {
       expect(
         decode('\u001b[200~\u001b[31mred\u001b[A\u001b[200~\u0003\u009b\u007f\u001b[201~'),
       ).to.deep.equal([paste('[31mred[A[200~')])
     })
 
-    it('is no key at all when it is empty', () => {
+    it('returns no key for an empty paste', () => {
       expect(decode('\u001b[200~\u001b[201~x')).to.deep.equal([text('x')])
     })
 
-    it('is what came of it when the input ends', () => {
+    it('returns an unfinished paste when the input ends', () => {
       const { keys, decoder, wait } = listen()
       decoder.push('\u001b[200~one\rtwo\u001b[20')
       wait(Infinity)
@@ -223,8 +223,8 @@ describe('the key decoder', () => {
       expect(keys).to.deep.equal([paste('one\ntwo[20')])
     })
 
-    // A search from the start for each piece would take hours.
-    it('of a megabyte is read in linear time, in whatever pieces it comes', () => {
+    // A search from the start of the paste for each piece would take hours.
+    it('takes linear time for a megabyte, in pieces of any size', () => {
       const line = 'a line that is pasted, \u001b[31m\r\n'
       const pasted = line.repeat(40_000)
       for (const size of [1, 1_000, pasted.length]) {
@@ -237,7 +237,7 @@ describe('the key decoder', () => {
     })
   })
 
-  it('gives the same keys however the bytes are split', () => {
+  it('returns the same keys for every split of the bytes', () => {
     const piece = fc.oneof(
       fc.constantFrom(...sequences.map(([sent]) => sent), ...foreign.map(([, sent]) => sent)),
       fc.string({ unit: 'binary', maxLength: 8 }),
@@ -256,7 +256,7 @@ describe('the key decoder', () => {
     )
   })
 
-  it('types no control character, whatever comes', () => {
+  it('never returns control characters as text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (pieces) => {
         for (const key of decode(...pieces)) {

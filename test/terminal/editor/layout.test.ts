@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { Layout, layOut } from '../../../src/terminal/editor/layout.ts'
+import { Layout, renderRows } from '../../../src/terminal/editor/layout.ts'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
 
 const plain = { dim: (text: string) => text }
@@ -10,7 +10,7 @@ function show(text: string, columns: number, rows = 20, top = 0, cursor?: number
   const buffer = new TextBuffer()
   buffer.setText(text)
   if (cursor !== undefined) buffer.moveTo(cursor)
-  return layOut(buffer.state, { columns, rows, top }, plain)
+  return renderRows(buffer.state, { columns, rows, top }, plain)
 }
 
 describe('the layout of the editor', () => {
@@ -19,18 +19,18 @@ describe('the layout of the editor', () => {
     expect(show('hello', 80)).to.deep.equal({ lines: ['> hello'], cursor: { row: 0, column: 7 }, top: 0 })
   })
 
-  it('indents what goes on to the width of the prompt', () => {
+  it('indents continued lines by the width of the prompt', () => {
     const { lines, cursor } = show('abcdefghi\nx', 10)
     expect(lines).to.deep.equal(['> abcdefg', '  hi', '  x'])
     expect(cursor).to.deep.equal({ row: 2, column: 3 })
   })
 
-  it('keeps the last column for the cursor', () => {
+  it('reserves the last column for the cursor', () => {
     expect(show('abcdefg', 10).cursor).to.deep.equal({ row: 0, column: 9 })
     expect(show('abcdefgh', 10, 20, 0, 7)).to.deep.include({ cursor: { row: 1, column: 2 } })
   })
 
-  it('never cuts a wide character', () => {
+  it('never splits a wide character', () => {
     expect(show('abcdef世界', 10).lines).to.deep.equal(['> abcdef', '  世界'])
     expect(show('世世世👩‍👩‍👧x', 10).lines).to.deep.equal(['> 世世世', '  👩‍👩‍👧x'])
   })
@@ -39,15 +39,15 @@ describe('the layout of the editor', () => {
     expect(show('a\tb', 20)).to.deep.include({ lines: ['> a    b'], cursor: { row: 0, column: 8 } })
   })
 
-  it('lets no control through, nor what turns the order around', () => {
+  it('removes control characters and bidirectional marks', () => {
     expect(show('a\u202eb\u2066c\u2028d', 40).lines).to.deep.equal(['> abc d'])
   })
 
-  it('shows a mark for what is wider than all the room', () => {
+  it('shows a mark for a character that is wider than the terminal', () => {
     expect(show('世\t', 2).lines).to.deep.equal(['?', ' '])
   })
 
-  it('scrolls a long text, and says so', () => {
+  it('scrolls a long text, and marks the hidden rows', () => {
     const text = 'one\ntwo\nthree\nfour\nfive'
     expect(show(text, 20, 3)).to.deep.equal({
       lines: ['… three', '  four', '  five'],
@@ -67,13 +67,13 @@ describe('the layout of the editor', () => {
     expect(show(text, 20, 1, 0, 9).lines).to.deep.equal(['… three'])
   })
 
-  it('wraps the label of a paste, which is one place for the cursor', () => {
+  it('wraps the label of a paste, which is one position for the cursor', () => {
     const buffer = new TextBuffer()
     buffer.insert('ab')
     buffer.insertPaste('x\n'.repeat(42))
     buffer.insert('cd')
     const dim = (text: string) => `<${text}>`
-    const { lines } = layOut(buffer.state, { columns: 10, rows: 9, top: 0 }, { dim })
+    const { lines } = renderRows(buffer.state, { columns: 10, rows: 9, top: 0 }, { dim })
     expect(lines).to.deep.equal(['> ab<[past>', '  <ed 42 l>', '  <ines]>cd'])
     const layout = new Layout(buffer.units, 7)
     expect(layout.placeOf(2)).to.deep.equal({ row: 0, column: 2 })
@@ -109,7 +109,7 @@ describe('the layout of the editor', () => {
   )
   const texts = fc.array(grapheme, { maxLength: 40 })
 
-  it('is never wider than the terminal, nor higher than its room, and shows the row of the cursor', () => {
+  it('stays within the columns and rows, and shows the row of the cursor', () => {
     fc.assert(
       fc.property(
         texts,
@@ -124,7 +124,7 @@ describe('the layout of the editor', () => {
             else buffer.insert(part)
           }
           buffer.moveTo(place)
-          const { lines, cursor } = layOut(buffer.state, { columns, rows, top }, plain)
+          const { lines, cursor } = renderRows(buffer.state, { columns, rows, top }, plain)
           expect(lines.length).to.be.within(1, rows)
           for (const line of lines) {
             expect(stringWidth(line), JSON.stringify(line)).to.be.at.most(columns)
@@ -138,7 +138,7 @@ describe('the layout of the editor', () => {
     )
   })
 
-  it('shows everything once when there is room, and finds each place again', () => {
+  it('shows every character once if there is room, and finds each position again', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),
@@ -146,7 +146,7 @@ describe('the layout of the editor', () => {
         (text, columns) => {
           const buffer = new TextBuffer()
           buffer.setText(text)
-          const { lines } = layOut(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
+          const { lines } = renderRows(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
           expect(lines.map((line) => line.slice(2)).join('')).to.equal(text.replaceAll('\n', ''))
           const layout = new Layout(buffer.units, columns - 3)
           for (let index = 0; index <= buffer.units.length; index++) {

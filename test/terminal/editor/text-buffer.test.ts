@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
 
-/** A buffer with a text, the cursor where the bar is. */
+/** A buffer with the text, and the cursor at the bar. */
 function bufferOf(marked: string): TextBuffer {
   const buffer = new TextBuffer()
   const [before = '', after = ''] = marked.split('|')
@@ -23,32 +23,32 @@ type Action = (buffer: TextBuffer) => unknown
 const cases: [string, string, Action, string][] = [
   ['inserts at the cursor', 'ab|cd', (one) => one.insert('X'), 'abX|cd'],
   [
-    'takes \\r\\n and \\r for line ends, and no other control',
+    'inserts \\r\\n and \\r as line breaks, and no other control characters',
     '|',
     (one) => one.insert('a\r\nb\rc\u001b[0m\u0007'),
     'a\nb\nc[0m|',
   ],
-  ['deletes a whole family back', 'a👩‍👩‍👧|b', (one) => one.deleteBack(), 'a|b'],
-  ['deletes a letter with its marks back', 'xe\u0301\u0323|', (one) => one.deleteBack(), 'x|'],
+  ['deletes a family emoji backward', 'a👩‍👩‍👧|b', (one) => one.deleteBack(), 'a|b'],
+  ['deletes a letter with its combining marks backward', 'xe\u0301\u0323|', (one) => one.deleteBack(), 'x|'],
   ['deletes a wide character forward', '世|界', (one) => one.deleteForward(), '世|'],
   ['deletes a flag forward', '|🇩🇪🇫🇷', (one) => one.deleteForward(), '|🇫🇷'],
-  ['joins a mark with the letter before it', 'e|x', (one) => one.insert('\u0301'), 'e\u0301|x'],
-  ['goes behind what an insertion grew into', '|\u0301x', (one) => one.insert('e'), 'e\u0301|x'],
-  ['tells flags apart again', '|🇩🇪🇫🇷', (one) => one.insert('🇦'), '🇦🇩|🇪🇫🇷'],
+  ['joins a combining mark with the letter before it', 'e|x', (one) => one.insert('\u0301'), 'e\u0301|x'],
+  ['moves behind the grapheme that an insertion extends', '|\u0301x', (one) => one.insert('e'), 'e\u0301|x'],
+  ['groups flags again after an insertion', '|🇩🇪🇫🇷', (one) => one.insert('🇦'), '🇦🇩|🇪🇫🇷'],
   ['moves by grapheme', 'a👍🏽|b', (one) => one.moveTo(one.cursor - 1), 'a|👍🏽b'],
   ['moves a word to the left', 'one, two  |', (one) => one.moveWordLeft(), 'one, |two  '],
   ['moves a word to the right', 'one|, two three', (one) => one.moveWordRight(), 'one, two| three'],
   ['moves to the start of the line', 'one\ntw|o\nthree', (one) => one.moveToLineStart(), 'one\n|two\nthree'],
   ['moves to the end of the line', 'one\n|two\nthree', (one) => one.moveToLineEnd(), 'one\ntwo|\nthree'],
-  ['kills a word back', 'one two-thr|ee', (one) => one.killWordBack(), 'one two-|ee'],
+  ['kills a word backward', 'one two-thr|ee', (one) => one.killWordBack(), 'one two-|ee'],
   ['kills a word forward', 'one| two, three', (one) => one.killWordForward(), 'one|, three'],
-  ['kills back to a space', 'one two-thr|ee', (one) => one.killBackToSpace(), 'one |ee'],
+  ['kills backward to a space', 'one two-thr|ee', (one) => one.killBackToSpace(), 'one |ee'],
   ['kills to the start of the line', 'one\ntw|o', (one) => one.killToLineStart(), 'one\n|o'],
-  ['kills the line end before a line', 'one\n|two', (one) => one.killToLineStart(), 'one|two'],
+  ['kills the line break before a line', 'one\n|two', (one) => one.killToLineStart(), 'one|two'],
   ['kills to the end of the line', 'o|ne\ntwo', (one) => one.killToLineEnd(), 'o|\ntwo'],
-  ['kills the line end', 'one|\ntwo', (one) => one.killToLineEnd(), 'one|two'],
-  ['exchanges two characters', 'a世|界b', (one) => one.transpose(), 'a界世|b'],
-  ['exchanges the last two at the end of a line', 'ab|\nc', (one) => one.transpose(), 'ba|\nc'],
+  ['kills the line break', 'one|\ntwo', (one) => one.killToLineEnd(), 'one|two'],
+  ['transposes two characters', 'a世|界b', (one) => one.transpose(), 'a界世|b'],
+  ['transposes the last two characters at the end of a line', 'ab|\nc', (one) => one.transpose(), 'ba|\nc'],
 ]
 
 describe('the text buffer', () => {
@@ -60,7 +60,7 @@ describe('the text buffer', () => {
     })
   }
 
-  it('says when there is nothing to do', () => {
+  it('returns false if there is nothing to do', () => {
     const buffer = bufferOf('|')
     for (const act of [
       () => buffer.insert(''),
@@ -84,7 +84,7 @@ describe('the text buffer', () => {
     expect(bufferOf('ab\n|c').transpose()).to.equal(false)
   })
 
-  it('puts back what was killed, several kills in a row as one', () => {
+  it('restores killed text with yank, and several kills in a row as one', () => {
     const buffer = bufferOf('one two three|')
     buffer.killBackToSpace()
     buffer.killBackToSpace()
@@ -98,7 +98,7 @@ describe('the text buffer', () => {
     expect(marked(buffer)).to.equal('two threeone one |')
   })
 
-  it('keeps the order of what is killed forwards', () => {
+  it('keeps the order of text that is killed forward', () => {
     const buffer = bufferOf('|one two')
     buffer.killWordForward()
     buffer.killWordForward()
@@ -106,7 +106,7 @@ describe('the text buffer', () => {
     expect(marked(buffer)).to.equal('one two|')
   })
 
-  it('undoes word by word what was typed, and each other edit on its own', () => {
+  it('undoes typed text word by word, and every other edit separately', () => {
     const buffer = new TextBuffer()
     for (const letter of 'one two') buffer.insert(letter)
     buffer.deleteBack()
@@ -119,7 +119,7 @@ describe('the text buffer', () => {
     expect(buffer.undo()).to.equal(false)
   })
 
-  it('undoes apart what was typed at two places, or after another edit', () => {
+  it('undoes text separately if it was typed in two places or after another edit', () => {
     const buffer = bufferOf('|cd')
     buffer.insert('b')
     buffer.moveTo(0)
@@ -132,10 +132,10 @@ describe('the text buffer', () => {
     expect(marked(buffer)).to.equal('|cd')
   })
 
-  describe('a long paste', () => {
+  describe('with a long paste', () => {
     const lines = (count: number, end = ''): string => `${Array(count).fill('line').join('\n')}${end}`
 
-    it('of more than 10 lines is one unit', () => {
+    it('stores more than 10 lines as one unit', () => {
       const buffer = bufferOf('a|b')
       buffer.insertPaste(lines(42))
       expect(marked(buffer)).to.equal('a[pasted 42 lines]|b')
@@ -148,7 +148,7 @@ describe('the text buffer', () => {
       expect(buffer.text).to.equal(`a${lines(42)}b`)
     })
 
-    it('does not count the end of its last line as a line', () => {
+    it('does not count the line break at the end as a line', () => {
       const buffer = new TextBuffer()
       buffer.insertPaste(lines(11, '\n'))
       expect(marked(buffer)).to.equal('[pasted 11 lines]|')
@@ -158,13 +158,13 @@ describe('the text buffer', () => {
       expect(buffer.units).to.have.length(50)
     })
 
-    it('of very many characters is one unit too', () => {
+    it('stores more than 10,000 characters as one unit', () => {
       const buffer = new TextBuffer()
       buffer.insertPaste('x'.repeat(10_001))
       expect(marked(buffer)).to.equal('[pasted 10001 characters]|')
     })
 
-    it('is a word of its own, and can be killed and put back', () => {
+    it('treats the paste as one word that can be killed and restored', () => {
       const buffer = bufferOf('one |two')
       buffer.insertPaste(lines(12))
       buffer.moveWordLeft()
@@ -177,7 +177,7 @@ describe('the text buffer', () => {
       expect(buffer.text).to.equal(`one ${lines(12)}two`)
     })
 
-    it('is not part of the line that is completed', () => {
+    it('excludes the paste from the line that is completed', () => {
       const buffer = bufferOf('one\n|')
       buffer.insertPaste(lines(12))
       buffer.insert(' /he')
@@ -187,10 +187,10 @@ describe('the text buffer', () => {
     })
   })
 
-  it('does what a plain list of graphemes does', () => {
+  it('behaves like a simple list of graphemes', () => {
     const segmenter = new Intl.Segmenter()
     const split = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment)
-    /** The first place between graphemes that is not before an index of the text. */
+    /** The first boundary between graphemes at or after an index of the text. */
     const settle = (text: string, index: number): number => {
       let [place, length] = [0, 0]
       for (const grapheme of split(text)) {

@@ -1,0 +1,55 @@
+import { expandPath } from '../../client/address.ts'
+import { afterColon } from '../../contract/failure.ts'
+import { emailPattern, emailRule, permissionPattern, permissionRule } from '../../contract/user.ts'
+import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
+
+/** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
+export type FieldPath = readonly (string | number)[]
+
+/** Called with each fault of a row. */
+export type ReportFault = (path: FieldPath, message: string) => void
+
+/** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
+export type ExtraCheck = (
+  row: UserRow,
+  place: { index: number; line: number; isFaulty: boolean },
+  report: ReportFault,
+) => void
+
+/**
+ * Checks the syntax of values and the combination of fields. The types are already checked.
+ *
+ * @param isComplete false if fields with faults were omitted from the row; missing fields are then no fault
+ */
+export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, report: ReportFault): void {
+  const { id, password, permissions } = row
+  if (id !== undefined) checkRowId(id, report)
+  if (row.email !== undefined && !emailPattern.test(row.email)) report(['email'], `email ${emailRule}`)
+  if (password === '') report(['password'], 'password must not be empty')
+  if (password !== undefined && id !== undefined) {
+    report(['password'], 'password cannot be changed: the row has an id')
+  }
+  if (row.role === '') report(['role'], 'role must not be empty')
+  permissions?.forEach((permission, index) => {
+    if (!permissionPattern.test(permission)) report(['permissions', index], `permission ${permissionRule}`)
+  })
+  if (isComplete) checkRequiredFields(row, kind, report)
+}
+
+function checkRequiredFields(row: UserRow, kind: RowKind, report: ReportFault): void {
+  if (row.id !== undefined) {
+    if (stepsOf(row).length === 0) report([], 'the row has only an id')
+  } else if (kind === 'assignments') report([], 'id is missing')
+  else if (row.email === undefined) {
+    const isEmpty = Object.keys(row).length === 0
+    report([], isEmpty ? 'the row is empty' : 'email is missing: a row without an id creates a user')
+  }
+}
+
+function checkRowId(id: string, report: ReportFault): void {
+  try {
+    expandPath('{id}', { id })
+  } catch (error) {
+    report(['id'], afterColon((error as Error).message))
+  }
+}

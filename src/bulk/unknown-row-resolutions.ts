@@ -1,0 +1,88 @@
+import { expandPath } from '../client/address.ts'
+import { Failure } from '../contract/failure.ts'
+import type { Input } from './input/input.ts'
+import type { InputRow } from './input/input-row.ts'
+import { readRows } from './input/read-rows.ts'
+import { isUnresolved, type RowStates } from './journal/row-states.ts'
+import type { RowKind } from './rows/user-row.ts'
+import type { Resolution } from './send/send-row.ts'
+
+/** How the user resolves rows whose outcome is unknown. */
+export interface ResolutionOptions {
+  resolution: Resolution | undefined
+  /** Limits the resolution to the row at this place. */
+  place: RowPlace | undefined
+}
+
+/** Where a row begins in the input. The column distinguishes rows on the same line. */
+export interface RowPlace {
+  line: number
+  column?: number
+}
+
+export interface UnknownRowResolutions {
+  /** Undefined if the row is not to be resolved. */
+  of(row: InputRow): Resolution | undefined
+}
+
+/** As `--line` takes it: `3`, or `3:17`. */
+export function formatRowPlace({ line, column }: RowPlace): string {
+  return column === undefined ? String(line) : `${line}:${column}`
+}
+
+/**
+ * @throws Failure `usage` if no row at the place has an unknown outcome, or if an id was given for several
+ *   rows; `refused` for an id that is not valid
+ */
+export async function readResolutions(
+  { resolution, place }: ResolutionOptions,
+  { input, kind, states }: { input: Input; kind: RowKind; states: RowStates },
+): Promise<UnknownRowResolutions> {
+  if (resolution === undefined) return { of: () => undefined }
+  if (resolution.as === 'created') expandPath('{id}', { id: resolution.id })
+  const isSelected = (row: RowPlace): boolean =>
+    place === undefined ||
+    (place.line === row.line && (place.column === undefined || place.column === row.column))
+  const unresolved = await findUnresolved(input, kind, states)
+  const selected = unresolved.filter(isSelected)
+  if (place !== undefined && selected.length === 0) {
+    const which =
+      unresolved.length === 0
+        ? 'no row has an unknown outcome'
+        : `unknown: line ${formatRowPlaces(unresolved)}`
+    throw new Failure(
+      'usage',
+      `The outcome of line ${formatRowPlace(place)} of ${input.name} is known; ${which}`,
+    )
+  }
+  if (resolution.as === 'created' && selected.length !== 1) {
+    const words =
+      selected.length === 0
+        ? 'No row has an unknown outcome'
+        : `${selected.length} rows have an unknown outcome, but an id can be given for only one row`
+    throw new Failure('usage', words, {
+      advice: [
+        selected.length === 0
+          ? { code: 'no_unknown_row' }
+          : { code: 'name_unknown_row', places: formatRowPlaces(selected) },
+      ],
+    })
+  }
+  return { of: (row) => (isSelected(row) ? resolution : undefined) }
+}
+
+/** The first places, as an example. */
+function formatRowPlaces(places: readonly RowPlace[]): string {
+  return places.slice(0, 20).map(formatRowPlace).join(', ')
+}
+
+async function findUnresolved(input: Input, kind: RowKind, states: RowStates): Promise<RowPlace[]> {
+  const places: RowPlace[] = []
+  if (states.unresolved === 0) return places
+  for await (const batch of readRows(input, kind)) {
+    for (const { index, line, column } of batch) {
+      if (isUnresolved(states.of(index))) places.push(column === undefined ? { line } : { line, column })
+    }
+  }
+  return places
+}

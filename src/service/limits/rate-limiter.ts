@@ -1,0 +1,175 @@
+import type { Clock } from '../../system/clock.ts'
+import {
+  type Counters,
+  type CountRequest,
+  type CountResult,
+  hourLength,
+  hourOf,
+  hoursAhead,
+  minuteLength,
+  minuteOf,
+  minutesAhead,
+  secondsLeft,
+} from '../store/counters.ts'
+
+/** Requests per clock hour and clock minute; null for no limit. */
+export interface RequestLimits {
+  hourly: number | null
+  minute: number | null
+}
+
+export interface WindowState {
+  limit: number
+  remaining: number
+  /** Whole seconds until the next window begins; 1 or more. */
+  reset: number
+}
+
+/** Whether a request is admitted, and the state of the windows of its key. */
+export interface Admission {
+  isAdmitted: boolean
+  hour: WindowState | undefined
+  minute: WindowState | undefined
+}
+
+interface WaitingRequest {
+  settle(admission: Admission): void
+  fail(error: unknown): void
+}
+
+/** The requests of one key since the last count. */
+interface Queue extends RequestLimits {
+  waiting: WaitingRequest[]
+}
+
+/** For how many keys a used-up window is remembered. For more keys, each request is counted again. */
+const maxSpent = 10_000
+
+/**
+ * Admits requests as the counters allow. All requests that arrive in one turn of the event loop, or during
+ * a count, are counted together, with one count request for each key.
+ */
+export class RateLimiter {
+  readonly #counters: Counters
+  readonly #clock: Clock
+  readonly #spent = new Map<string, CountResult>()
+  #queues = new Map<string, Queue>()
+  #running: Promise<void> | undefined
+
+  constructor(counters: Counters, clock: Clock) {
+    this.#counters = counters
+    this.#clock = clock
+  }
+
+  /** An admitted request costs the key one request. @throws as the counters */
+  admit(keyId: string, { hourly, minute }: RequestLimits): Promise<Admission> {
+    const now = this.#clock.now()
+    const spent = this.#spent.get(keyId)
+    if (spent && isSpent(spent, { hourly, minute }, now)) {
+      return Promise.resolve(admissionOf(spent, { hourly, minute }, now, false, 0))
+    }
+    return new Promise((settle, fail) => {
+      const queue = this.#queues.get(keyId)
+      if (queue) {
+        // The newest limits apply to all requests: they were read last.
+        queue.hourly = hourly
+        queue.minute = minute
+        queue.waiting.push({ settle, fail })
+      } else {
+        this.#queues.set(keyId, { hourly, minute, waiting: [{ settle, fail }] })
+      }
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Counts the requests that wait, then closes the counters. */
+  async close(): Promise<void> {
+    await this.#running
+    await this.#counters.close()
+  }
+
+  async #run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#queues.size > 0) {
+      const queues = this.#queues
+      this.#queues = new Map()
+      try {
+        await this.#count(queues)
+      } catch (error) {
+        for (const { waiting } of queues.values()) for (const { fail } of waiting) fail(error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  async #count(queues: Map<string, Queue>): Promise<void> {
+    const asked = this.#clock.now()
+    const [hour, minute] = [hourOf(asked), minuteOf(asked)]
+    const requests: CountRequest[] = []
+    for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
+      requests.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
+    }
+    const taken = await this.#counters.count(requests)
+    const now = this.#clock.now()
+    let index = 0
+    for (const [keyId, queue] of queues) {
+      const state = taken[index++]
+      if (!state) throw new Error('the counters did not return every count')
+      this.#remember(keyId, state, queue.waiting.length)
+      queue.waiting.forEach(({ settle }, location) => {
+        const isAdmitted = location < state.granted
+        // The state after this request, without those behind it in the same turn.
+        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - location : 0))
+      })
+    }
+  }
+
+  /** The count of a window only grows, so a used-up window refuses requests without another count. */
+  #remember(keyId: string, state: CountResult, wanted: number): void {
+    this.#spent.delete(keyId)
+    if (state.granted === wanted) return
+    if (this.#spent.size >= maxSpent) this.#spent.clear()
+    this.#spent.set(keyId, state)
+  }
+}
+
+/** Whether a current window is used up. */
+function isSpent(
+  { hour, hourCount, minute, minuteCount }: CountResult,
+  limits: RequestLimits,
+  now: number,
+): boolean {
+  const isCurrent = (window: number, current: number, ahead: number) =>
+    window >= current && window <= current + ahead
+  return (
+    (limits.hourly !== null && hourCount >= limits.hourly && isCurrent(hour, hourOf(now), hoursAhead)) ||
+    (limits.minute !== null &&
+      minuteCount >= limits.minute &&
+      isCurrent(minute, minuteOf(now), minutesAhead) &&
+      // Otherwise, the count of a past hour would be shown.
+      isCurrent(hour, hourOf(now), hoursAhead))
+  )
+}
+
+/** @param behind how many of the counted requests came after this one */
+function admissionOf(
+  { hour, hourCount, minute, minuteCount }: CountResult,
+  limits: RequestLimits,
+  now: number,
+  isAdmitted: boolean,
+  behind: number,
+): Admission {
+  const state = (limit: number | null, count: number, window: number, length: number) =>
+    limit === null
+      ? undefined
+      : {
+          limit,
+          remaining: Math.max(0, limit - (count - behind)),
+          reset: secondsLeft(window, length, now),
+        }
+  return {
+    isAdmitted,
+    hour: state(limits.hourly, hourCount, hour, hourLength),
+    minute: state(limits.minute, minuteCount, minute, minuteLength),
+  }
+}

@@ -1,0 +1,75 @@
+import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { Status } from '../../terminal/screen/status.ts'
+import { type Conversation, toMessages } from '../conversation.ts'
+import type { SessionOutput } from '../session-output.ts'
+import type { Recorder } from './recorder.ts'
+
+/** The parts of a session that switching the mode of its conversation uses. */
+export interface ConversationHost {
+  readonly conversation: Conversation
+  readonly recorder: Recorder
+  readonly client: Client
+  readonly output: SessionOutput
+  readonly status: Status
+  stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>
+}
+
+/**
+ * Switches to completions. From now on, this machine stores the conversation; the context on the
+ * service stays unchanged.
+ *
+ * @param why shown to the person
+ * @throws Failure if the earlier messages cannot be fetched; then nothing has changed
+ */
+export async function switchToCompletions(session: ConversationHost, why: string): Promise<void> {
+  const { conversation, recorder } = session
+  if (conversation.mode === 'completions') return
+  if (conversation.lacksBeginning) await fetchBeginning(session)
+  if (conversation.lacksBeginning) throw new Failure('declined', 'Stopped; the conversation is unchanged')
+  const { contextId, messages } = conversation
+  conversation.isOnService = contextId !== undefined || messages.length === 0
+  conversation.mode = 'completions'
+  recorder.options(conversation)
+  recorder.conversation(conversation)
+  const left = contextId === undefined ? '' : ` Context ${contextId} is unchanged.`
+  session.output.note(
+    `[from now on, this machine stores the conversation and sends all of it with each message, and replies are not streamed: ${why}.${left}]`,
+  )
+}
+
+/**
+ * Switches back to the conversation on the service, whose replies are streamed, if the service has
+ * all messages and no parameter is set.
+ *
+ * @returns whether replies are streamed from now on
+ */
+export function switchToContext({
+  conversation,
+  recorder,
+  output,
+}: Pick<ConversationHost, 'conversation' | 'recorder' | 'output'>): boolean {
+  const { mode, messages, hasParameters, isOnService } = conversation
+  if (mode === 'context') return true
+  if (hasParameters || !isOnService) return false
+  if (messages.length === 0) conversation.contextId = undefined
+  conversation.mode = 'context'
+  recorder.options(conversation)
+  output.note('[from now on, the service stores the conversation, and replies are streamed]')
+  return true
+}
+
+async function fetchBeginning(session: ConversationHost): Promise<void> {
+  const { conversation, client } = session
+  const { contextId } = conversation
+  if (contextId === undefined) return
+  await session.stoppable(async (signal) => {
+    session.status.begin('fetching the full conversation…')
+    const pages = []
+    for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
+      pages.unshift(messages.flatMap(toMessages))
+    }
+    conversation.messages = pages.flat()
+    conversation.lacksBeginning = false
+  })
+}

@@ -1,0 +1,56 @@
+import type { Usage } from '../../contract/completion.ts'
+import { isNumber } from '../../contract/exact-json.ts'
+import type { Failure } from '../../contract/failure.ts'
+import type { StreamEnd } from '../../contract/stream-event.ts'
+import type { Conversation } from '../conversation.ts'
+
+/** The result of a turn. Times are milliseconds since the request was sent, undefined if nothing arrived. */
+export interface TurnOutcome {
+  /** Undefined if the reply was stopped or never began. */
+  end: StreamEnd | undefined
+  /** Why no reply arrived. */
+  failure: Failure | undefined
+  usage: Usage | undefined
+  firstMs: number | undefined
+  totalMs: number
+}
+
+/**
+ * The line after a reply: model, token count if the service sent one, time to the first and the last
+ * token, and where the conversation is stored.
+ */
+export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
+  const { usage, firstMs, totalMs, end } = outcome
+  const parts = [
+    conversation.replyModel ?? conversation.model,
+    usage && describeUsage(usage),
+    firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
+    `total ${seconds(totalMs)}`,
+    whereaboutsOf(conversation),
+    end?.finishReason === 'length' ? 'truncated at the token limit' : undefined,
+    end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
+  ]
+  return parts.filter((part) => part !== undefined && part !== '').join(' · ')
+}
+
+function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
+  if (mode === 'completions') return 'stored on this machine, not streamed'
+  return contextId === undefined ? undefined : `context ${contextId}`
+}
+
+/** The token count of the service, as far as it sent one. */
+function describeUsage({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: total,
+}: Usage): string {
+  const known = isNumber
+  if (known(prompt) && known(completion)) return `${prompt} + ${completion} tokens`
+  if (known(total)) return `${total} tokens`
+  if (known(completion)) return `${completion} tokens`
+  return ''
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)}s`
+}

@@ -1,0 +1,89 @@
+import { Failure } from '../../contract/failure.ts'
+import { continueExactly, continueFromEnd } from '../conversation.ts'
+import { recover, sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
+import { asTyped, type Session } from '../session.ts'
+import { copyText } from './copy-text.ts'
+import { saveText } from './save-text.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+/** Commands for the last prompt and its reply. */
+export const replyCommands: readonly SlashCommand[] = [
+  {
+    name: 'retry',
+    summary: 'Send the last message again and replace its reply',
+    run: async (session) => {
+      const { unsent } = session
+      if (unsent) {
+        session.replacesLastPrompt = unsent.replacesLastPrompt
+        return sendPrompt(session, unsent.prompt)
+      }
+      const prompt = requireLastPrompt(session)
+      session.output.showPrompt(prompt)
+      await sendReplacement(session, prompt)
+    },
+  },
+  {
+    name: 'edit',
+    summary: 'Edit the last message and send it again',
+    run: async (session) => {
+      const prompt = requireLastPrompt(session)
+      if (!session.keyboard.input.setText(asTyped(prompt))) {
+        throw new Failure('usage', 'This terminal does not support editing a message')
+      }
+      session.replacesLastPrompt = true
+      session.output.note('Press Enter to replace the last message, or Ctrl-C to cancel.')
+    },
+  },
+  {
+    name: 'continue',
+    summary: 'Get the rest of an interrupted or truncated reply',
+    run: async (session) => {
+      const { partialReply } = session
+      // If the person stops the search, nothing is sent either.
+      let isDone = partialReply !== undefined
+      if (partialReply) {
+        await session.stoppable(async (signal) => {
+          isDone = await recover(session, partialReply, signal)
+        })
+      }
+      if (isDone) return
+      requireLastPrompt(session)
+      if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
+      const prompt = partialReply ? continueExactly : continueFromEnd
+      session.output.showPrompt(prompt)
+      await sendPrompt(session, prompt)
+    },
+  },
+  {
+    name: 'copy',
+    summary: 'Copy the last reply to the clipboard',
+    run: async (session) => {
+      const how = await copyText(requireLastReply(session), session.options)
+      session.output.note(how)
+    },
+  },
+  {
+    name: 'save',
+    argument: 'FILE',
+    summary: 'Save the last reply to a new file',
+    takesPath: true,
+    run: async (session, path) => {
+      const reply = requireLastReply(session)
+      session.output.note(
+        `Saved to ${await saveText(path, reply.endsWith('\n') ? reply : `${reply}\n`, session.options)}`,
+      )
+    },
+  },
+]
+
+function requireLastPrompt({ conversation }: Session): string {
+  const { lastPrompt } = conversation
+  if (lastPrompt === undefined) throw new Failure('usage', 'No message has been sent yet')
+  return lastPrompt
+}
+
+function requireLastReply({ conversation }: Session): string {
+  const { lastReply } = conversation
+  if (lastReply === undefined) throw new Failure('usage', 'There is no reply yet')
+  return lastReply
+}

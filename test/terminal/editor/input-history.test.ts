@@ -1,0 +1,111 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../src/system/clock.ts'
+import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
+
+const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, index) => line(`entry ${index}`)).join('')
+
+describe('the input history of a session', () => {
+  const folder = perTest(makeEmptyDirectory)
+  let path: string
+
+  beforeEach(() => {
+    path = join(folder.path, 'state', 'recall.jsonl')
+  })
+
+  function write(text: string): void {
+    mkdirSync(join(folder.path, 'state'), { recursive: true })
+    writeFileSync(path, text)
+  }
+
+  const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+
+  it('keeps entries with any text for later sessions', () => {
+    const entries = ['one', 'two\nlines\twith "quotes"', '世界 👩‍👩‍👧', ' spaces ']
+    const recall = InputHistory.open(path, systemClock)
+    for (const entry of entries) recall.add(entry)
+    expect(recall.entries).to.deep.equal(entries)
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(entries)
+  })
+
+  it('writes a file that only its owner can read', () => {
+    InputHistory.open(path, systemClock).add('private')
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(statSync(join(folder.path, 'state')).mode & 0o777).to.equal(0o700)
+  })
+
+  it('keeps one of two equal consecutive entries', () => {
+    const recall = InputHistory.open(path, systemClock)
+    for (const entry of ['a', 'a', 'b', 'a']) recall.add(entry)
+    InputHistory.open(path, systemClock).add('a')
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['a', 'b', 'a'])
+    expect(lines()).to.have.length(3)
+  })
+
+  it('skips invalid and truncated lines', () => {
+    write(
+      `${line('one')}{"at":"2026-03\n\n[1]\nnull\n{"text":5}\n{"text":"  "}\nnot json\n${line('two')}{"at":"2026-03-01","te`,
+    )
+    const recall = InputHistory.open(path, systemClock)
+    expect(recall.entries).to.deep.equal(['one', 'two'])
+    recall.add('three')
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['one', 'two', 'three'])
+  })
+
+  it('reads an entry once if another session wrote it a second time', () => {
+    write(`${line('one')}${line('two')}${line('one')}`)
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['one', 'two'])
+  })
+
+  it('removes control characters from entries in the file', () => {
+    write(line('a\u001b[2Jb\r\nc'))
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['a[2Jb\nc'])
+  })
+
+  it('keeps at most 1000 entries in memory', () => {
+    write(numbered(1_500))
+    const recall = InputHistory.open(path, systemClock)
+    expect(recall.entries).to.have.length(1_000)
+    recall.add('more')
+    expect(recall.entries).to.have.length(1_000)
+    expect(recall.entries[0]).to.equal('entry 501')
+    expect(lines()).to.have.length(1_501)
+  })
+
+  it('shortens a file of more than 2000 entries to the last 1000', () => {
+    write(numbered(2_001))
+    const recall = InputHistory.open(path, systemClock)
+    expect(lines()).to.have.length(1_000)
+    expect(lines()[0]).to.equal(line('entry 1001').trim())
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    recall.add('more')
+    expect(InputHistory.open(path, systemClock).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
+  })
+
+  it('reads the last 4 MB of the file, and shortens a file of more than 8 MB', () => {
+    const long = 'x'.repeat(2 ** 20)
+    write(Array.from({ length: 10 }, (_, index) => line(`${index} ${long}`)).join(''))
+    const recall = InputHistory.open(path, systemClock)
+    expect(recall.entries.map((entry) => entry[0])).to.deep.equal(['7', '8', '9'])
+    expect(statSync(path).size).to.be.below(4 * 2 ** 20)
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(recall.entries)
+  })
+
+  it('keeps entries in memory if the file cannot be written', () => {
+    writeFileSync(join(folder.path, 'file'), '')
+    const recall = InputHistory.open(join(folder.path, 'file', 'recall.jsonl'), systemClock)
+    recall.add('one')
+    expect(recall.entries).to.deep.equal(['one'])
+  })
+
+  it('is empty if the file cannot be read', () => {
+    mkdirSync(path, { recursive: true })
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal([])
+    chmodSync(folder.path, 0o700)
+  })
+})
