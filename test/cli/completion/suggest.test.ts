@@ -43,7 +43,7 @@ describe('tab completion', () => {
     ['help setti', ['settings']],
     ['-p x help chat se', ['send', 'sessions']],
     ['-p x help setti', ['settings']],
-    ['nonsense ', []],
+    ['invalid ', []],
     ['compl', []],
     ['--v', ['--version']],
     ['--h', ['--help']],

@@ -20,11 +20,11 @@ describe('settings edit', () => {
     const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
     return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } })
   }
-  const folder = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
+  const directory = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
   const kept = () => {
-    const [name = '', ...others] = readdirSync(folder())
+    const [name = '', ...others] = readdirSync(directory())
     expect(others).to.deep.equal([])
-    return join(folder(), name)
+    return join(directory(), name)
   }
   const setMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
 
@@ -139,7 +139,7 @@ describe('settings edit', () => {
       expect(stderr).to.contain(`chatctl settings apply ${path}`)
       expect(readFileSync(path, 'utf8')).to.contain(words)
       expect(statSync(path).mode & 0o777).to.equal(0o600)
-      expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+      expect(statSync(directory()).mode & 0o777).to.equal(0o700)
     }
 
     it('keeps the edited file if it is invalid', async () => {
@@ -150,7 +150,7 @@ describe('settings edit', () => {
     })
 
     it('keeps the edited file in TMPDIR if the state directory cannot be written', async () => {
-      const env = { XDG_STATE_HOME: run.file('no-folder', ''), TMPDIR: run.sandbox.home }
+      const env = { XDG_STATE_HOME: run.file('no-directory', ''), TMPDIR: run.sandbox.home }
       const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
       const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
       expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))

@@ -188,9 +188,9 @@ function isOurs(file: string): boolean {
 
 /** Paths of all files of a world, relative to its root. */
 export function filesOf({ root }: World): string[] {
-  const list = (folder: string): string[] =>
-    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+  const list = (directory: string): string[] =>
+    readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) => {
+      const path = directory === '' ? entry.name : `${directory}/${entry.name}`
       if (path === 'stdin') return []
       return entry.isDirectory() ? list(path) : entry.isFile() ? [path] : []
     })
