@@ -109,10 +109,6 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   yaml: { entry: `module.exports = require('yaml')`, asked: /^yaml$/ },
   csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
-  'wrap-lines': {
-    entry: `export * from './src/cli/output/wrap-lines.ts'`,
-    asked: /\/output\/wrap-lines\.ts$/,
-  },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
     entry: `export * from './src/terminal/markdown/markdown-writer.ts'`,
@@ -147,7 +143,7 @@ const program: BuildOptions = { banner: {}, footer: {} }
 /**
  * Builds everything but the manifest into dist.
  *
- * @returns what esbuild says of each bundle, by name
+ * @returns the metadata that esbuild reports, by the name of the bundle
  */
 export async function buildBundles(root: string): Promise<Record<string, Metafile>> {
   const dist = join(root, 'dist')
@@ -228,7 +224,7 @@ function findRunTimePackages(root: string): string[] {
   return Object.keys(dependencies)
 }
 
-/** Leaves to another bundle what belongs there, whether it is asked for by `import` or `import()`. */
+/** Marks modules of other bundles as external, for `import` and for `import()`. */
 function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',

@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
 import { quoteWord } from './command-line.ts'
-import { type Connection, commandOf } from './connection.ts'
+import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
@@ -14,7 +14,7 @@ type Hints = {
     | ((data: AdviceData[Code], connection: Connection | undefined) => string)
 }
 
-/** What to do after a failure, in words: each piece of advice that an inner layer can give. */
+/** The text for each piece of advice that an inner layer can give. */
 const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
@@ -25,15 +25,18 @@ const hints: Hints = {
     const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
     return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
   },
-  web_page: ({ method, url }, connection) =>
-    `The response to ${method} ${url} is a web page. ${checkAddress(connection)}`,
+  web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   check_address: (_, connection) => checkAddress(connection),
   other_scheme: ({ url }) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
   },
 
+  output_format: ({ format }) => `Did you mean: --output ${format}`,
+
   // Signing in
+  unusable_credential: (_, connection) =>
+    connection?.refusalHint ?? 'Enter it again, without surrounding characters.',
   sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
@@ -71,6 +74,7 @@ const hints: Hints = {
   reset_password: ({ email }) => `Set a new password with: chatctl service users reset ${email}`,
   make_admin: ({ userId }) =>
     `Make the user an admin with: chatctl users permissions assign ${userId} --role admin`,
+  list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
@@ -114,7 +118,7 @@ const hints: Hints = {
   json_lines: 'For one object per line, use: --format jsonl',
 }
 
-/** What each answer of the embedded service's own model ends with. */
+/** The end of every reply of the built-in test model. */
 export const offlineNotice =
   'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
 
@@ -125,10 +129,11 @@ function login(profile: string): string {
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
+  if (connection.isExamined) return `Check the base URL ${connection.baseUrl}`
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
-    ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`
-    : `Check the address with: ${commandOf(connection, 'doctor')}`
+    ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandForConnection(connection, 'doctor')}`
 }
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
@@ -138,7 +143,7 @@ function describeRetryTime(ms: number, until: string): string {
 }
 
 /**
- * What to do after a failure, for a person; undefined where nothing is known to help.
+ * The hint of a failure; undefined if it has none.
  *
  * @param connection whose profile or base URL the commands name
  */

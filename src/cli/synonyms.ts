@@ -14,6 +14,7 @@ const nouns: Readonly<Record<string, string>> = {
   key: 'keys',
   'api-key': 'keys',
   'api-keys': 'keys',
+  // cspell:ignore apikey apikeys colour
   apikey: 'keys',
   apikeys: 'keys',
   permission: 'permissions',
@@ -30,6 +31,8 @@ const nouns: Readonly<Record<string, string>> = {
   profile: 'profiles',
   context: 'profiles',
   contexts: 'profiles',
+  workspace: 'profiles',
+  workspaces: 'profiles',
   server: 'service',
   daemon: 'service',
   configuration: 'config',
@@ -183,6 +186,7 @@ const absentFlags: Readonly<Record<string, string>> = {
   'chatctl chat --output':
     'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
   'chatctl users update --email': 'The interface cannot change the email address of a user.',
+  'chatctl auth status --show-token': 'Print the token with: chatctl auth token.',
   'chatctl api --X': methodIsArgument,
   'chatctl api --request': methodIsArgument,
   'chatctl api --method': methodIsArgument,

@@ -70,14 +70,9 @@ export function readConfiguration(directories: Directories): Configuration {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new Failure(
-      'config',
-      `The configuration file ${path} is not valid JSON: ${(cause as Error).message}`,
-      {
-        hint,
-        cause,
-      },
-    )
+    const reason = (cause as Error).message.replaceAll(/\s+/g, ' ').replace(/ is not valid JSON$/, '')
+    const words = `The configuration file ${path} is not valid JSON: ${reason}`
+    throw new Failure('config', words, { hint, cause })
   }
   const parsed = z.safeParse(makeSchema(), value)
   if (parsed.success) return parsed.data
@@ -104,7 +99,8 @@ function readText(path: string): string | undefined {
 /**
  * Replaces the file atomically, with mode 0600 in a directory with mode 0700.
  *
- * @param change receives the configuration as read under the lock
+ * @param change receives the configuration as read under the lock, and is also called before: a change
+ *   that it rejects creates no directory
  * @param maxWait maximum wait for another process that changes the file, in ms
  */
 export async function changeConfiguration(
@@ -114,6 +110,7 @@ export async function changeConfiguration(
 ): Promise<void> {
   const path = configurationPath(directories)
   try {
+    change(readConfiguration(directories))
     demandConfigurationDirectory(directories)
     const { default: Conf } = await import('conf')
     await withFileLock(

@@ -3,7 +3,7 @@ import { hintOf } from '../../src/cli/hints.ts'
 import { kindOfStatus } from '../../src/client/error-response.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   empty,
   garbage,
   html502,
@@ -53,24 +53,24 @@ describe('an HTTP response', () => {
       expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
     })
 
-    const useless: [string, Behaviour, RegExp][] = [
-      ['no JSON', garbage, /is not JSON \(application\/json\)/],
-      ['a web page', webPage, /is not JSON \(text\/html\)/],
+    const useless: [string, Behavior, RegExp][] = [
+      ['no JSON', garbage, /is not valid JSON/],
+      ['a web page', webPage, /is text\/html, not JSON/],
       ['no body', empty, /has no body/],
       ['204', noContent, /has no body/],
       ['null', json(200, null), /not a JSON object/],
       ['a list', json(200, []), /not a JSON object/],
-      ['a required field missing', json(200, { object: 'list' }), /does not contain data/],
-      ['a required field that is null', json(200, { data: null }), /does not contain data/],
+      ['a required field missing', json(200, { object: 'list' }), /does not contain "data"/],
+      ['a required field that is null', json(200, { data: null }), /does not contain "data"/],
       [
         'a content coding that was not requested',
         answer(200, { 'content-encoding': 'gzip' }, 'xx'),
-        /not JSON \(gzip\)/,
+        /is gzip, not JSON/,
       ],
     ]
-    for (const [what, behaviour, message] of useless) {
+    for (const [what, behavior, message] of useless) {
       it(`is unusable with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         const failure = await failureOf(client.chat.models())
         expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
@@ -79,9 +79,9 @@ describe('an HTTP response', () => {
 
     it('is reported with the requested URL if it is a web page', async () => {
       await start(webPage)
-      expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `The response to GET ${server.url}/v1/chat/models is a web page. Check the base URL.`,
-      )
+      const failure = await failureOf(client.chat.models())
+      expect(failure.request?.url).to.equal(`${server.url}/v1/chat/models`)
+      expect(hintOf(failure)).to.equal('The response is a web page. Check the base URL.')
     })
 
     it('is requested without a content coding', async () => {
@@ -95,12 +95,12 @@ describe('an HTTP response', () => {
   })
 
   describe('with a body that is not documented', () => {
-    for (const [what, behaviour] of [
+    for (const [what, behavior] of [
       ['nothing', empty],
       ['204', noContent],
     ] as const) {
       it(`is a success with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         const got = await client.settings.update({ app_name: 'x' })
         expect(got.body).to.equal(undefined)
         expect(got).not.to.have.property('warning')
@@ -111,7 +111,7 @@ describe('an HTTP response', () => {
       await start(garbage)
       const got = await client.users.create({ name: 'n' })
       expect(got.body).to.equal(undefined)
-      expect(got.warning).to.match(/is not JSON.*status 200/)
+      expect(got.warning).to.match(/not (valid )?JSON.*status 200/)
     })
 
     it('is returned with its Location', async () => {
@@ -181,9 +181,9 @@ describe('an HTTP response', () => {
 
     it('is reported with the requested URL if it is a 404 web page', async () => {
       await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
-      expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `The response to GET ${server.url}/v1/chat/models`,
-      )
+      const failure = await failureOf(client.chat.models())
+      expect(failure.request?.url).to.equal(`${server.url}/v1/chat/models`)
+      expect(hintOf(failure)).to.include('The response is a web page.')
     })
 
     it('reports no unknown outcome if the service could not reach its model server', async () => {
@@ -193,7 +193,7 @@ describe('an HTTP response', () => {
       expect(failure.hint).to.include('model server').and.not.include('may have taken effect')
     })
 
-    const shapes: [string, Behaviour, string, string][] = [
+    const shapes: [string, Behavior, string, string][] = [
       ['error as a string', json(400, { error: 'Broken' }), 'Broken', 'rejected'],
       [
         'error as a code and a message',
@@ -219,9 +219,9 @@ describe('an HTTP response', () => {
         'rejected',
       ],
     ]
-    for (const [what, behaviour, message, code] of shapes) {
+    for (const [what, behavior, message, code] of shapes) {
       it(`is understood with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         expect(await failureOf(client.users.get('x'))).to.include({ message, code })
       })
     }

@@ -7,7 +7,7 @@ import { scriptedClient } from './scripted-client.ts'
 
 const ask = { messages: [{ role: 'user' as const, content: 'hi' }] }
 const reply = { response: 'x', choices: [{ message: { role: 'assistant', content: 'x' } }], data: [] }
-const doubt = /may have taken effect/
+const unknown = /may have taken effect/
 
 describe('the timeout of a reply', () => {
   const { client, start } = scriptedClient(() => ({ retries: 0 }))
@@ -72,10 +72,10 @@ describe('the timeout of a reply', () => {
     expect(failure).to.include({
       kind: 'truncated',
       isOutcomeUnknown: true,
-      message: 'No data arrived for 400 ms',
+      message: 'The response was truncated: no data for 400 ms',
     })
     expect(hintOf(failure))
-      .to.match(doubt)
+      .to.match(unknown)
       .and.match(/--timeout 1s$/)
   })
 
@@ -91,22 +91,22 @@ describe('the timeout of a reply', () => {
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
     expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: true })
     expect(hintOf(failure))
-      .to.match(doubt)
+      .to.match(unknown)
       .and.match(/--timeout 1s$/)
   })
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['a 502', failing(502, 'bad_gateway', 'The model failed')],
     ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
   ] as [string, Script][]) {
     it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
-      await start(behaviour)
+      await start(behavior)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.isOutcomeUnknown).to.equal(false)
-      expect(hintOf(failure) ?? '').not.to.match(doubt)
+      expect(hintOf(failure) ?? '').not.to.match(unknown)
       const sent = await failureOf(client.chat.send({ message: 'hi' }))
       expect(sent.isOutcomeUnknown).to.equal(true)
-      expect(hintOf(sent)).to.match(doubt)
+      expect(hintOf(sent)).to.match(unknown)
     })
   }
 })

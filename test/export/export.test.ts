@@ -123,12 +123,12 @@ describe('history export', () => {
     })
     const run = await runExport(sandbox, url, ['--to', to])
     expect(run).to.include({ exitCode: 5, stdout: '' })
-    expect(run.stderr).to.contain('199 messages kept: the same command goes on from there.')
+    expect(run.stderr).to.contain('199 messages saved. To resume, run the same command.')
     expect(readFileSync(to, 'utf8')).to.equal('old')
     expect(readdirSync(sandbox.home).filter((name) => name.includes('kept'))).to.deep.equal(['kept.jsonl'])
     const again = await runExport(sandbox, url, ['--to', to])
     expect(again.exitCode).to.equal(0)
-    expect(again.stderr).to.contain('Going on from 199 messages of an earlier run.')
+    expect(again.stderr).to.contain('Resuming after 199 messages of an earlier run.')
     expect(idsOf(readLines(readFileSync(to, 'utf8')))).to.deep.equal(idsOf(stored))
     expect(left()).to.deep.equal([])
   })
@@ -191,7 +191,7 @@ describe('history export', () => {
     expect(run).to.include({ exitCode: 75, stdout: '' })
     const said = readLines(run.stderr) as unknown as Record<string, { message: string }>[]
     expect(said.map((line) => Object.keys(line)[0])).to.deep.equal(['notice', 'error'])
-    expect(said[0]?.['notice']?.message).to.match(/^\d+ messages kept/)
+    expect(said[0]?.['notice']?.message).to.match(/^\d+ messages saved/)
     // Another output format continues the same export.
     const again = await runExport(sandbox, url, ['--quiet'])
     expect(again).to.include({ exitCode: 0, stderr: '' })

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { textFlag } from '../flag-types.ts'
 import { readSecretFile, readStdin, withoutFinalNewline } from './read-input.ts'
 
@@ -29,7 +29,7 @@ export async function readPassword(source: PasswordSource, context: Context): Pr
 async function read(source: PasswordSource, context: Context): Promise<string> {
   if (source.stdin) return withoutFinalNewline(await readStdin('the password', context, maxSecretBytes))
   if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file, context))
-  const { twice, instead = '--password-stdin, --password-file or --generate-password' } = source
+  const { twice, instead = '--password-stdin, --password-file, or --generate-password' } = source
   const password = await context.prompter.askSecret('Password:', instead)
   if (
     twice &&

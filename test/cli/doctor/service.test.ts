@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { makeCertificate } from '../../support/certificate.ts'
 import {
@@ -15,7 +14,6 @@ import {
   startFaultServer,
 } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
@@ -81,6 +79,24 @@ describe('doctor on a service', () => {
     expect(found('network').message).to.match(/ is 127\.0\.0\.1, connected in \d+ ms$/)
     expect(found('clock').status).to.equal('ok')
     expect(found('models')).to.include({ status: 'ok', message: 'a, b, c and 1 more' })
+  })
+
+  it('names the other scheme in both checks if the server does not speak TLS', async () => {
+    await server.start(well())
+    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: server.url.replace('http:', 'https:') }
+    const { found, exitCode } = await diagnose(sandbox, ['--retries', '0'], { env })
+    expect(exitCode).to.equal(69)
+    for (const check of ['network', 'service']) {
+      expect(found(check).message).to.match(/the server does not speak TLS$/)
+      expect(found(check).hint).to.equal(`Use this address: --base-url ${server.url}`)
+    }
+  })
+
+  it('does not suggest itself if the service cannot be reached', async () => {
+    const url = await deadUrl()
+    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
+    const { found } = await diagnose(sandbox, ['--retries', '0'], { env })
+    expect(found('network').hint).to.equal(`Check the base URL ${url}`)
   })
 
   it('suggests to check the key for a 401, but not for a 500', async () => {
@@ -207,6 +223,7 @@ describe('doctor on a service', () => {
 
   it('checks the TLS certificate', async () => {
     const certificate = makeCertificate('127.0.0.1')
+    const authorities = getCACertificates()
     const secured = createServer(certificate, (request, response) => {
       const body = request.url?.endsWith('/models') ? { data: [model('a')] } : profile
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
@@ -214,21 +231,24 @@ describe('doctor on a service', () => {
     await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve))
     try {
       const { port } = secured.address() as AddressInfo
+      const plain = await diagnose(sandbox, ['--base-url', `http://127.0.0.1:${port}`], {
+        env: { CHATCTL_API_KEY: key },
+      })
+      expect(plain.found('service').hint).to.equal(`Use this address: --base-url https://127.0.0.1:${port}`)
       const env = { CHATCTL_BASE_URL: `https://127.0.0.1:${port}`, CHATCTL_API_KEY: key }
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)
       expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
-      const authority = join(sandbox.home, 'ca.pem')
-      writeFileSync(authority, certificate.cert)
-      const trusting = { env: { ...env, NODE_EXTRA_CA_CERTS: authority } }
       // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
-      const known = await diagnose(sandbox, [], trusting, runProgram)
+      setDefaultCACertificates([...authorities, certificate.cert])
+      const known = await diagnose(sandbox, [], { env })
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
       expect(known.found('network').message).to.match(
         /TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/,
       )
     } finally {
+      setDefaultCACertificates(authorities)
       secured.close()
     }
   })
