@@ -65,6 +65,7 @@ function examineQuota(
 
 interface Model {
   id?: unknown
+  owned_by?: unknown
 }
 
 /** A key may lack the permission to list models: that is a warning, not a failure. */
@@ -74,11 +75,12 @@ async function examineModels(
 ): Promise<Examined> {
   try {
     const { body } = await ask()
-    const ids = (body?.data ?? []).map(({ id }) => id)
+    const models = body?.data ?? []
+    const ids = models.map(({ id }) => id)
     const wanted = context.options.model.value
     const all = commandFor(context, 'chat', 'models')
     if (ids.length === 0) return warning('models', 'the service offers no models', null)
-    if (wanted === undefined || ids.includes(wanted)) return ok('models', describeModels(ids, wanted))
+    if (wanted === undefined || ids.includes(wanted)) return ok('models', describeModels(models, wanted))
     return warning(
       'models',
       `${wanted}, from ${context.options.model.from}, is not one of the ${ids.length} models`,
@@ -91,9 +93,13 @@ async function examineModels(
   }
 }
 
-function describeModels(ids: readonly unknown[], wanted: string | undefined): string {
-  const some = ids.slice(0, 3).join(', ')
-  const more = ids.length > 3 ? ` and ${ids.length - 3} more` : ''
+function describeModels(models: readonly Model[], wanted: string | undefined): string {
+  const isTestProgram = ({ id, owned_by: owner }: Model) => id === 'offline' && owner === 'chatctl'
+  const names = models.map(
+    (model) => `${model.id}${isTestProgram(model) ? ' (the built-in test program)' : ''}`,
+  )
+  const some = names.slice(0, 3).join(', ')
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
   return `${some}${more}${wanted === undefined ? '' : `; selected: ${wanted}`}`
 }
 

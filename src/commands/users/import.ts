@@ -15,7 +15,7 @@ import { closedView, importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
-    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user; a row with an id updates one. The role and permissions of a row are assigned next. The format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice. If the response to a create is lost, the outcome of the row is unknown, and the row is not sent again: check the service, then use --on-unknown.'
+    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user; a row with an id updates one. Then the role and permissions of that row are assigned. The format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice. If the response to a create is lost, the outcome of the row is unknown, and the row is not sent again: check the service, then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [

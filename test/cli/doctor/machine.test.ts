@@ -33,6 +33,7 @@ describe('doctor on the local machine', () => {
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
     expect(found('service').message).to.contain('signed in as')
+    expect(found('models').message).to.equal('offline (the built-in test program)')
     expect(found('data').message).to.match(/1 user, 0 messages; no service is running; .* free$/)
     const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
     expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
