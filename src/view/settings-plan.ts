@@ -1,5 +1,4 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
-import { countOf } from './count.ts'
 import type { Span, View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
@@ -20,6 +19,8 @@ export interface Comparison {
   sentAt: string | null
   /** Whether this is a saved plan, perhaps from another machine. */
   isSaved?: boolean
+  /** Number of settings files (default: 1). */
+  files?: number
 }
 
 const base: View = {
@@ -47,11 +48,13 @@ function changesIn(body: unknown): Change[] {
 
 function describeDifference(
   changes: Change[],
-  { managed, sentAt, isSaved }: Comparison,
+  { managed, sentAt, isSaved, files = 1 }: Comparison,
   width: number,
 ): Span[] {
-  const keys = countOf(managed, 'key')
-  if (changes.length === 0) return [{ text: `No differences in the ${keys} in the file.` }]
+  const source = isSaved ? 'plan' : files === 1 ? 'file' : 'files'
+  const keys = `the ${managed} keys in the ${source}`
+  const count = managed === 1 ? `The key in the ${source}` : `${changes.length || 'None'} of ${keys}`
+  if (changes.length === 0) return [{ text: `${count} ${managed === 1 ? 'does not differ' : 'differs'}.` }]
   const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
@@ -60,11 +63,7 @@ function describeDifference(
     ofApi.length > 0
       ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here', width)
       : [],
-    [
-      {
-        text: `${changes.length} of the ${keys} in the file ${changes.length === 1 ? 'differs' : 'differ'}.\n`,
-      },
-    ],
+    [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }

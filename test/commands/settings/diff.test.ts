@@ -33,7 +33,7 @@ describe('settings diff', () => {
     run.service.change({ theme: { mode: 'dark' } })
     expect(await diff('settings.yaml', '--exit-code')).to.deep.equal({
       exitCode: 0,
-      stdout: 'No differences in the 2 keys in the file.\n',
+      stdout: 'None of the 2 keys in the file differs.\n',
       stderr: '',
     })
     expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes: [] })

@@ -33,7 +33,7 @@ describe('settings export', () => {
       const { exitCode, stdout } = await run.settings(['diff', file, '--exit-code'])
       expect({ exitCode, stdout }).to.deep.equal({
         exitCode: 0,
-        stdout: 'No differences in the 8 keys in the file.\n',
+        stdout: 'None of the 8 keys in the file differs.\n',
       })
     }
   })
