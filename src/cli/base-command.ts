@@ -220,7 +220,7 @@ function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, s
   const said = option(flags, 'output')
   const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')
   if (asked && said['output'] !== undefined && said['output'] !== 'json') {
-    throw new Failure('usage', `--json and --output ${said['output']} contradict each other`)
+    throw new Failure('usage', `--json and --output ${said['output']} cannot be used together`)
   }
   return said['output'] === undefined && flags['json'] === true ? { output: 'json' } : said
 }

@@ -3,6 +3,8 @@ const noPermissionDelete =
 const noRestart = 'Stop the embedded service with Ctrl-C or SIGTERM, and start it again with: {service run}'
 const noUpdate =
   'chatctl does not update itself. Use the package manager that installed it. Show the installed version with: {--version}'
+const noDestroy =
+  'The interface cannot delete users or settings. Change a setting with: {=settings set KEY=VALUE}. Change a user with: {=users update ID --name NAME}'
 const noStop = 'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: {service status}'
 const noConfigurationRead =
   'The interface cannot read or reset the API configuration. Change it with: {settings api set --rate-limiting on}'
@@ -61,6 +63,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'profiles switch': 'auth use PROFILE',
   'profiles create': 'auth login --profile NAME',
   'profiles delete': 'auth logout --profile NAME',
+  'profiles select': 'auth use PROFILE',
+  'config set-credentials': 'auth login --with-api-key',
   'config set-context': 'config set KEY VALUE',
   'config unset-context': 'auth logout --profile NAME',
   'config delete-context': 'auth logout --profile NAME',
@@ -119,7 +123,10 @@ export const guesses: Readonly<Record<string, string>> = {
   'models create': 'The interface cannot add models. List the models with: {chat models}',
   'models delete': 'The interface cannot delete models. List the models with: {chat models}',
   'models default': 'config set model MODEL',
+  'keys set': 'auth login --with-api-key',
+  'logs list': 'history list',
   pull: noPull,
+  embed: 'The interface cannot create embeddings. List the commands with: {--help}',
   'models pull': noPull,
   logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
@@ -131,6 +138,13 @@ export const guesses: Readonly<Record<string, string>> = {
 
   // Settings
   plan: 'settings diff FILE --save PLAN',
+  destroy: noDestroy,
+  'state list': 'settings get',
+  'state get': 'settings get KEY',
+  state: 'settings get',
+  output: 'settings get',
+  'bulk import': 'users import FILE',
+  bulk: 'users import FILE',
   'settings plan': 'settings diff FILE --save PLAN',
   apply: 'settings apply FILE',
   diff: 'settings diff FILE',

@@ -10,6 +10,8 @@ export interface Connection {
   profile: string | undefined
   /** What to do if the service rejects the credential. */
   refusalHint?: string | undefined
+  /** Whether `doctor` examines it, so that no hint suggests `doctor`. */
+  isExamined?: boolean
 }
 
 /** A command line for the service of a connection, to be pasted into a shell. */

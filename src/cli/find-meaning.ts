@@ -106,7 +106,9 @@ function correct(words: readonly string[], catalog: Catalog): string[] {
       if (children.length === 0) break
     }
     const children = childrenOf(corrected, catalog).filter((child) => !isOpposite(child, word))
-    const isKnown = children.includes(word) || guessWords.has(word) || !/^[a-z-]+$/i.test(word)
+    // One letter of two makes another word: `cp` is not `up`.
+    const isKnown =
+      word.length < 3 || children.includes(word) || guessWords.has(word) || !/^[a-z-]+$/i.test(word)
     const vocabulary = [...guessWords].filter((known) => !isOpposite(known, word))
     corrected.push(isKnown ? word : (nearest(word, children) ?? nearest(word, vocabulary) ?? word))
   }

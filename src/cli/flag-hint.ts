@@ -101,9 +101,8 @@ function valueAttached(word: string, flag: string): string | undefined {
 function secretHint(isPassword: boolean, known: readonly string[]): string {
   const flags = known.filter((flag) => /^(password-|generate-password)/.test(flag)).map((flag) => `--${flag}`)
   if (isPassword) {
-    return `A password is never an argument, which other users of the machine can read${
-      flags.length === 0 ? '' : `: use ${flags.join(', or ')}`
-    }.`
+    const use = flags.length === 0 ? '' : ` Use ${flags.join(', or ')}.`
+    return `Do not pass a password as an argument, because other users of this machine can read it.${use}`
   }
-  return `A key is never an argument, which other users of the machine can read. Put it into CHATCTL_API_KEY, name its file in CHATCTL_API_KEY_FILE, or sign in with: chatctl auth login --with-api-key.`
+  return `Do not pass a key as an argument, because other users of this machine can read it. Set CHATCTL_API_KEY or CHATCTL_API_KEY_FILE, or sign in with: chatctl auth login --with-api-key.`
 }

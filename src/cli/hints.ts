@@ -25,15 +25,18 @@ const hints: Hints = {
     const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
     return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
   },
-  web_page: ({ method, url }, connection) =>
-    `The response to ${method} ${url} is a web page. ${checkAddress(connection)}`,
+  web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   check_address: (_, connection) => checkAddress(connection),
   other_scheme: ({ url }) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
   },
 
+  output_format: ({ format }) => `Did you mean: --output ${format}`,
+
   // Signing in
+  unusable_credential: (_, connection) =>
+    connection?.refusalHint ?? 'Enter it again, without surrounding characters.',
   sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
@@ -71,6 +74,7 @@ const hints: Hints = {
   reset_password: ({ email }) => `Set a new password with: chatctl service users reset ${email}`,
   make_admin: ({ userId }) =>
     `Make the user an admin with: chatctl users permissions assign ${userId} --role admin`,
+  list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
@@ -125,6 +129,7 @@ function login(profile: string): string {
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
+  if (connection.isExamined) return `Check the base URL ${connection.baseUrl}`
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
     ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`

@@ -30,6 +30,8 @@ const nouns: Readonly<Record<string, string>> = {
   profile: 'profiles',
   context: 'profiles',
   contexts: 'profiles',
+  workspace: 'profiles',
+  workspaces: 'profiles',
   server: 'service',
   daemon: 'service',
   configuration: 'config',
@@ -183,6 +185,7 @@ const absentFlags: Readonly<Record<string, string>> = {
   'chatctl chat --output':
     'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
   'chatctl users update --email': 'The interface cannot change the email address of a user.',
+  'chatctl auth status --show-token': 'Print the token with: chatctl auth token.',
   'chatctl api --X': methodIsArgument,
   'chatctl api --request': methodIsArgument,
   'chatctl api --method': methodIsArgument,

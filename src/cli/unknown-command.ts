@@ -19,7 +19,9 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
   if (words.length === 0) {
     // What follows a = may be a secret.
     const flag = argv[0]?.replace(/=.*/s, '') ?? ''
-    return new Failure('usage', `There is no command before ${flag}`, { hint: hintBeforeCommand(flag) })
+    return new Failure('usage', `There is no command before ${flag}`, {
+      hint: hintOfMessage(argv, catalog) ?? hintBeforeCommand(flag),
+    })
   }
   const depth = depthOf(words, catalog)
   const typed = ['chatctl', ...words.slice(0, depth)].join(' ')
@@ -42,6 +44,10 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
   if (shape.flags['email'] && rest[0]?.includes('@')) {
     const line = carryOver(`${id.replaceAll(':', ' ')} --email EMAIL`, [...rest, ...flags], catalog)
     return new Failure('usage', 'Unexpected argument', { hint: `Did you mean: ${line}` })
+  }
+  if (shape.flags['to'] && rest.length === 1 && !words.some(looksSecret)) {
+    const line = carryOver(`${id.replaceAll(':', ' ')} --to FILE`, [...rest, ...flags], catalog)
+    return new Failure('usage', `Unexpected argument ${nameWord(rest[0])}`, { hint: `Did you mean: ${line}` })
   }
   const readsSecret = shape.flags['with-api-key'] || shape.flags['password-stdin']
   const message = readsSecret ? 'Unexpected argument' : `Unexpected argument ${nameWord(rest[0])}`
@@ -68,12 +74,21 @@ function nameWord(word = ''): string {
   return looksSecret(word) ? '(hidden, it looks like a secret)' : word || '""'
 }
 
+/** `llm -m MODEL hello` sends a message. */
+function hintOfMessage(argv: readonly string[], catalog: Catalog): string | undefined {
+  const send = catalog.get('chat:send')
+  const isMessage = /^(-m|--model)$/.test(argv[0] ?? '') && argv.length > 2
+  return isMessage && send && fits(send, argv)
+    ? `For one message: ${carryOver('chat send', argv, catalog)}`
+    : undefined
+}
+
 function hintBeforeCommand(flag: string): string {
   if (/^-v$/i.test(flag)) return 'Did you mean: chatctl --version'
   const known = ['version', ...Object.keys(sharedFlags)]
   const meant = known.includes(flag.slice(2)) ? undefined : flagHint(flag, { known })
   return meant === undefined
-    ? 'A command begins with its words: chatctl --help'
+    ? 'Flags come after the command. List the commands with: chatctl --help'
     : `${meant} See: chatctl --help`
 }
 
@@ -81,8 +96,8 @@ function hintBeforeCommand(flag: string): string {
 function hintAfter(typed: string, words: readonly string[]): string {
   const isMessage = typed === 'chatctl chat' || (typed === 'chatctl' && /\s/.test(words[0]?.trim() ?? ''))
   if (isMessage) return `For one message: chatctl chat send ${quoteWord(words.join(' '))}`
-  return typed === 'chatctl' ? 'chatctl --help' : `See: ${typed} --help`
+  return typed === 'chatctl' ? 'List the commands with: chatctl --help' : `See: ${typed} --help`
 }
 
 const secretAdvice =
-  'A key or a password is never an argument, which other users of the machine can read. Sign in with: chatctl auth login --with-api-key'
+  'Do not pass a key or a password as an argument, because other users of this machine can read it. Sign in with: chatctl auth login --with-api-key'

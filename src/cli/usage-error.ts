@@ -56,7 +56,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const extra = error.args.some((arg) => typeof arg === 'string')
     if (extra && flags.some((flag) => readsSecret.has(flag))) {
       // It may be one.
-      const next = `A key or a password is never an argument, which other users of the machine can read. See: ${hint}`
+      const next = `Do not pass a key or a password as an argument, because other users of this machine can read it. See: ${hint}`
       return new Failure('usage', 'Unexpected argument', { hint: next })
     }
     const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
@@ -70,7 +70,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     }
     if (extra && usage.takesText) {
       return new Failure('usage', words, {
-        hint: `Quotes make it one: ${command} ${quoteWord(typed.join(' '))}`,
+        hint: `Put the words in quotes: ${command} ${quoteWord(typed.join(' '))}`,
       })
     }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
@@ -81,7 +81,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
 }
 
 /** `-c` goes on with the last conversation elsewhere. */
-const continueHint = 'To go on with the last conversation: --continue'
+const continueHint = 'Continue the last conversation with: --continue'
 
 function choicesOf({ args = [] }: ParseError): string {
   const options = args.flatMap((arg) => (typeof arg === 'string' ? [] : (arg.options ?? [])))
@@ -98,8 +98,11 @@ function tidy(message: string): string {
     .replace(/^The following errors? occurred:\s*/, '')
     .replace(/^Parsing (--\S+)\s+/, '$1: ')
     .replace(/^Missing required flag (\S+)/, 'Missing flag --$1')
-    .replace(/^(--[\w-]+)=.* cannot also be provided when using (--\S+)$/s, '$2 and $1 exclude each other')
-    .replace(/^All of the following must be provided when using (--\S+): /, '$1 needs ')
+    .replace(
+      /^(--[\w-]+)=.* cannot also be provided when using (--\S+)$/s,
+      '$2 and $1 cannot be used together',
+    )
+    .replace(/^All of the following must be provided when using (--\S+): /, '$1 requires ')
     .replace(
       /^Expected (?:(--[\w-]+)=)?(.*) to be one of: /s,
       (_, flag, value) => `${flag === undefined ? '' : `${flag}: `}"${value}" is not one of `,
@@ -110,7 +113,7 @@ function tidy(message: string): string {
 type Flags = Record<string, Pick<Command.Flag.Any, 'type'>>
 
 /**
- * Refuses `--json=true` and `--dry-run=false`: oclif takes what stands behind the sign for an argument,
+ * Refuses `--json=true` and `--dry-run=false`: oclif takes what follows the = for an argument,
  * so that it would be sent as a message or looked for as a user.
  *
  * @throws Failure `usage`
@@ -123,9 +126,9 @@ export function refuseValuedSwitches(argv: readonly string[], flags: Flags): voi
     // Behind a flag that takes a value it is that value, whatever it looks like.
     const isValue = flags[argv[index - 1]?.replace(/^--/, '') ?? '']?.type === 'option'
     if (!isSwitch || isValue) continue
-    // Not said again: somebody may have taken it for the place of a secret.
-    throw new Failure('usage', `--${name} takes no value, and one was given`, {
-      hint: `Give --${name} alone, or leave it away.`,
+    // The value is not repeated, because it may be a secret.
+    throw new Failure('usage', `--${name} takes no value`, {
+      hint: `Use --${name} without a value, or omit it.`,
     })
   }
 }

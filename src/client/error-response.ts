@@ -74,7 +74,7 @@ export function responseFailure(
   if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
   else if (hint !== undefined) options.hint = hint
   else if (reachedNoModel) options.hint = upstreamHint
-  else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, response.bytes)
+  else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, response.bytes)
   const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)
   // A redirect that is not followed does not tell whether the change was made.
   return failure.kind === 'rejected' && hint !== undefined ? unknownOutcome(failure, hint) : failure
@@ -142,12 +142,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Advice if the response is a web page, as from a captive portal, a sign-in page, or a wrong path. */
-export function webPageAdvice(
-  { method, url }: FailedRequest,
-  headers: Record<string, string>,
-  bytes: Uint8Array,
-): Advice[] {
-  return isWebPage(headers, bytes) ? [{ code: 'web_page', method, url }] : []
+export function webPageAdvice(headers: Record<string, string>, bytes: Uint8Array): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page' }] : []
 }
 
 function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { networkFailure } from './network-failure.ts'
 import { Expired, Interrupted } from './open-response.ts'
 import { proxyFor } from './proxy-for.ts'
+import { wrongScheme } from './wrong-scheme.ts'
 
 /** The connection to a service, or to its proxy. */
 export interface NetworkReport {
@@ -40,7 +41,9 @@ export async function probeNetwork(
     if (proxy) return { ...report, proxy: proxy.host }
     return isSecured ? { ...report, tls: describe(socket as TLSSocket) } : report
   } catch (cause) {
-    throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href }, env)
+    const interrupted = new Interrupted('connect', cause)
+    const request = { method: 'GET', url: base.href }
+    throw (await wrongScheme(interrupted, request, env)) ?? networkFailure(interrupted, request, env)
   } finally {
     socket.destroy()
   }

@@ -52,12 +52,12 @@ export function readResponse(
   const tooDeep = isDeeperThan(maxDepth, body)
   const isUnusable = endpoint.response !== undefined && !isRecord(body)
   if (body === undefined || tooDeep || isUnusable) {
-    const unread = tooDeep ? 'is nested too deeply' : `is not JSON${typeOf(headers)}`
+    const unread = tooDeep ? 'is nested too deeply' : describeUnread(headers)
     const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
     const what = bytes.length === 0 ? 'has no body' : noObject
     // If no caller needs the response of a change, the status is enough.
     if (endpoint.method === 'GET' || endpoint.needs) {
-      const advice = webPageAdvice(request, headers, bytes)
+      const advice = webPageAdvice(headers, bytes)
       throw fail('invalid_response', `The response ${what}`, { advice })
     }
     if (bytes.length > 0) response.warning = `The response ${what}. Its status ${status} confirms the change`
@@ -108,7 +108,7 @@ function namesId(body: unknown): boolean {
 function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefined {
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
-  if (missing.length > 0) return `does not contain ${missing.join(', ')}`
+  if (missing.length > 0) return `does not contain ${missing.map((name) => `"${name}"`).join(', ')}`
   // No required field is a number, so the slow search for exact numbers is skipped.
   const faults = Object.entries(needs).flatMap(([name, need]) =>
     faultsIn(z.safeParse(need, fields[name])).map(({ message }) => `${name} ${message}`),
@@ -124,7 +124,7 @@ function faultsIn(result: z.core.util.SafeParseResult<unknown>): Fault[] {
   return result.success ? [] : faultsOf(result.error)
 }
 
-function typeOf(headers: Record<string, string>): string {
-  const type = codingOf(headers) ?? headers['content-type']
-  return type ? ` (${type})` : ''
+function describeUnread(headers: Record<string, string>): string {
+  const type = codingOf(headers) ?? headers['content-type'] ?? 'application/json'
+  return /[/+]json\b/i.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
 }

@@ -102,9 +102,11 @@ export default class Chat extends BaseCommand {
 /** @throws Failure `usage` where nobody sits at a terminal */
 function demandConversation({ streams }: Context, isForbidden: boolean): void {
   if (streams.isConversation && !isForbidden) return
-  const why = isForbidden ? '--no-input says that nobody does' : 'stdin and stdout are not both one'
-  throw new Failure('usage', `A session needs somebody at a terminal, and ${why}`, {
-    hint: 'For one message: chatctl chat send "…", or pipe it into chatctl chat send.',
+  const why = isForbidden
+    ? 'A chat session is interactive, so it cannot run with --no-input'
+    : 'A chat session requires a terminal for stdin and stdout'
+  throw new Failure('usage', why, {
+    hint: 'Send one message with: chatctl chat send MESSAGE',
   })
 }
 

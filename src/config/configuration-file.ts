@@ -70,14 +70,9 @@ export function readConfiguration(directories: Directories): Configuration {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new Failure(
-      'config',
-      `The configuration file ${path} is not valid JSON: ${(cause as Error).message}`,
-      {
-        hint,
-        cause,
-      },
-    )
+    const reason = (cause as Error).message.replaceAll(/\s+/g, ' ').replace(/ is not valid JSON$/, '')
+    const words = `The configuration file ${path} is not valid JSON: ${reason}`
+    throw new Failure('config', words, { hint, cause })
   }
   const parsed = z.safeParse(makeSchema(), value)
   if (parsed.success) return parsed.data

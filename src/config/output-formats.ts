@@ -1,8 +1,21 @@
+import { Failure } from '../contract/failure.ts'
+
 export const outputFormats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
 /** The `--output` formats of commands that write a document, instead of `outputFormats`. */
 export type DocumentFormat = 'text' | 'md' | 'html' | 'json' | 'jsonl'
+
+/** Formats as other tools call them. */
+const formatSynonyms: ReadonlyMap<string, OutputFormat | DocumentFormat> = new Map([
+  ['wide', 'table'],
+  ['text', 'table'],
+  ['human', 'table'],
+  ['pretty', 'table'],
+  ['yml', 'yaml'],
+  ['ndjson', 'jsonl'],
+  ['markdown', 'md'],
+])
 
 /** @param formats of the command */
 export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
@@ -10,8 +23,11 @@ export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
   formats: readonly F[],
 ): F {
   const format = formats.find((known) => known === text)
-  if (!format) throw new Error(`is not one of ${formats.join(', ')}`)
-  return format
+  if (format) return format
+  const meant = formats.find((known) => known === formatSynonyms.get(text.toLowerCase()))
+  throw new Failure('usage', `"${text}" is not one of ${formats.join(', ')}`, {
+    advice: meant === undefined ? [] : [{ code: 'output_format', format: meant }],
+  })
 }
 
 /**

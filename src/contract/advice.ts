@@ -7,6 +7,7 @@ export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[C
 /** The data of each advice, by code. */
 export interface AdviceData
   extends ClientAdvice,
+    ConfigurationAdvice,
     SignInAdvice,
     ServiceAdvice,
     SessionAdvice,
@@ -21,14 +22,21 @@ interface ClientAdvice {
   /** The service asks for a wait of this many milliseconds, until a time as in ISO 8601. */
   longer_wait: { ms: number; until: string }
   /** The response is an HTML page, for example from a captive portal or another path of the host. */
-  web_page: { method: string; url: string }
+  web_page: NoData
   /** The address of the same server with the scheme that it speaks. */
   other_scheme: { url: string }
   /** No service answers at the base URL. */
   check_address: NoData
 }
 
+interface ConfigurationAdvice {
+  /** The output format that was probably meant. */
+  output_format: { format: string }
+}
+
 interface SignInAdvice {
+  /** The credential cannot be a header. */
+  unusable_credential: NoData
   sign_in_again: { profile: string }
   /** The stored address of the token endpoint is not usable. */
   find_token_endpoint_again: { profile: string }
@@ -64,6 +72,7 @@ interface ServiceAdvice {
   reset_password: { email: string }
   make_admin: { userId: string }
   list_keys: NoData
+  list_users: NoData
   create_key: NoData
   list_sign_ins: NoData
 }

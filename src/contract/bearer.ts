@@ -15,7 +15,5 @@ export function bearer(credential: string): string {
 }
 
 function unusable(why: string): Failure {
-  return new Failure('refused', `The API key or token ${why}`, {
-    hint: 'Store it again, without surrounding characters.',
-  })
+  return new Failure('refused', `The API key or token ${why}`, { advice: [{ code: 'unusable_credential' }] })
 }

@@ -115,10 +115,11 @@ export function afterColon(message: string): string {
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
-  const { kind, code, status, details, request } = failure
+  const { kind, code, status, details, request, message } = failure
+  const isNamed = kind === 'unknown_outcome'
   return new Failure(
     'unknown_outcome',
-    `The outcome of the change is unknown: ${afterColon(failure.message)}`,
+    isNamed ? message : `The outcome of the change is unknown: ${afterColon(message)}`,
     {
       hint,
       details,

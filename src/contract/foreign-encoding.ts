@@ -7,9 +7,7 @@ export function conversionHint(first: Uint8Array, name: string): string {
   const encoding = foreignEncodingOf(first)
   const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
   const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`
-  return encoding === undefined
-    ? `Convert it, for example with: ${command}`
-    : `The text is ${encoding}. Convert it with: ${command}`
+  return encoding === undefined ? `Convert it, for example with: ${command}` : `Convert it with: ${command}`
 }
 
 /**
@@ -29,5 +27,5 @@ export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined 
 /** Describes a text that is not UTF-8, for an error message after its name and "is". */
 export function encodingWords(first: Uint8Array): string {
   const encoding = foreignEncodingOf(first)
-  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8 text`
+  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8`
 }

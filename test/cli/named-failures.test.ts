@@ -92,6 +92,38 @@ describe('an error about a request', () => {
     )
   })
 
+  it('states once that the outcome of a redirected change is unknown', async () => {
+    const url = await start(answer(302, { location: 'https://other.example/' }))
+    const args = ['users', 'create', '--email', 'a@example.com', '--generate-password', '--base-url', url]
+    const { stderr, exitCode } = await run(args)
+    expect(exitCode).to.equal(69)
+    expect(stderr).to.contain(`Error: The outcome of the change is unknown: ${url} redirects to`)
+  })
+
+  it('names the variable whose API key cannot be sent in a header', async () => {
+    const url = await start(json(200, {}))
+    const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url], { CHATCTL_API_KEY: 'a\nb' })
+    expect({ stderr, exitCode }).to.deep.equal({
+      stderr:
+        'Error: The API key or token contains a line break or another control character\nHint:  The API key comes from CHATCTL_API_KEY. It may be mistyped, revoked, or expired.\n',
+      exitCode: 2,
+    })
+  })
+
+  it('says whether JSON is invalid or another type was sent', async () => {
+    const messages: [headers: Record<string, string>, message: string][] = [
+      [{ 'content-type': 'application/json' }, 'Error: The response is not valid JSON (200, GET '],
+      [{ 'content-type': 'text/plain' }, 'Error: The response is text/plain, not JSON (200, GET '],
+    ]
+    for (const [headers, message] of messages) {
+      const url = await start(answer(200, headers, '{"a":'))
+      const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url])
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.contain(message)
+      await server?.close()
+    }
+  })
+
   it('quotes a profile with a space in the command of the hint', async () => {
     const url = await start(json(200, {}))
     await server?.close()

@@ -74,7 +74,7 @@ describe('chat send without a terminal', function () {
       'Hi',
     )
     expectFailure(failed, 1, 'No credit')
-    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain response')
+    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain "response"')
   })
 
   it('requests a reply that is not streamed with --no-stream', async () => {

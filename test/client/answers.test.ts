@@ -54,18 +54,18 @@ describe('an HTTP response', () => {
     })
 
     const useless: [string, Behaviour, RegExp][] = [
-      ['no JSON', garbage, /is not JSON \(application\/json\)/],
-      ['a web page', webPage, /is not JSON \(text\/html\)/],
+      ['no JSON', garbage, /is not valid JSON/],
+      ['a web page', webPage, /is text\/html, not JSON/],
       ['no body', empty, /has no body/],
       ['204', noContent, /has no body/],
       ['null', json(200, null), /not a JSON object/],
       ['a list', json(200, []), /not a JSON object/],
-      ['a required field missing', json(200, { object: 'list' }), /does not contain data/],
-      ['a required field that is null', json(200, { data: null }), /does not contain data/],
+      ['a required field missing', json(200, { object: 'list' }), /does not contain "data"/],
+      ['a required field that is null', json(200, { data: null }), /does not contain "data"/],
       [
         'a content coding that was not requested',
         answer(200, { 'content-encoding': 'gzip' }, 'xx'),
-        /not JSON \(gzip\)/,
+        /is gzip, not JSON/,
       ],
     ]
     for (const [what, behaviour, message] of useless) {
@@ -79,9 +79,9 @@ describe('an HTTP response', () => {
 
     it('is reported with the requested URL if it is a web page', async () => {
       await start(webPage)
-      expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `The response to GET ${server.url}/v1/chat/models is a web page. Check the base URL.`,
-      )
+      const failure = await failureOf(client.chat.models())
+      expect(failure.request?.url).to.equal(`${server.url}/v1/chat/models`)
+      expect(hintOf(failure)).to.equal('The response is a web page. Check the base URL.')
     })
 
     it('is requested without a content coding', async () => {
@@ -111,7 +111,7 @@ describe('an HTTP response', () => {
       await start(garbage)
       const got = await client.users.create({ name: 'n' })
       expect(got.body).to.equal(undefined)
-      expect(got.warning).to.match(/is not JSON.*status 200/)
+      expect(got.warning).to.match(/not (valid )?JSON.*status 200/)
     })
 
     it('is returned with its Location', async () => {
@@ -181,9 +181,9 @@ describe('an HTTP response', () => {
 
     it('is reported with the requested URL if it is a 404 web page', async () => {
       await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
-      expect(hintOf(await failureOf(client.chat.models()))).to.include(
-        `The response to GET ${server.url}/v1/chat/models`,
-      )
+      const failure = await failureOf(client.chat.models())
+      expect(failure.request?.url).to.equal(`${server.url}/v1/chat/models`)
+      expect(hintOf(failure)).to.include('The response is a web page.')
     })
 
     it('reports no unknown outcome if the service could not reach its model server', async () => {

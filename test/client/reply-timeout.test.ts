@@ -72,7 +72,7 @@ describe('the timeout of a reply', () => {
     expect(failure).to.include({
       kind: 'truncated',
       isOutcomeUnknown: true,
-      message: 'No data arrived for 400 ms',
+      message: 'The response was truncated: no data for 400 ms',
     })
     expect(hintOf(failure))
       .to.match(doubt)

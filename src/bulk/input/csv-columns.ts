@@ -110,7 +110,7 @@ function hintOf(names: readonly string[], column: string, known: readonly string
   }
   const meant = nearest(column, known)
   if (meant !== undefined) return `Did you mean "${meant}"?`
-  return `Known columns: ${known.join(', ')}${known.includes('email') ? ' and metadata.<key>' : ''}.`
+  return `Known columns: ${known.join(', ')}${known.includes('email') ? ', and metadata.<key>' : ''}.`
 }
 
 /** The offset of a cell in a valid record. */

@@ -32,7 +32,7 @@ export function skipped(check: string, message: string): Examined {
 /** @throws what is no `Failure`: a bug */
 export function failed(check: string, error: unknown, connection?: Connection): Examined {
   if (!(error instanceof Failure)) throw error
-  const { message, hint = null } = describeFailure(error, connection)
+  const { message, hint = null } = describeFailure(error, connection && { ...connection, isExamined: true })
   return { finding: { check, status: 'failed', message, hint }, kind: error.kind }
 }
 

@@ -1,3 +1,4 @@
+import { join, parse } from 'node:path'
 import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../../bulk/import-options.ts'
 import type { PlannedWork } from '../../bulk/planned-work.ts'
 import type { Report, UnresolvedRow } from '../../bulk/results/report-rows.ts'
@@ -141,14 +142,17 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   const again = counts.failed > 0 ? `Run ${sameCommand(options)} again, or fix` : 'Fix'
   const rows = counts.failed > 0 ? 'the failed rows' : 'these rows'
   throw new Failure('incomplete', words.join(', and '), {
-    hint: `${again} ${rows} and run: ${mendedCommand(context, options.kind, failedRows)}`,
+    hint: `${again} ${rows} and run: ${mendedCommand(context, options, failedRows)}`,
   })
 }
 
-function mendedCommand(context: Context, kind: FileOptions['kind'], path: string): string {
-  return kind === 'users'
-    ? commandFor(context, 'users', 'import', path)
-    : commandFor(context, 'users', 'permissions', 'assign', '--file', path)
+function mendedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
+  if (kind !== 'users') return commandFor(context, 'users', 'permissions', 'assign', '--file', path)
+  const { dir, name } = parse(path)
+  const passwords = makePassword
+    ? ['--generate-passwords', '--results', join(dir, `${name}.passwords.csv`)]
+    : []
+  return commandFor(context, 'users', 'import', path, ...passwords)
 }
 
 /** Whether there is anything new in an event: what one worker meets, all others meet too. */

@@ -5,11 +5,13 @@ import type { Streams } from '../output/streams.ts'
 /** Asks a person, on stderr; where there is none, says which flag answers instead. */
 export class Prompter {
   readonly #allowed: boolean
+  readonly #noInput: boolean
   readonly #signal: AbortSignal
   readonly #streams: Streams
 
   constructor(streams: Streams, { noInput }: { noInput: boolean }) {
     this.#allowed = !noInput && streams.isInteractive
+    this.#noInput = noInput
     this.#streams = streams
     this.#signal = streams.signal
   }
@@ -72,16 +74,18 @@ export class Prompter {
 
   /** @throws Failure `declined` for no, `input_needed` off a terminal */
   async confirm(question: string): Promise<void> {
-    this.#demand(question, '--yes')
+    this.#demand(question, '--yes', 'Confirm')
     const { confirm } = await import('@inquirer/prompts')
     const agreed = await this.#ask((context) => confirm({ message: question, default: false }, context))
     if (!agreed) throw new Failure('declined', 'Nothing was changed')
   }
 
-  #demand(question: string, instead: string): void {
+  #demand(question: string, instead: string, verb = 'Provide it'): void {
     if (this.#allowed) return
-    throw new Failure('input_needed', `Input is required, but prompts are not possible: ${question}`, {
-      hint: `Provide it with ${instead}`,
+    const { stdin } = this.#streams.host.isTerminal
+    const why = this.#noInput ? '--no-input is set' : `${stdin ? 'stderr' : 'stdin'} is not a terminal`
+    throw new Failure('input_needed', `Cannot prompt because ${why}: ${question.replace(/:$/, '')}`, {
+      hint: `${verb} with ${instead}`,
     })
   }
 

@@ -29,7 +29,7 @@ export async function readPassword(source: PasswordSource, context: Context): Pr
 async function read(source: PasswordSource, context: Context): Promise<string> {
   if (source.stdin) return withoutFinalNewline(await readStdin('the password', context, maxSecretBytes))
   if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file, context))
-  const { twice, instead = '--password-stdin, --password-file or --generate-password' } = source
+  const { twice, instead = '--password-stdin, --password-file, or --generate-password' } = source
   const password = await context.prompter.askSecret('Password:', instead)
   if (
     twice &&

@@ -90,8 +90,8 @@ function toInterruption(interrupted: Interrupted): Interruption {
   const { cause } = interrupted
   const reason =
     cause instanceof Expired
-      ? `No data arrived for ${describeDuration(cause.ms)}`
-      : `The stream was interrupted: ${describeInterruption(interrupted)}`
+      ? `The response was truncated: no data for ${describeDuration(cause.ms)}`
+      : `The response was truncated: ${describeInterruption(interrupted)}`
   return { reason, cause }
 }
 

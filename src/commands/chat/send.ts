@@ -61,7 +61,7 @@ export default class ChatSend extends BaseCommand {
     const { output } = context
     const format = flags['stream-format']
     if (format && flags.stream === false) {
-      throw new Failure('usage', '--stream-format and --no-stream contradict each other')
+      throw new Failure('usage', '--stream-format and --no-stream cannot be used together')
     }
     const streams =
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
@@ -104,7 +104,7 @@ export default class ChatSend extends BaseCommand {
 function demandMessage(text: string, contextId: string | undefined): string {
   if (text.trim() !== '' || contextId === undefined) return demandText(text, 'MESSAGE')
   throw new Failure('usage', 'MESSAGE is missing or empty', {
-    hint: `-c is --context, and took "${contextId}". To go on with the last conversation: --continue`,
+    hint: `-c is --context, and took "${contextId}". Continue the last conversation with: --continue`,
   })
 }
 

@@ -31,8 +31,8 @@ export default class ChatSessions extends BaseCommand {
     )
     await context.output.show(sessionsView, summaries.map(describeSummary))
     if (summaries.length === 0) {
-      const more = flags.all ? '' : ' with this service; --all shows those with every other'
-      context.output.progress(`There are no sessions${more}. chatctl chat begins one.`)
+      const others = ' with this service. List all sessions with: chatctl chat sessions --all'
+      context.output.progress(`No sessions${flags.all ? '' : others}. Start a session with: chatctl chat`)
     }
   }
 }

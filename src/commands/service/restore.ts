@@ -33,7 +33,7 @@ export default class ServiceRestore extends BaseCommand {
     const administration = await context.openAdministration(flags)
     const plan = await administration.planRestore(file)
     if (context.dryRun) return this.showLocalChange(plan)
-    if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} by ${plan.restore}?`)
+    if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} with ${plan.restore}?`)
     const restored = await administration.restore(file)
     context.output.notice('Keys and sign-ins that were revoked since the backup are valid again')
     await context.output.show(restoredView, restored)

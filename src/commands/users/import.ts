@@ -93,7 +93,7 @@ export default class UsersImport extends BaseCommand {
 function readResolution(as: 'retry' | 'created' | 'skip' | undefined, id: string | undefined) {
   if (as === 'created') {
     if (id !== undefined) return { as, id }
-    throw new Failure('usage', '--on-unknown created needs --id, the id that the service gave the user')
+    throw new Failure('usage', '--on-unknown created requires --id, the ID that the service gave the user')
   }
   if (id !== undefined) throw new Failure('usage', `--id goes with --on-unknown created, not ${as}`)
   return as === undefined ? undefined : { as }

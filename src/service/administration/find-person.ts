@@ -17,7 +17,7 @@ const builtIn: Person = { id: adminId, email: 'admin@localhost', role: 'admin', 
 export async function findPerson(db: Database | undefined, name: string): Promise<Person> {
   const person = await lookUpPerson(db, name)
   if (person) return person
-  throw new Failure('not_found', `No user ${name}`)
+  throw new Failure('not_found', `No user ${name}`, { advice: [{ code: 'list_users' }] })
 }
 
 /**

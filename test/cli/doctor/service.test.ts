@@ -83,6 +83,24 @@ describe('doctor on a service', () => {
     expect(found('models')).to.include({ status: 'ok', message: 'a, b, c and 1 more' })
   })
 
+  it('names the other scheme in both checks if the server does not speak TLS', async () => {
+    await server.start(well())
+    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: server.url.replace('http:', 'https:') }
+    const { found, exitCode } = await diagnose(sandbox, ['--retries', '0'], { env })
+    expect(exitCode).to.equal(69)
+    for (const check of ['network', 'service']) {
+      expect(found(check).message).to.match(/the server does not speak TLS$/)
+      expect(found(check).hint).to.equal(`Use this address: --base-url ${server.url}`)
+    }
+  })
+
+  it('does not suggest itself if the service cannot be reached', async () => {
+    const url = await deadUrl()
+    const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
+    const { found } = await diagnose(sandbox, ['--retries', '0'], { env })
+    expect(found('network').hint).to.equal(`Check the base URL ${url}`)
+  })
+
   it('suggests to check the key for a 401, but not for a 500', async () => {
     for (const [status, blamed] of [
       [401, true],
@@ -214,6 +232,10 @@ describe('doctor on a service', () => {
     await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve))
     try {
       const { port } = secured.address() as AddressInfo
+      const plain = await diagnose(sandbox, ['--base-url', `http://127.0.0.1:${port}`], {
+        env: { CHATCTL_API_KEY: key },
+      })
+      expect(plain.found('service').hint).to.equal(`Use this address: --base-url https://127.0.0.1:${port}`)
       const env = { CHATCTL_BASE_URL: `https://127.0.0.1:${port}`, CHATCTL_API_KEY: key }
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)

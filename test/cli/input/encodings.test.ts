@@ -32,8 +32,7 @@ describe('a file in another encoding', () => {
       ] as const) {
         const { exitCode, stderr } = await runChatctl(sandbox, args)
         expect(exitCode, stderr).to.equal(2)
-        if (encoding.startsWith('UTF'))
-          expect(stderr).to.contain(`${file} is ${encoding} text, not UTF-8 text`)
+        if (encoding.startsWith('UTF')) expect(stderr).to.contain(`${file} is ${encoding} text, not UTF-8`)
         const [command = ''] = /iconv -f .*/.exec(stderr) ?? []
         expect(command).to.equal(`iconv -f ${encoding} -t UTF-8 ${file}`)
         expect(execFileSync(command, { shell: true, cwd: sandbox.home, encoding: 'utf8' })).to.equal(text)

@@ -131,7 +131,7 @@ describe('TLS', () => {
         [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
         [
           { certFile, keyFile: dataDir },
-          `Cannot read the private key file ${dataDir}: illegal operation on a directory (EISDIR)`,
+          `Cannot read the private key file ${dataDir}: it is a directory (EISDIR)`,
         ],
         [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
         [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
