@@ -214,7 +214,7 @@ describe('the architecture', () => {
     const edge = ['boot', 'commands', 'cli', 'view']
     const exempt = [
       // The page that a browser shows at the address of the service.
-      'service/http/open/status-page.ts',
+      'service/http/public/status-page.ts',
       // Flags of V8.
       'system/bound-heap.ts',
       // A value in result files, which scripts read.

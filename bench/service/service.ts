@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { onMachine } from '../../src/service/domain/audit.ts'
+import { localAuditContext } from '../../src/service/domain/audit.ts'
 import { updateSettings } from '../../src/service/domain/settings.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -115,7 +115,11 @@ async function prepareData(directory: string): Promise<string> {
   const key = makeKey(['--data', data])
   // One round sends more requests per minute than the default rate limit allows.
   const store = openSqlite(data)
-  await updateSettings(store.db, { limits: { max_requests_per_min: 1_000_000_000 } }, onMachine(systemClock))
+  await updateSettings(
+    store.db,
+    { limits: { max_requests_per_min: 1_000_000_000 } },
+    localAuditContext(systemClock),
+  )
   await store.close()
   copyFileSync(join(data, 'chatctl.db'), join(directory, 'bare.db'))
   return key

@@ -11,7 +11,7 @@ import type { Failure } from '../contract/failure.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
-import type { DataPlace } from '../service/store/open-store.ts'
+import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import type { View } from '../view/view.ts'
 import type { Connection } from './connection.ts'
@@ -182,7 +182,7 @@ export function createContext(invocation: Invocation): Context {
     return client
   }
 
-  const openAdministration = async (place: DataPlace) => {
+  const openAdministration = async (place: DataLocation) => {
     refuseOtherService(options)
     const { openAdministration: open } = await import('../service/administration/administration.ts')
     const administration = await open({ ...place, env }, clock)
@@ -274,7 +274,7 @@ export function createContext(invocation: Invocation): Context {
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      const announce = { defaultFolder: defaultDataFolder(directories), onExit: host.onExit }
+      const announce = { defaultDirectory: defaultDataFolder(directories), onExit: host.onExit }
       const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
       return startService({ ...rest, dataDir: folder, env, clock, announce, offlineNotice })
     },

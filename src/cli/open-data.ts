@@ -20,9 +20,9 @@ interface RunningService {
 interface Data {
   readonly place: string
   /** Services of this user on other databases. */
-  findOthers(isNamed: boolean): Promise<RunningService[]>
+  findOtherServices(isNamed: boolean): Promise<RunningService[]>
   /** Where the data would be, if there is none yet. */
-  findNothing(): Promise<string | undefined>
+  findMissingDatabase(): Promise<string | undefined>
 }
 
 export type TellOfOther = (other: RunningService) => unknown
@@ -68,8 +68,8 @@ export async function openToRead<D extends Data>(
   const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
   if (other) await tell(other)
-  const nothing = await opened.findNothing()
-  if (nothing) output.notice(`No data in ${nothing} yet`)
+  const missing = await opened.findMissingDatabase()
+  if (missing) output.notice(`No data in ${missing} yet`)
   return opened
 }
 
@@ -78,7 +78,7 @@ async function findOther(
   { data, database }: DatabaseFlags,
 ): Promise<RunningService | undefined> {
   if (database !== undefined) return undefined
-  const [other] = await opened.findOthers(data !== undefined)
+  const [other] = await opened.findOtherServices(data !== undefined)
   return other
 }
 

@@ -6,65 +6,65 @@ import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
 
-/** Where a service that announced itself can be reached. */
+/** A running service, as its record in the data directory describes it. */
 export interface RunRecord {
   url: string
   pid: number
-  /** Null where it has none. */
+  /** Null if it has no admin port. */
   admin_url: string | null
-  /** Of the program. */
+  /** The version of chatctl. */
   version: string | null
   /** ISO 8601. */
   started_at: string | null
 }
 
-/** The same as it lies in the data folder; `place` is the database, as `Store.place` has it. */
+/** The content of the file; `place` is `Store.location`. */
 type WrittenRecord = RunRecord & { place: string }
 
-/** A service that runs on another database than the one that was asked about. */
-export interface OtherRun {
+/** A service that runs on another database than the one in question. */
+export interface OtherService {
   url: string
   /** Without a password. */
   place: string
 }
 
 export interface Announcement {
-  /** The data directory of commands that name none, which gets a record too. */
-  defaultFolder?: string | undefined
-  /** Calls `cleanup` where the process ends before the service does; returns what withdraws it. */
+  /** The data directory of commands that do not name one. It gets a record too. */
+  defaultDirectory?: string | undefined
+  /** Calls `cleanup` if the process ends before the service is closed. Returns a function that removes `cleanup`. */
   onExit?(cleanup: () => void): () => void
 }
 
 /**
- * One file for each process, so that of two services on one directory neither hides the other. In the
- * user's default data directory a record with the name `elsewhere-…` is of a service on another one.
+ * One file for each process, so that two services on one directory do not hide each other. In the
+ * user's default data directory, `elsewhere-…` is the record of a service on another directory.
  */
 const recordName = /^(running|elsewhere)-\d+\.json$/
 
 /**
- * Records in the data directory that this process serves it, and drops the records of dead processes.
- * @returns removes the records
+ * Writes the record of this process into the data directory, and removes the records of dead processes.
+ * @returns removes the record
  */
 export async function announceRun(
-  folder: string,
-  said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
-  { defaultFolder, onExit }: Announcement,
+  directory: string,
+  details: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
+  { defaultDirectory, onExit }: Announcement,
   clock: Clock,
 ): Promise<() => Promise<void>> {
-  const record: WrittenRecord = { ...said, pid: process.pid, started_at: isoNow(clock) }
-  const files = [await writeRecord(folder, 'running', record)]
+  const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
+  const files = [await writeRecord(directory, 'running', record)]
   try {
-    if (defaultFolder !== undefined && !(await isSameFolder(folder, defaultFolder)))
-      files.push(await writeRecord(defaultFolder, 'elsewhere', record))
+    if (defaultDirectory !== undefined && !(await isSameDirectory(directory, defaultDirectory)))
+      files.push(await writeRecord(defaultDirectory, 'elsewhere', record))
   } catch {
-    // The service of a container or of a system user may have no home that it can write to.
+    // In a container or for a system user, the home directory may not be writable.
   }
-  // For a process that ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came.
+  // The process may end before the service is closed: after EPIPE on stdout, or a second Ctrl-C.
   const withdrawCleanup = onExit?.(() => {
     try {
       for (const file of files) rmSync(file, { force: true })
     } catch {
-      // Readers of the record see that this process is gone.
+      // Readers of the record check that the process is alive.
     }
   })
   return async () => {
@@ -73,62 +73,69 @@ export async function announceRun(
   }
 }
 
-async function isSameFolder(one: string, other: string): Promise<boolean> {
+async function isSameDirectory(one: string, other: string): Promise<boolean> {
   makePrivateDirectory(other)
   return (await realpath(one)) === (await realpath(other))
 }
 
-async function writeRecord(folder: string, kind: string, record: WrittenRecord): Promise<string> {
-  // Nothing else has made it where the database is on another server.
-  makePrivateDirectory(folder)
-  for (const name of await listRecords(folder)) {
-    const known = await readRecord(join(folder, name))
-    if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })
+async function writeRecord(directory: string, kind: string, record: WrittenRecord): Promise<string> {
+  // With a database on another server, nothing else has created the directory.
+  makePrivateDirectory(directory)
+  for (const name of await listRecords(directory)) {
+    const known = await readRecord(join(directory, name))
+    if (!known || !isAlive(known.pid)) await rm(join(directory, name), { force: true, recursive: true })
   }
-  const file = join(folder, `${kind}-${process.pid}.json`)
+  const file = join(directory, `${kind}-${process.pid}.json`)
   replaceFile(file, `${JSON.stringify(record)}\n`, { flush: false })
   return file
 }
 
-/** The services that run on a data directory and a database; one that died without withdrawing does not count. */
-export async function findRuns(folder: string, place: string): Promise<RunRecord[]> {
-  const records = await liveRecords(folder, (name, record) => isOwn(name) && isSamePlace(record.place, place))
+/** The services that run on a data directory and a database. A record of a dead process does not count. */
+export async function findRunningServices(directory: string, location: string): Promise<RunRecord[]> {
+  const records = await liveRecords(
+    directory,
+    (name, record) => isInOwnDirectory(name) && isSameDatabase(record.place, location),
+  )
   return records.map(({ place: _, name: __, ...shown }) => shown)
 }
 
 /**
- * The services of this user that run on another database than `place`, when none runs on `place`.
- * @param named whether the directory was named: then only services on this directory count
+ * The services of this user that run on another database than `location`, if none runs on `location`.
+ * @param named whether the user named the directory; then only services on this directory count
  */
-export async function findOtherRuns(folder: string, place: string, named: boolean): Promise<OtherRun[]> {
-  const records = await liveRecords(folder, (name) => isOwn(name) || !named)
+export async function findOtherServices(
+  directory: string,
+  location: string,
+  named: boolean,
+): Promise<OtherService[]> {
+  const records = await liveRecords(directory, (name) => isInOwnDirectory(name) || !named)
   const isOther = ({ name, place: other }: { name: string; place: string }) =>
-    !isOwn(name) || !isSamePlace(other, place)
+    !isInOwnDirectory(name) || !isSameDatabase(other, location)
   return records.every(isOther) ? records.map(({ url, place: other }) => ({ url, place: other })) : []
 }
 
 async function liveRecords(
-  folder: string,
+  directory: string,
   matches: (name: string, record: WrittenRecord) => boolean,
 ): Promise<(WrittenRecord & { name: string })[]> {
   const found: (WrittenRecord & { name: string })[] = []
-  for (const name of await listRecords(folder)) {
-    const record = await readRecord(join(folder, name))
+  for (const name of await listRecords(directory)) {
+    const record = await readRecord(join(directory, name))
     if (!record || !matches(name, record) || !isAlive(record.pid)) continue
-    if (await answers(record.url)) found.push({ ...record, name })
+    if (await isListening(record.url)) found.push({ ...record, name })
   }
   return found
 }
 
-const isOwn = (name: string): boolean => name.startsWith('running-')
+const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 
-/** Of one folder there is one file, whatever the folder is called: links and mounts lead to it, too. */
-const isSamePlace = (one: string, other: string): boolean =>
+/** Each directory has one database file, so two paths in one directory are the same file, also through links and mounts. */
+const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
 
-async function listRecords(folder: string): Promise<string[]> {
+async function listRecords(directory: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => recordName.test(name)).sort()
+    return (await readdir(directory)).filter((name) => recordName.test(name)).sort()
   } catch {
     return []
   }
@@ -151,13 +158,13 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, under another user.
+    // EPERM: the process belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** A pid is soon given to another process, in a container at the next start: the port tells. */
-function answers(url: string): Promise<boolean> {
+/** Another process may have the same pid, in a container already after a restart, so the port decides. */
+function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: 1000 })

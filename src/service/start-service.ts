@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Clock, systemClock } from '../system/clock.ts'
+import { ApiError } from './api-error.ts'
 import { generateKey, hashKey } from './domain/access/keys.ts'
+import { type AdminServer, startAdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
-import { type ExposureOptions, issuerOf, noSignIn, readExposure } from './http/listening/exposure.ts'
+import { type ExposureOptions, issuerOf, readExposure, signInIsOff } from './http/listening/exposure.ts'
 import { listenFailure } from './http/listening/listen-failure.ts'
-import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
-import { Readiness } from './http/open/readiness.ts'
+import { Readiness } from './http/public/readiness.ts'
 import { type Metrics, observeUpstream } from './metrics/metrics.ts'
-import { Refusal } from './refusal.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
@@ -17,34 +17,34 @@ import type { Upstream } from './upstream/upstream.ts'
 import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
 export interface ServiceOptions extends ExposureOptions {
-  /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
+  /** Created with mode 0700 if it is missing. The database is `chatctl.db` in it, with mode 0600. */
   dataDir: string
-  /** Says what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and the like. */
+  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and others. */
   env?: NodeJS.ProcessEnv | undefined
-  /** `postgres://…`, in place of the database in the data folder. */
+  /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
-  /** 127.0.0.1 when not given. */
+  /** Default: 127.0.0.1. */
   host?: string | undefined
-  /** 0, any free one, when not given. */
+  /** Default: 0, any free port. */
   port?: number | undefined
-  /** None: the built-in model `offline`. */
+  /** Default: the built-in model `offline`. */
   upstream?: UpstreamOptions | undefined
-  /** What every answer of that model ends with: how to get real ones. */
+  /** The end of each reply of that model: how to use a real model. */
   offlineNotice?: string | undefined
-  /** JSON lines on stderr, or words for `tell`; nothing is the default. */
+  /** JSON lines on stderr, or text for `tell`. Default: `silent`. */
   log?: 'silent' | LogOptions | undefined
   /**
-   * Writes a record into the data directory, by which commands on this machine find this service, and
-   * another into the default data directory when that is not the same.
+   * Writes a record into the data directory, so that commands on this machine find this service, and
+   * another one into the default data directory if that is a different one.
    */
   announce?: Announcement | undefined
-  /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
+  /** The port of `/metrics`, `/healthz`, and `/readyz`. Default: not served. */
   admin?: { port: number | undefined } | undefined
-  /** Of the program, for whoever asks what runs here. */
+  /** The version of chatctl. */
   version?: string | undefined
-  /** How long, in ms, running answers may take to end when the service closes; 4,000 when not given. */
+  /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
   drain?: number | undefined
-  /** The system's when not given. What oidc-provider reads of the system's clock is converted to it. */
+  /** Default: the system's clock. Times that oidc-provider reads from the system's clock are converted. */
   clock?: Clock | undefined
   /** Closes the service when aborted. */
   signal?: AbortSignal | undefined
@@ -54,25 +54,25 @@ export interface RunningService {
   url: string
   adminUrl: string | undefined
   dataDir: string
-  /** This call made the data. */
+  /** This call created the data. */
   created: boolean
-  /** A new API key that lives only in this process and acts as the admin. */
+  /** A new API key that exists only in this process and acts as the built-in admin. */
   createProcessKey(): string
   /**
-   * Stops accepting, lets running answers end, closes the database.
-   * @param notice how long, in ms, `/readyz` says that the service stops while requests are still
-   *   answered, so that a proxy sends the next ones elsewhere; only the first call counts
+   * Stops accepting requests, lets those in progress end, and closes the database.
+   * @param notice how long, in ms, `/readyz` reports that the service is stopping while requests are
+   *   still accepted, so that a proxy sends the next ones elsewhere; only the first call counts
    */
   close(notice?: number): Promise<void>
 }
 
-/** How long, in ms, an answer that was cut off may take to say so. */
-const farewell = 500
+/** How long, in ms, an aborted request may take to send its error before its connection is closed. */
+const abortGrace = 500
 
 /**
  * Starts the embedded service.
- * @throws Failure `storage` for the data folder, `conflict` for a port in use, `usage`, `config` or
- * `refused` for an upstream, a certificate or an address that cannot be used
+ * @throws Failure `storage` for the data directory, `conflict` for a port in use, `usage`, `config`, or
+ * `refused` for an upstream, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
@@ -114,11 +114,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     listening = server
     if (metrics) admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
     const adminUrl = admin?.url
-    const { place } = store
-    const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    const withdraw = announce && (await announceRun(dataDir, said, announce, clock))
-    if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
-    logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
+    const { location } = store
+    const details = { url, admin_url: adminUrl ?? null, version: version ?? null, place: location }
+    const withdraw = announce && (await announceRun(dataDir, details, announce, clock))
+    if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
+    logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = (notice = 0) => {
@@ -138,7 +138,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       logger?.info('closed')
     }
     options.signal?.addEventListener('abort', closeNow, { once: true })
-    // It may have been aborted while the service was starting, which no listener hears of.
+    // The signal may have been aborted while the service was starting, before the listener was added.
     if (options.signal?.aborted) {
       await close()
       options.signal.throwIfAborted()
@@ -161,7 +161,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await admin?.close()
     await upstream.close()
     await store.close()
-    throw storageFailure(error, dataDir, store.place)
+    throw storageFailure(error, dataDir, store.location)
   }
 }
 
@@ -174,7 +174,7 @@ async function createUpstream({ upstream, offlineNotice }: ServiceOptions, clock
   return createOpenAiCompatible(upstream, undefined, clock)
 }
 
-/** prom-client is only wanted here, so it is loaded only where somebody may ask for metrics. */
+/** Loads prom-client only if metrics are served. */
 async function loadMetrics(version: string): Promise<Metrics> {
   const { createMetrics } = await import('./metrics/create-metrics.ts')
   return createMetrics(version)
@@ -199,16 +199,16 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
 
 async function stop(server: FastifyInstance, stopping: AbortController, drain: number): Promise<void> {
   const closed = server.close()
-  const reason = new Refusal('service_stopping', 'The service is stopping')
-  // A connection kept alive after its last answer would hold the close back until it times out.
+  const reason = new ApiError('service_stopping', 'The service is stopping')
+  // A connection kept alive after its last response would delay the close until its timeout.
   const sweep = setInterval(() => server.server.closeIdleConnections(), 20)
-  const cut = setTimeout(() => stopping.abort(reason), drain)
-  const drop = setTimeout(() => server.server.closeAllConnections(), drain + farewell)
+  const abort = setTimeout(() => stopping.abort(reason), drain)
+  const drop = setTimeout(() => server.server.closeAllConnections(), drain + abortGrace)
   try {
     await closed
   } finally {
     clearInterval(sweep)
-    clearTimeout(cut)
+    clearTimeout(abort)
     clearTimeout(drop)
   }
 }

@@ -17,9 +17,15 @@ describe('a history with messages so long that they fill a page before its limit
         const [messageId, answerId] = [createId('msg'), createId('msg')]
         const at = new Date(Date.UTC(2026, 0, 1) + exchange * 60_000).toISOString()
         await storeExchange(store.db, {
-          ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true, messageId, answerId },
-          ...{ message: 'm'.repeat(1_000_000), answer: 'ok', model: 'm' },
-          ...{ incomplete: false, finishReason: 'stop', askedAt: at, createdAt: at },
+          ...{
+            userId: 'usr_admin',
+            contextId: createId('ctx'),
+            isNewContext: true,
+            messageId,
+            replyId: answerId,
+          },
+          ...{ message: 'm'.repeat(1_000_000), reply: 'ok', model: 'm' },
+          ...{ incomplete: false, finishReason: 'stop', sentAt: at, createdAt: at },
         })
         stored.push(messageId, answerId)
       }

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
-import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
+import { type DataLocation, openStore } from '../../src/service/store/open-store.ts'
 import { type Clock, systemClock } from '../../src/system/clock.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startBuilt, startChatctl } from '../support/run-chatctl.ts'
@@ -15,7 +15,7 @@ import { SteppedClock } from '../support/stepped-clock.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(
-  place: DataPlace,
+  place: DataLocation,
   use: (administration: Administration) => Promise<T>,
   clock: Clock = systemClock,
 ) {
@@ -28,7 +28,7 @@ async function withAdministration<T>(
 }
 
 /** Where the status says that the database is, without the password. */
-function placeOf({ dataDir, database }: DataPlace): string {
+function locationOf({ dataDir, database }: DataLocation): string {
   if (database === undefined) return join(dataDir, 'chatctl.db')
   const { host, pathname } = new URL(database)
   return `postgres://${host}${pathname}`
@@ -70,12 +70,12 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
   it('gives each tier its limit, and accepts another limit for enterprise only', () =>
     withPlace(engine, (place) =>
       withAdministration(place, async (administration) => {
-        const limitOf = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
+        const resolveHourlyLimit = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
           (await administration.createKey({ name: 'x', tier, limit })).limit
-        expect(await limitOf('free')).to.equal(100)
-        expect(await limitOf('pro')).to.equal(1000)
-        expect(await limitOf('enterprise')).to.equal(null)
-        expect(await limitOf('enterprise', 5000)).to.equal(5000)
+        expect(await resolveHourlyLimit('free')).to.equal(100)
+        expect(await resolveHourlyLimit('pro')).to.equal(1000)
+        expect(await resolveHourlyLimit('enterprise')).to.equal(null)
+        expect(await resolveHourlyLimit('enterprise', 5000)).to.equal(5000)
         for (const [tier, limit] of [
           ['free', 5],
           ['enterprise', 0],
@@ -106,7 +106,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         expect(await administration.listKeys()).to.deep.equal([])
         expect(await administration.status()).to.deep.equal({
           data,
-          database: placeOf({ dataDir: data, database }),
+          database: locationOf({ dataDir: data, database }),
           schema_version: 0,
           users: 0,
           contexts: 0,
@@ -139,7 +139,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             const { running, ...rest } = await administration.status()
             expect(rest).to.deep.equal({
               data: dataDir,
-              database: placeOf(place),
+              database: locationOf(place),
               schema_version: 2,
               users: 1,
               contexts: 1,
@@ -198,16 +198,16 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(await running()).to.equal(null)
       const record = join(dataDir, 'running-1.json')
       for (const stale of [
-        { url, pid: 2 ** 30, place: placeOf(place) },
-        { url: 'http://127.0.0.1:9', pid: process.pid, place: placeOf(place) },
-        { url: 'x', pid: process.pid, place: placeOf(place) },
+        { url, pid: 2 ** 30, place: locationOf(place) },
+        { url: 'http://127.0.0.1:9', pid: process.pid, place: locationOf(place) },
+        { url: 'x', pid: process.pid, place: locationOf(place) },
         { url, pid: process.pid, place: 'elsewhere' },
         'x',
       ]) {
         writeFileSync(record, JSON.stringify(stale))
         expect(await running(), JSON.stringify(stale)).to.equal(null)
       }
-      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: placeOf(place) }))
+      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: locationOf(place) }))
       expect(await running()).to.include({ url, pid: process.pid })
       writeFileSync(record, '{')
       expect(await running()).to.equal(null)

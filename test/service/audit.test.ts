@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type AuditEntry, changedParts, listChanges } from '../../src/service/domain/audit.ts'
+import { type AuditEntry, changedParts, listAuditEntries } from '../../src/service/domain/audit.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
@@ -25,7 +25,7 @@ const withLogOf = (
     async (service) => {
       const store = await openStore(service.place)
       try {
-        await use(service, () => listChanges(store.db, { limit: 1_000 }))
+        await use(service, () => listAuditEntries(store.db, { limit: 1_000 }))
       } finally {
         await store.close()
       }

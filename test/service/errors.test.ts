@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
-import { FailureLog } from '../../src/service/http/answer/error-handler.ts'
-import { Refusal, type RefusalCode } from '../../src/service/refusal.ts'
+import { ApiError, type ApiErrorCode } from '../../src/service/api-error.ts'
+import { FailureLog } from '../../src/service/http/response/error-handler.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { withServer } from './start-server.ts'
@@ -259,7 +259,7 @@ describe('the log of failures', () => {
     const failures = new FailureLog(clock)
     const lines: { code: string; omitted?: number }[] = []
     const log = { error: (line: { code: string }) => lines.push(line), info: () => {} }
-    const fail = (code: RefusalCode) => failures.write(log, new Refusal(code, 'It failed'))
+    const fail = (code: ApiErrorCode) => failures.write(log, new ApiError(code, 'It failed'))
     for (let count = 0; count < 1_000; count++) fail('storage_unavailable')
     fail('internal_error')
     fail('internal_error')

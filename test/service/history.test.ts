@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { adminId } from '../../src/service/domain/access/permissions.ts'
-import { onMachine } from '../../src/service/domain/audit.ts'
+import { localAuditContext } from '../../src/service/domain/audit.ts'
 import { storeExchange } from '../../src/service/domain/chat/contexts.ts'
 import { listHistory } from '../../src/service/domain/chat/history.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
@@ -103,8 +103,8 @@ onEachEngine('the history of the embedded service', (withService, engine) => {
       ]
       const stored: string[] = []
       for (const length of lengths) {
-        const { messageId, answerId } = await exchangeOf(store.db, adminId, 'é'.repeat(length / 2))
-        stored.push(messageId, answerId)
+        const { messageId, replyId } = await exchangeOf(store.db, adminId, 'é'.repeat(length / 2))
+        stored.push(messageId, replyId)
       }
       const pages: number[] = []
       const found: string[] = []
@@ -166,12 +166,12 @@ onEachEngine('the history of the embedded service', (withService, engine) => {
       const other = await createUser(
         store.db,
         { email: 'other@example.com', password: 'long enough' },
-        onMachine(systemClock),
+        localAuditContext(systemClock),
       )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)
       const page = await listHistory(store.db, adminId, {}, async () => {})
-      expect(page.messages?.map(({ id }) => id)).to.deep.equal([ours.messageId, ours.answerId])
+      expect(page.messages?.map(({ id }) => id)).to.deep.equal([ours.messageId, ours.replyId])
       const refusal = await listHistory(
         store.db,
         adminId,
@@ -179,7 +179,7 @@ onEachEngine('the history of the embedded service', (withService, engine) => {
         async () => {},
       ).catch((e) => e)
       expect(refusal.code).to.equal('context_not_found')
-      const foreign = await listHistory(store.db, adminId, { before: theirs.answerId }, async () => {}).catch(
+      const foreign = await listHistory(store.db, adminId, { before: theirs.replyId }, async () => {}).catch(
         (e) => e,
       )
       expect(foreign.code).to.equal('invalid_request')
@@ -192,15 +192,15 @@ async function exchangeOf(db: Database, userId: string, answer = 'hello to you')
   const exchange = {
     userId,
     contextId: createId('ctx'),
-    opensContext: true,
+    isNewContext: true,
     messageId: createId('msg'),
-    answerId: createId('msg'),
+    replyId: createId('msg'),
     message: 'hello',
-    answer,
+    reply: answer,
     incomplete: false,
     model: 'm1',
     finishReason: 'stop',
-    askedAt: now,
+    sentAt: now,
     createdAt: now,
   }
   await storeExchange(db, exchange)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
-import { createServer, type ServerParts } from '../../src/service/http/create-server.ts'
+import { createServer, type ServerOptions } from '../../src/service/http/create-server.ts'
 import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { caller, type TemporaryService } from './temporary-service.ts'
@@ -22,7 +22,7 @@ export interface StartedServer {
  * Starts a server on an empty store, which is deleted when it is closed. By default, it uses the built-in
  * model and has no log.
  */
-export async function startServer(parts: Partial<ServerParts> = {}): Promise<StartedServer> {
+export async function startServer(parts: Partial<ServerOptions> = {}): Promise<StartedServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'chatctl-server-'))
   const store = openSqlite(dataDir)
   const key = generateKey()
@@ -46,7 +46,7 @@ export async function startServer(parts: Partial<ServerParts> = {}): Promise<Sta
 
 /** Runs such a server while `use` runs. */
 export async function withServer<T>(
-  parts: Partial<ServerParts>,
+  parts: Partial<ServerOptions>,
   use: (server: StartedServer) => Promise<T>,
 ): Promise<T> {
   const server = await startServer(parts)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
-import type { DataPlace } from '../../src/service/store/open-store.ts'
+import type { DataLocation } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 
 /** A response with its body, which is parsed if it is JSON. */
@@ -17,7 +17,7 @@ export interface Answer {
 export interface TemporaryService extends RunningService {
   key: string
   /** Where the data is stored, for tests that examine it beside the service. */
-  place: DataPlace
+  place: DataLocation
   /** Sends a request with the key. `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** The same without reading the response body. */
@@ -37,7 +37,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Pr
 export type Engine = 'sqlite' | 'postgres'
 
 /** An empty place for data in an engine, deleted after `use`. */
-export function withPlace<T>(engine: Engine, use: (place: DataPlace) => Promise<T> | T): Promise<T> {
+export function withPlace<T>(engine: Engine, use: (place: DataLocation) => Promise<T> | T): Promise<T> {
   return withFolder(async (dataDir) => {
     if (engine === 'sqlite') return use({ dataDir })
     const postgres = await sharedPostgres()
@@ -85,7 +85,7 @@ export function onEachEngine(
 /** A running service with a separate key and functions to call it. */
 export function equip(
   service: RunningService,
-  place: DataPlace = { dataDir: service.dataDir },
+  place: DataLocation = { dataDir: service.dataDir },
 ): TemporaryService {
   const key = service.createProcessKey()
   return { ...service, key, place, call: caller(service.url, key), open: opener(service.url, key) }

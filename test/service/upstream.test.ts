@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../src/service/upstream/openai-compatible.ts'
-import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
+import type { ReplyPart, Upstream } from '../../src/service/upstream/upstream.ts'
 import { presets, resolvePreset } from '../../src/service/upstream/upstream-address.ts'
 import { startFaultServer } from '../support/fault-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
@@ -16,8 +16,8 @@ import { withFolder, withService } from './temporary-service.ts'
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
 
-async function pieces(upstream: Upstream): Promise<Piece[]> {
-  const all: Piece[] = []
+async function pieces(upstream: Upstream): Promise<ReplyPart[]> {
+  const all: ReplyPart[] = []
   for await (const piece of upstream.stream({ model: 'm1', messages }, never)) all.push(piece)
   return all
 }

@@ -4,7 +4,7 @@ import specification from 'commonmark-spec'
 import { HtmlValidate } from 'html-validate'
 import { renderCallbackPage } from '../../src/auth/callback-page.ts'
 import { htmlDocument } from '../../src/export/html-document.ts'
-import { renderStatusPage } from '../../src/service/http/open/status-page.ts'
+import { renderStatusPage } from '../../src/service/http/public/status-page.ts'
 import { hostileTexts } from '../export/hostile-texts.ts'
 
 const validator = new HtmlValidate({

@@ -7,10 +7,10 @@ describe('promtool check metrics', () => {
     const metrics = createMetrics('1.2.3')
     metrics.beginRequest()
     metrics.endRequest({ endpoint: 'sendMessage', method: 'POST', status: 200, seconds: 0.1 })
-    metrics.countLimited('admitted')
-    metrics.countRefusal('invalid_request')
+    metrics.countLimiterDecision('admitted')
+    metrics.countError('invalid_request')
     metrics.observeUpstream('stream', 'ok', 0.2)
-    metrics.observeFirstPiece(0.1)
+    metrics.observeFirstPart(0.1)
     metrics.countTokens(1, 2)
     const { text } = await metrics.write()
     const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {

@@ -1,26 +1,26 @@
 import { Failure } from '../../contract/failure.ts'
+import { ApiError } from '../api-error.ts'
 import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
-import { noteChange, type Origin, onMachine } from '../domain/audit.ts'
+import { type AuditContext, localAuditContext, recordChange } from '../domain/audit.ts'
 import { createUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
-import { forgiveAccount } from '../oauth/attempt-throttle.ts'
+import { clearFailures } from '../oauth/attempt-throttle.ts'
 import { endSignIns } from '../oauth/sessions.ts'
-import { Refusal } from '../refusal.ts'
 import type { Database } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
-import { findPerson, lookUpPerson, type Person } from './find-person.ts'
+import { findUser, requireUser, type UserSummary } from './find-user.ts'
 
-/** What is done to accounts on the service's own machine. */
+/** Manages accounts on the machine of the service. */
 export interface AccountAdministration {
-  /** @throws Failure `refused` for what no user may have, `conflict` where the email is taken */
+  /** @throws Failure `refused` for an invalid email or name, `conflict` if the email is taken */
   checkAdmin(wanted: { email: string; name: string }): Promise<void>
-  /** Makes the data when there is none. @throws as `checkAdmin` */
+  /** Creates the database if there is none yet. @throws as `checkAdmin` */
   createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account>
-  /** All users, in the order in which they were made. */
+  /** All users, in the order of their creation. */
   listAccounts(): Promise<Account[]>
   /** A user by id or email. @throws Failure `not_found` */
   findAccount(user: string): Promise<Account>
-  /** A new password, without second factor and sign-ins. @throws as `findAccount`, `refused` for the password */
+  /** Sets a new password, removes the second factor, and ends all sign-ins. @throws as `findAccount`, `refused` for the password */
   resetAccount(user: string, password: string): Promise<Account>
 }
 
@@ -28,33 +28,33 @@ export function administerAccounts({
   clock,
   open,
   openExisting,
-  guarded,
+  reportingFailures,
 }: DataAccess): AccountAdministration {
   const withData = <T>(user: string, work: (db: Database) => Promise<T>): Promise<T> =>
-    guarded(async () => {
+    reportingFailures(async () => {
       const store = await openExisting()
       if (store) return work(store.db)
       throw new Failure('not_found', `No user ${user}: the service has no data yet`)
     })
   return {
-    checkAdmin: (wanted) => guarded(async () => checkNewAdmin((await openExisting())?.db, wanted)),
+    checkAdmin: (wanted) => reportingFailures(async () => checkNewAdmin((await openExisting())?.db, wanted)),
     createAdmin: (wanted) =>
-      guarded(async () => {
+      reportingFailures(async () => {
         await checkNewAdmin((await openExisting())?.db, wanted)
-        return createAdmin((await open()).db, wanted, onMachine(clock))
+        return createAdmin((await open()).db, wanted, localAuditContext(clock))
       }),
     listAccounts: () =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const store = await openExisting()
         return store ? listAccounts(store.db) : []
       }),
     findAccount: (user) => withData(user, (db) => findAccount(db, user)),
     resetAccount: (user, password) =>
-      withData(user, (db) => resetAccount(db, user, password, onMachine(clock))),
+      withData(user, (db) => resetAccount(db, user, password, localAuditContext(clock))),
   }
 }
 
-/** A user, as what is done on the machine shows one. */
+/** A user, as the commands for accounts show it. */
 interface Account {
   id: string
   email: string
@@ -65,20 +65,19 @@ interface Account {
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
 
-/** A password that any user might have, for what is checked before there is one. */
-const soundPassword = 'x'.repeat(passwordLength.least)
+/** A valid password, to check the email and the name before the password is known. */
+const validPassword = 'x'.repeat(passwordLength.min)
 
 /**
- * @param db undefined where there is no data yet
- * @throws Failure `refused` for an email, a name or a password that no user may have, `conflict`
- * where the email is taken
+ * @param db undefined if there is no data yet
+ * @throws Failure `refused` for an invalid email, name, or password, `conflict` if the email is taken
  */
 async function checkNewAdmin(
   db: Database | undefined,
-  { email, name, password = soundPassword }: { email: string; name: string; password?: string },
+  { email, name, password = validPassword }: { email: string; name: string; password?: string },
 ): Promise<void> {
   checkUser({ email, name, password })
-  const person = await lookUpPerson(db, email)
+  const person = await findUser(db, email)
   if (person) throw emailTaken(email, person)
 }
 
@@ -86,7 +85,7 @@ async function checkNewAdmin(
 async function createAdmin(
   db: Database,
   { email, name, password }: { email: string; name: string; password: string },
-  by: Origin,
+  by: AuditContext,
 ): Promise<Account> {
   await checkNewAdmin(db, { email, name, password })
   try {
@@ -94,26 +93,26 @@ async function createAdmin(
     const { id } = await createUser(db, { email, name, password }, by, as)
     return await readAccount(db, String(id))
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'email_taken') throw emailTaken(email)
+    if (error instanceof ApiError && error.code === 'email_taken') throw emailTaken(email)
     throw error
   }
 }
 
-/** All users, in the order in which they were made. */
 function listAccounts(db: Database): Promise<Account[]> {
   return db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute()
 }
 
-/** A user by id or email. @throws Failure `not_found` */
 async function findAccount(db: Database, user: string): Promise<Account> {
-  return readAccount(db, (await findPerson(db, user)).id)
+  return readAccount(db, (await requireUser(db, user)).id)
 }
 
-/**
- * The way back in: a new password, no second factor, no failed attempts, and no sign-in that was there before.
- * @throws as `findAccount`, and Failure `refused` for the password
- */
-async function resetAccount(db: Database, user: string, password: string, by: Origin): Promise<Account> {
+/** Also clears the failed attempts, so that the user can sign in at once. */
+async function resetAccount(
+  db: Database,
+  user: string,
+  password: string,
+  by: AuditContext,
+): Promise<Account> {
   const account = await findAccount(db, user)
   const { id } = account
   checkUser({ email: 'any@example.com', password })
@@ -123,9 +122,9 @@ async function resetAccount(db: Database, user: string, password: string, by: Or
     await storePassword(transaction, id, hash, by)
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
     await endSignIns(transaction, by.clock, id)
-    await forgiveAccount(transaction, account.email)
+    await clearFailures(transaction, account.email)
     const after = { password_changed: true, second_factor: false, signed_in: false }
-    await noteChange(transaction, by, { action: 'user.reset', target: id, before: null, after })
+    await recordChange(transaction, by, { action: 'user.reset', target: id, before: null, after })
     return readAccount(transaction, id)
   })
 }
@@ -134,16 +133,18 @@ function readAccount(db: Database, id: string): Promise<Account> {
   return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** The rules are those of POST /v1/users. */
+/** Applies the rules of POST /v1/users. */
 function checkUser(user: { email: string; password: string; name?: string }): void {
   try {
     validate('createUser', user, {})
   } catch (error) {
-    throw error instanceof Refusal ? new Failure('refused', error.message, { details: error.details }) : error
+    throw error instanceof ApiError
+      ? new Failure('refused', error.message, { details: error.details })
+      : error
   }
 }
 
-function emailTaken(email: string, person?: Person): Failure {
+function emailTaken(email: string, person?: UserSummary): Failure {
   return new Failure('conflict', `A user with the email ${email} already exists`, {
     advice: [
       person === undefined || person.role === 'admin'

@@ -1,11 +1,11 @@
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import {
-  checkCovered,
-  checkEnd,
+  checkExpiry,
+  checkGrantable,
   checkKeyName,
   checkKnownPermissions,
-  limitOf,
+  resolveHourlyLimit,
 } from '../domain/access/check-key.ts'
 import {
   changeKey,
@@ -17,25 +17,25 @@ import {
   revokeKey,
   storeKey,
 } from '../domain/access/keys.ts'
-import { adminId, rightsOfUser } from '../domain/access/permissions.ts'
-import { type Origin, onMachine } from '../domain/audit.ts'
+import { adminId, userPermissions } from '../domain/access/permissions.ts'
+import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import type { Database, Tier } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
-import { findPerson } from './find-person.ts'
+import { requireUser } from './find-user.ts'
 
-/** What is done to API keys on the service's own machine. */
+/** Manages API keys on the machine of the service. */
 export interface KeyAdministration {
   /**
-   * The key that would be made; nothing is.
-   * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
+   * Returns the key that `createKey` would create, and creates nothing.
+   * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have
    */
   planKey(request: KeyRequest): Promise<NewKey>
-  /** Makes the data when there is none. @throws as `planKey` */
+  /** Creates the database if there is none yet. @throws as `planKey` */
   createKey(request: KeyRequest): Promise<CreatedKey>
-  /** What would be changed of a key; nothing is. @throws as `updateKey` */
+  /** Returns what `updateKey` would change, and changes nothing. @throws as `updateKey` */
   planKeyChange(id: string, change: KeyChange): Promise<Partial<NewKey>>
   /**
-   * Holds in a running service from the next request on.
+   * A running service applies the change from the next request on.
    * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
    */
   updateKey(id: string, change: KeyChange): Promise<KeyRecord>
@@ -43,14 +43,19 @@ export interface KeyAdministration {
   listKeys(): Promise<KeyRecord[]>
   /** @throws Failure `not_found` */
   findKey(id: string): Promise<KeyRecord>
-  /** A running service refuses the key from its next request on. @throws Failure `not_found` */
+  /** A running service refuses the key from the next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
 }
 
-export function administerKeys({ clock, open, openExisting, guarded }: DataAccess): KeyAdministration {
-  /** Where there is no data, there is no key. */
+export function administerKeys({
+  clock,
+  open,
+  openExisting,
+  reportingFailures,
+}: DataAccess): KeyAdministration {
+  /** Without data, every key is unknown. */
   const withKey = <T>(id: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
-    guarded(async () => {
+    reportingFailures(async () => {
       const store = await openExisting()
       const done = store && (await work(store.db))
       if (done === undefined) throw unknownKey(id)
@@ -58,67 +63,62 @@ export function administerKeys({ clock, open, openExisting, guarded }: DataAcces
     })
 
   return {
-    planKey: (request) => guarded(async () => planKey((await openExisting())?.db, request, clock)),
+    planKey: (request) => reportingFailures(async () => planKey((await openExisting())?.db, request, clock)),
     createKey: (request) =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const planned = await planKey((await openExisting())?.db, request, clock)
-        return createKey((await open()).db, planned, onMachine(clock))
+        return createKey((await open()).db, planned, localAuditContext(clock))
       }),
     planKeyChange: (id, change) =>
       withKey(id, async (db) => (await planKeyChange(db, id, change, clock)).change),
-    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, onMachine(clock))),
+    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, localAuditContext(clock))),
     listKeys: () =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const store = await openExisting()
         return store ? listKeys(store.db) : []
       }),
     findKey: (id) => withKey(id, (db) => findKey(db, id)),
-    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, onMachine(clock))),
+    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, localAuditContext(clock))),
   }
 }
 
 interface KeyRequest {
   name: string
   tier: Tier
-  /** Requests per hour, for enterprise alone; none when not given. */
+  /** Requests per hour, only for tier enterprise. Default: no limit. */
   limit?: number | undefined
-  /** Id or email; the built-in admin when not given. */
+  /** Id or email. Default: the built-in admin. */
   user?: string | undefined
-  /** What the key may do at most; all that its user may when not given. */
+  /** Default: all permissions of the user. */
   permissions?: readonly string[] | undefined
-  /** ISO 8601; never when not given. */
+  /** ISO 8601. Default: never. */
   expiresAt?: string | undefined
 }
 
-/** What is not given stays. */
+/** A field that is omitted does not change. */
 interface KeyChange {
   name?: string | undefined
   tier?: Tier | undefined
   limit?: number | undefined
-  /** Null for all that its user may. */
+  /** Null for all permissions of the user. */
   permissions?: readonly string[] | null | undefined
   /** Null for never. */
   expiresAt?: string | null | undefined
 }
 
-/** The key in full, which is shown this once. */
+/** The only output that contains the key itself. */
 type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { key: string }
 
-/**
- * The key that a request asks for; nothing is changed.
- *
- * @param db undefined where there is no data yet
- * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
- */
+/** @param db undefined if there is no data yet */
 async function planKey(db: Database | undefined, request: KeyRequest, clock: Clock): Promise<NewKey> {
   const { name, tier, user = adminId, permissions, expiresAt } = request
   checkKeyName(name)
-  const limit = limitOf(tier, request.limit)
+  const limit = resolveHourlyLimit(tier, request.limit)
   if (permissions) checkKnownPermissions(permissions)
-  if (expiresAt !== undefined) checkEnd(expiresAt, clock.now())
-  const person = await findPerson(db, user)
+  if (expiresAt !== undefined) checkExpiry(expiresAt, clock.now())
+  const person = await requireUser(db, user)
   if (permissions)
-    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
+    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
   return {
     name,
     tier,
@@ -129,16 +129,11 @@ async function planKey(db: Database | undefined, request: KeyRequest, clock: Clo
   }
 }
 
-/** @param planned as `planKey` makes it */
-async function createKey(db: Database, planned: NewKey, by: Origin): Promise<CreatedKey> {
+async function createKey(db: Database, planned: NewKey, by: AuditContext): Promise<CreatedKey> {
   const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, by)
   return created
 }
 
-/**
- * What a change would make of a key; nothing is changed.
- * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
- */
 async function planKeyChange(
   db: Database,
   id: string,
@@ -147,7 +142,7 @@ async function planKeyChange(
 ): Promise<{ key: KeyRecord; change: Partial<Omit<NewKey, 'user_id'>> }> {
   if (name !== undefined) checkKeyName(name)
   if (permissions) checkKnownPermissions(permissions)
-  if (typeof expiresAt === 'string') checkEnd(expiresAt, clock.now())
+  if (typeof expiresAt === 'string') checkExpiry(expiresAt, clock.now())
   const key = await findKey(db, id)
   if (!key) throw unknownKey(id)
   if (key.revoked_at !== null) {
@@ -156,22 +151,21 @@ async function planKeyChange(
     })
   }
   if (permissions) {
-    const person = await findPerson(db, key.user_id)
-    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
+    const person = await requireUser(db, key.user_id)
+    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
   }
   const isOtherTier = tier !== undefined && tier !== key.tier
   const change = {
     ...(name !== undefined && { name }),
     ...(isOtherTier && { tier }),
-    ...((isOtherTier || limit !== undefined) && { limit: limitOf(tier ?? key.tier, limit) }),
+    ...((isOtherTier || limit !== undefined) && { limit: resolveHourlyLimit(tier ?? key.tier, limit) }),
     ...(permissions !== undefined && { permissions: permissions && [...new Set(permissions)] }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   }
   return { key, change }
 }
 
-/** @throws as `planKeyChange` */
-function updateKey(db: Database, id: string, wanted: KeyChange, by: Origin): Promise<KeyRecord> {
+function updateKey(db: Database, id: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
     const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)

@@ -1,19 +1,23 @@
 import { Failure } from '../../contract/failure.ts'
-import { noteChange, onMachine } from '../domain/audit.ts'
-import { endAll, listSessions, type SignInSession } from '../oauth/sessions.ts'
+import { localAuditContext, recordChange } from '../domain/audit.ts'
+import { endSessions, listSessions, type SignInSession } from '../oauth/sessions.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** What is done to sign-ins on the service's own machine. */
+/** Manages sign-in sessions on the machine of the service. */
 export interface SessionAdministration {
-  /** Those that last, oldest first. */
+  /** The current sessions, oldest first. */
   listSessions(): Promise<SignInSession[]>
   /** @throws Failure `not_found` */
   findSession(id: string): Promise<SignInSession>
-  /** Running services refuse what was signed in from the next request on. @throws Failure `not_found` */
+  /** A running service refuses the session from the next request on. @throws Failure `not_found` */
   revokeSession(id: string): Promise<SignInSession>
 }
 
-export function administerSessions({ clock, openExisting, guarded }: DataAccess): SessionAdministration {
+export function administerSessions({
+  clock,
+  openExisting,
+  reportingFailures,
+}: DataAccess): SessionAdministration {
   const find = async (id: string) => {
     const store = await openExisting()
     const session = store && (await listSessions(store.db, clock)).find((known) => known.id === id)
@@ -23,17 +27,17 @@ export function administerSessions({ clock, openExisting, guarded }: DataAccess)
   const present = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
   return {
     listSessions: () =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const store = await openExisting()
         return store ? (await listSessions(store.db, clock)).map(present) : []
       }),
-    findSession: (id) => guarded(async () => present((await find(id)).session)),
+    findSession: (id) => reportingFailures(async () => present((await find(id)).session)),
     revokeSession: (id) =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const { store, session } = await find(id)
         const { kind, scope, created_at } = session
-        await endAll(store.db, clock, [session], (transaction) =>
-          noteChange(transaction, onMachine(clock), {
+        await endSessions(store.db, clock, [session], (transaction) =>
+          recordChange(transaction, localAuditContext(clock), {
             action: 'session.revoke',
             target: session.user_id,
             before: { id, kind, scope, created_at },

@@ -1,22 +1,22 @@
 import type { Clock } from '../../system/clock.ts'
-import { type DataPlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 
-/** How what is done on the service's own machine gets at the data, which is opened at the first use. */
+/** Opens the data for administration at the first use. */
 export interface DataAccess {
   clock: Clock
-  /** Makes the data when there is none. */
+  /** Creates the database if there is none yet. */
   open(): Promise<Store>
-  /** Leaves a place without data as it is. */
+  /** Undefined if there is no data yet; creates nothing. */
   openExisting(): Promise<Store | undefined>
-  /** @throws Failure `storage` where the work fails because of the data */
-  guarded<T>(work: () => Promise<T>): Promise<T>
+  /** @throws Failure `storage` if the work fails because of the data */
+  reportingFailures<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** @param place the database in words, as `Store.place` has it */
-export function accessData(where: DataPlace, place: string, clock: Clock): DataAccess {
+/** @param location see `Store.location` */
+export function accessData(where: DataLocation, location: string, clock: Clock): DataAccess {
   let opened: Store | undefined
   return {
     clock,
@@ -28,11 +28,11 @@ export function accessData(where: DataPlace, place: string, clock: Clock): DataA
       opened ??= await openExistingStore(where)
       return opened
     },
-    async guarded(work) {
+    async reportingFailures(work) {
       try {
         return await work()
       } catch (error) {
-        throw storageFailure(error, where.dataDir, place)
+        throw storageFailure(error, where.dataDir, location)
       }
     },
     async close() {

@@ -5,41 +5,41 @@ import {
   type AuditEntry,
   type AuditFilter,
   auditActions,
-  listChanges,
+  listAuditEntries,
 } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
-import { findPerson } from './find-person.ts'
+import { requireUser } from './find-user.ts'
 
-/** Which entries, as a person names them: actor and target may be an email, `action` may be `key` for all of them. */
+/** A filter as a person writes it: actor and target may be an email, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }
 
-/** What was changed, and by whom, read on the service's own machine. */
+/** Reads the audit log on the machine of the service. */
 export interface AuditAdministration {
   /**
    * Oldest first.
-   * @throws Failure `usage` for an action that there is not, `not_found` for an actor or a target
+   * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
    */
   listChanges(query: AuditQuery): Promise<AuditEntry[]>
 }
 
-export function readAuditLog({ openExisting, guarded }: DataAccess): AuditAdministration {
+export function readAuditLog({ openExisting, reportingFailures }: DataAccess): AuditAdministration {
   return {
     listChanges: ({ action, ...filter }) =>
-      guarded(async () => {
+      reportingFailures(async () => {
         const actions = action === undefined ? undefined : actionsOf(action)
         const store = await openExisting()
         if (!store) return []
         const { db } = store
         const actor = filter.actor === undefined ? undefined : await actorOf(db, filter.actor)
         const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
-        return listChanges(db, { ...filter, actor, target, actions })
+        return listAuditEntries(db, { ...filter, actor, target, actions })
       }),
   }
 }
 
-/** `key.create` is itself, `key` all that is done to keys. */
+/** `key.create` is one action, `key` all actions on keys. */
 function actionsOf(name: string): AuditAction[] {
   const meant = auditActions.filter((action) => action === name || action.startsWith(`${name}.`))
   if (meant.length > 0) return meant
@@ -51,12 +51,12 @@ function actionsOf(name: string): AuditAction[] {
 }
 
 const actorOf = async (db: Database, name: string) =>
-  name === 'machine' ? name : (await findPerson(db, name)).id
+  name === 'machine' ? name : (await requireUser(db, name)).id
 
-/** What may have been changed: a user, a key, or one of the two documents. */
+/** A user, a key, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {
   if (name === 'settings' || name === 'api_configuration') return name
-  if (!name.startsWith('key_')) return (await findPerson(db, name)).id
+  if (!name.startsWith('key_')) return (await requireUser(db, name)).id
   const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
   if (key) return name
   throw unknownKey(name)

@@ -1,11 +1,11 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Caller } from './access/callers.ts'
-import type { Plain } from './merge.ts'
+import type { Principal } from './access/permissions.ts'
+import type { JsonObject } from './merge.ts'
 
-/** Who made a change, by what, and by which clock it is dated. */
-export interface Origin {
+/** Who makes a change, with which key, in which request, and the clock that dates it. */
+export interface AuditContext {
   /** A user's id, or `machine`. */
   actor: string
   keyId: string | null
@@ -13,7 +13,7 @@ export interface Origin {
   clock: Clock
 }
 
-/** All that leaves an entry. */
+/** The changes that are recorded. */
 export const auditActions = [
   'admin.create',
   'api.update',
@@ -32,26 +32,30 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number]
 
-/** One administrative change, as it is handed in. */
+/** One administrative change. */
 export interface AuditedChange {
   action: AuditAction
   /** The id of what was changed, or its name. */
   target: string
-  /** What may be read by whoever reads the log: no password, hash, key or token. Null: there was nothing. */
+  /** Null for a new object. Must not contain a password, hash, key, or token. */
   before: object | null
-  /** The same; null: there is nothing any more. */
+  /** Null for a deleted object; otherwise as `before`. */
   after: object | null
 }
 
-/** What is done with the program on the service's own machine. */
-export const onMachine = (clock: Clock): Origin => ({
+/** The context of a change that is made with a command on the machine of the service. */
+export const localAuditContext = (clock: Clock): AuditContext => ({
   actor: 'machine',
   keyId: null,
   requestId: null,
   clock,
 })
 
-export const originOf = ({ userId, keyId }: Caller, requestId: string, clock: Clock): Origin => ({
+export const auditContextOf = (
+  { userId, keyId }: Principal,
+  requestId: string,
+  clock: Clock,
+): AuditContext => ({
   actor: userId,
   keyId,
   requestId,
@@ -59,10 +63,14 @@ export const originOf = ({ userId, keyId }: Caller, requestId: string, clock: Cl
 })
 
 /**
- * Writes a change into the log; must run inside the transaction that makes it. Of two states only
- * the parts that differ are kept, and where none does there is no entry.
+ * Writes a change into the audit log. Must run inside the transaction that makes it. Only the parts that
+ * differ are recorded; if nothing differs, there is no entry.
  */
-export async function noteChange(transaction: Database, by: Origin, change: AuditedChange): Promise<void> {
+export async function recordChange(
+  transaction: Database,
+  by: AuditContext,
+  change: AuditedChange,
+): Promise<void> {
   const { action, target } = change
   const parts = changedParts(change.before, change.after)
   if (!parts) return
@@ -91,7 +99,7 @@ export interface AuditEntry {
   request_id: string | null
 }
 
-/** Which entries; whatever is not given bounds nothing. Times are ISO 8601 UTC. */
+/** Times are ISO 8601 UTC. A field that is omitted does not filter. */
 export interface AuditFilter {
   /** Inclusive. */
   since?: string | undefined
@@ -101,12 +109,12 @@ export interface AuditFilter {
   /** Any of these. */
   actions?: readonly AuditAction[] | undefined
   target?: string | undefined
-  /** Of more entries than these, the newest. */
+  /** If there are more entries, the newest are returned. */
   limit: number
 }
 
 /** Oldest first. */
-export async function listChanges(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
+export async function listAuditEntries(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
   const { since, until, actor, actions, target, limit } = filter
   let query = db.selectFrom('audit_log').selectAll()
   if (since !== undefined) query = query.where('at', '>=', since)
@@ -127,28 +135,31 @@ export async function listChanges(db: Database, filter: AuditFilter): Promise<Au
   }))
 }
 
-/** Names of fields whose content nobody should find in a log, wherever a person may have put it. */
+/** Names of fields that may contain a secret, such as in the metadata of a user. */
 const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i
 
 /**
- * What differs between two states, key by key at every depth; arrays are compared whole. A key that
- * is on one side alone is in that side's part. Undefined where nothing differs.
+ * The differences of two states, by key at every depth; arrays are compared as a whole. A key that only
+ * one state has is in the part of that state. Undefined if nothing differs.
  */
 export function changedParts(
   before: object | null,
   after: object | null,
 ): { before: object | null; after: object | null } | undefined {
   if (!before || !after) return { before: before && hideSecrets(before), after: after && hideSecrets(after) }
-  const parts = differing(before as Plain, after as Plain)
+  const parts = differences(before as JsonObject, after as JsonObject)
   return parts && { before: hideSecrets(parts.before), after: hideSecrets(parts.after) }
 }
 
-function differing(before: Plain, after: Plain): { before: Plain; after: Plain } | undefined {
-  const found = { before: {} as Plain, after: {} as Plain }
+function differences(
+  before: JsonObject,
+  after: JsonObject,
+): { before: JsonObject; after: JsonObject } | undefined {
+  const found = { before: {} as JsonObject, after: {} as JsonObject }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [before[key], after[key]]
     if (isRecord(old) && isRecord(now)) {
-      const inner = differing(old, now)
+      const inner = differences(old, now)
       if (!inner) continue
       set(found.before, key, inner.before)
       set(found.after, key, inner.after)
@@ -160,12 +171,12 @@ function differing(before: Plain, after: Plain): { before: Plain; after: Plain }
   return Object.keys(found.before).length + Object.keys(found.after).length > 0 ? found : undefined
 }
 
-/** Defined, not assigned: metadata may have a key `__proto__`. */
-function set(target: Plain, key: string, value: unknown): void {
+/** `defineProperty`, because metadata may have a key `__proto__`. */
+function set(target: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** A list or an object under such a name is hidden whole; that there is nothing, or yes or no, may be known. */
+/** Hides the values of secret names, arrays and objects as a whole. Null and booleans remain. */
 function hideSecrets(value: object): object {
   return parseJson(
     JSON.stringify(value, (name, inner) =>

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** The two digits of each number of ten bits. */
+/** The two digits of each 10-bit number. */
 const pairs = Array.from({ length: 1024 }, (_, value) => `${alphabet[value >> 5]}${alphabet[value & 31]}`)
 
 let lastTime = 0
@@ -13,7 +13,7 @@ const random = [0, 0, 0, 0]
 
 /**
  * A new identifier, `usr_01jd…`: 48 bits of time in ms and 80 random bits, so that identifiers
- * sort by when they were made. Within one process and one ms they still count upwards.
+ * sort by creation time. Within one process and one ms, they count upwards.
  */
 export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl'): string {
   const now = Date.now()

@@ -1,13 +1,13 @@
 import { isRecord } from '../../contract/exact-json.ts'
 
-export type Plain = Record<string, unknown>
+export type JsonObject = Record<string, unknown>
 
 /**
- * `patch` laid over `base`, key by key at every depth: a key that is not named keeps its value, an
- * array is replaced whole.
+ * Merges `patch` into `base` at every depth. A key that `patch` does not have keeps its value; an array is
+ * replaced as a whole.
  */
 export function merge<T extends object>(base: T, patch: object): T {
-  const merged = { ...base } as Plain
+  const merged = { ...base } as JsonObject
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) continue
     const old = merged[key]

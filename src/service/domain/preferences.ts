@@ -6,7 +6,7 @@ import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
 /**
- * One record for each user stands behind four views of it: GET /v1/settings/preferences,
+ * One record for each user, which the interface shows in four places: GET /v1/settings/preferences,
  * `preferences` of the profile, `settings` of a user, and PUT /api/user/settings.
  */
 export interface PreferencesRecord {
@@ -28,10 +28,10 @@ export async function readPreferences(db: Database, userId: string): Promise<Pre
   return preferencesOf(row?.document ?? '{}')
 }
 
-/** Preferences as a document in the store makes them. */
+/** The preferences of a stored document, with the defaults. */
 export const preferencesOf = (document: string): PreferencesRecord => merge(defaults, JSON.parse(document))
 
-/** What `readPreferences` reads, for a transaction that will write it: nobody else does until it ends. */
+/** Reads the preferences and locks them until the transaction ends. */
 export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
   const [row] = await lockDocument(transaction, { userId })
   return preferencesOf(row?.document ?? '{}')
@@ -42,7 +42,7 @@ const ofUser = (db: Database, { userId }: { userId: string }) =>
 const selectDocument = prepareQuery(ofUser)
 const lockDocument = prepareQuery((db, values: { userId: string }) => ofUser(db, values).forUpdate())
 
-/** Sets the keys that are named; must run inside a transaction with what else changes. */
+/** Sets the keys of `patch`. Must run inside the transaction of the whole change. */
 export async function mergePreferences(
   db: Database,
   userId: string,
@@ -57,7 +57,7 @@ export async function mergePreferences(
   return merged
 }
 
-/** PUT /api/user/settings: the fields that are given, under the names of that request. */
+/** PUT /api/user/settings: sets the given fields, and returns them with the names of that request. */
 export async function updateOwnSettings(
   db: Database,
   userId: string,
@@ -78,7 +78,7 @@ export async function updateOwnSettings(
   return { success: true, settings }
 }
 
-/** A user's `settings`: notifications are enabled when any channel is. */
+/** `settings` of a user: notifications are enabled if any channel is. */
 export function userSettingsOf({ display, notifications }: PreferencesRecord): NonNullable<User['settings']> {
   return {
     theme: display.theme,
@@ -86,7 +86,7 @@ export function userSettingsOf({ display, notifications }: PreferencesRecord): N
   }
 }
 
-/** Turning notifications off silences every channel; turning them on adds e-mail when none is on. */
+/** Turning notifications off turns every channel off. Turning them on turns email on if no channel is on. */
 export function preferencesFrom(
   { theme, notifications_enabled: enabled }: NonNullable<UpdateUserRequest['settings']>,
   stored: PreferencesRecord,

@@ -4,43 +4,43 @@ import type { SettingsPatch } from '../../contract/settings.ts'
 import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
-import { type AuditAction, noteChange, type Origin } from './audit.ts'
+import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
 import { merge } from './merge.ts'
 
-/** Settings in which everything has a value. */
-export type SettingsInForce = {
+/** Settings with a value for each key. */
+export type EffectiveSettings = {
   app_name: string
   theme: { primary_color: string; mode: string }
   features: { chat: boolean; file_upload: boolean; code_completion: boolean }
   limits: { max_tokens: number; max_requests_per_min: number }
 }
 
-/** An API configuration in which everything has a value. */
-export type ApiConfigurationInForce = {
+/** An API configuration with a value for each key. */
+export type EffectiveApiConfiguration = {
   version: string
   rate_limiting: { enabled: boolean; requests_per_minute: number }
   cors: { allowed_origins: string[]; allowed_methods: string[] }
 }
 
-/** What a fresh service has; a document in the store holds only what was ever set. */
-const defaultSettings: SettingsInForce = {
+/** The defaults. The stored document contains only the keys that were set. */
+const defaultSettings: EffectiveSettings = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
   features: { chat: true, file_upload: false, code_completion: false },
   limits: { max_tokens: 4096, max_requests_per_min: 60_000 },
 }
 
-const defaultApiConfiguration: ApiConfigurationInForce = {
+const defaultApiConfiguration: EffectiveApiConfiguration = {
   version: '1',
   rate_limiting: { enabled: false, requests_per_minute: 60_000 },
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
 /**
- * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
- * and whoever reads back what they wrote may have been answered by that one.
+ * Reads the settings from the database. `SettingsCache` may be a second behind a change that a client made
+ * through another process and now reads back here.
  */
-export async function readSettings(db: Database): Promise<SettingsInForce> {
+export async function readSettings(db: Database): Promise<EffectiveSettings> {
   const [row] = await selectSettings(db, {})
   return merge(defaultSettings, readStored(row?.document ?? '{}'))
 }
@@ -49,25 +49,29 @@ const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 
 const readStored = (document: string) => parseJson(document) as object
 
-/** Settings as a document in the store makes them, to count by: limits are doubles. */
-export const settingsOf = (document: string): SettingsInForce =>
+/** The settings of a stored document, with limits as doubles for calculations. */
+export const settingsOf = (document: string): EffectiveSettings =>
   merge(defaultSettings, withDoubles(readStored(document)) as object)
 
-/** API configuration as a document in the store makes it, to count by. */
-export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
+/** The API configuration of a stored document, with limits as doubles for calculations. */
+export const apiConfigurationOf = (document: string): EffectiveApiConfiguration =>
   merge(defaultApiConfiguration, withDoubles(readStored(document)) as object)
 
-/** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<SettingsInForce> {
+/** Sets the keys of `patch` at every depth. Returns the whole resource. */
+export function updateSettings(
+  db: Database,
+  patch: SettingsPatch,
+  by: AuditContext,
+): Promise<EffectiveSettings> {
   return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
-/** The same rule as for the settings. */
+/** See `updateSettings`. */
 export function setApiConfiguration(
   db: Database,
   patch: ApiConfiguration,
-  by: Origin,
-): Promise<ApiConfigurationInForce> {
+  by: AuditContext,
+): Promise<EffectiveApiConfiguration> {
   const change = { patch, defaults: defaultApiConfiguration, action: 'api.update' } as const
   return mergeDocument(db, 'api_configuration', change, by)
 }
@@ -81,7 +85,7 @@ function mergeDocument<T extends object>(
   db: Database,
   table: DocumentTable,
   { patch, defaults, action }: { patch: object; defaults: T; action: AuditAction },
-  by: Origin,
+  by: AuditContext,
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
     const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
@@ -93,7 +97,7 @@ function mergeDocument<T extends object>(
       .where('id', '=', 1)
       .execute()
     const [before, after] = [merge(defaults, stored), merge(defaults, merged)]
-    await noteChange(transaction, by, { action, target: table, before, after })
+    await recordChange(transaction, by, { action, target: table, before, after })
     return after
   })
 }

@@ -2,13 +2,13 @@ import { parseJson } from '../../contract/exact-json.ts'
 import type { Profile } from '../../contract/profile.ts'
 import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
 import { isoNow } from '../../system/clock.ts'
-import { invalidRequest, Refusal } from '../refusal.ts'
+import { ApiError, invalidRequest } from '../api-error.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { hashPassword } from './access/passwords.ts'
 import type { Role } from './access/permissions.ts'
-import { type AuditAction, noteChange, type Origin } from './audit.ts'
+import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
 import { createId } from './identifiers.ts'
 import {
   lockPreferences,
@@ -20,20 +20,20 @@ import {
   userSettingsOf,
 } from './preferences.ts'
 
-/** The most that a user's metadata may hold, in bytes of JSON. */
-export const mostMetadata = 65_536
+/** Maximum size of the metadata of a user, in bytes of JSON. */
+export const maxMetadataBytes = 65_536
 
-/** A request that has passed validation: the fields that the service requires are there. */
+/** A validated request, which contains the fields that the service requires. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
 /**
- * @param as how the user comes to be; a member unless said
- * @throws Refusal `email_taken`, case aside
+ * @param as the role, and the action for the audit log; default: a member
+ * @throws ApiError `email_taken`, regardless of case
  */
 export async function createUser(
   db: Database,
   given: NewUser,
-  by: Origin,
+  by: AuditContext,
   as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
 ): Promise<User> {
   const now = isoNow(by.clock)
@@ -55,29 +55,34 @@ export async function createUser(
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
       const { email, name, role } = row
       const after = { email, name, role, ...(given.metadata && { metadata: parseJson(row.metadata) }) }
-      await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
+      await recordChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
-    throw new Refusal('email_taken', `A user with the email ${given.email} already exists`, {
+    throw new ApiError('email_taken', `A user with the email ${given.email} already exists`, {
       details: { email: given.email },
     })
   }
 }
 
-/** @throws Refusal `user_not_found` */
+/** @throws ApiError `user_not_found` */
 export async function readUser(db: Database, id: string): Promise<User> {
   const { document, ...row } = await findUser(db, id)
   return present(row, preferencesOf(document))
 }
 
 /**
- * Sets the name, the metadata and the settings that are given, each key by key; a metadata key set
- * to null is removed.
- * @throws Refusal `user_not_found`
+ * Sets the given name, and the given keys of the metadata and the settings. A metadata key with the value
+ * null is removed.
+ * @throws ApiError `user_not_found`
  */
-export function updateUser(db: Database, id: string, given: UpdateUserRequest, by: Origin): Promise<User> {
+export function updateUser(
+  db: Database,
+  id: string,
+  given: UpdateUserRequest,
+  by: AuditContext,
+): Promise<User> {
   return db.transaction().execute(async (transaction) => {
     const stored = await lockUser(transaction, id)
     const before = await presentUser(transaction, stored)
@@ -96,17 +101,17 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
     const after = await presentUser(transaction, row)
-    await noteChange(transaction, by, { action: 'user.update', target: id, before, after })
+    await recordChange(transaction, by, { action: 'user.update', target: id, before, after })
     return after
   })
 }
 
-/** @param hash as `hashPassword` makes it */
+/** @param hash see `hashPassword` */
 export async function storePassword(
   transaction: Database,
   id: string,
   hash: string,
-  { clock }: Origin,
+  { clock }: AuditContext,
 ): Promise<void> {
   await transaction
     .updateTable('users')
@@ -115,16 +120,16 @@ export async function storePassword(
     .execute()
 }
 
-/** The user whom a credential acts as. */
+/** The profile of the user of a credential. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
   const { email, name, created_at, document } = await findUser(db, id)
   return { id, email, name, created_at, preferences: { ...preferencesOf(document) } }
 }
 
-/** A user, and the document of their preferences. */
+/** A user with the document of their preferences. */
 async function findUser(db: Database, id: string): Promise<UserRow & { document: string }> {
   const [row] = await selectUser(db, { id })
-  return known(row, id)
+  return requireRow(row, id)
 }
 
 const selectUser = prepareQuery((db, { id }: { id: string }) =>
@@ -137,20 +142,20 @@ const selectUser = prepareQuery((db, { id }: { id: string }) =>
 )
 
 /**
- * A user, for a transaction that will write it: nobody else does until it ends.
- * @throws Refusal `user_not_found`
+ * Reads a user and locks them until the transaction ends.
+ * @throws ApiError `user_not_found`
  */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
   const [row] = await selectUserToWrite(transaction, { id })
-  return known(row, id)
+  return requireRow(row, id)
 }
 
 const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
   db.selectFrom('users').selectAll().where('id', '=', id).forUpdate(),
 )
 
-function known<Row>(row: Row | undefined, id: string): Row {
-  if (!row) throw new Refusal('user_not_found', `No user ${id}`)
+function requireRow<Row>(row: Row | undefined, id: string): Row {
+  if (!row) throw new ApiError('user_not_found', `No user ${id}`)
   return row
 }
 
@@ -164,12 +169,12 @@ function present({ id, email, name, created_at, metadata }: UserRow, preferences
 
 const readMetadata = (document: string) => parseJson(document) as Record<string, unknown>
 
-/** The bound is the record's: many small requests must not make a large one. */
+/** The limit applies to the merged metadata, so that many small requests cannot exceed it. */
 function mergeMetadata(stored: string, given: object | undefined): string {
   if (!given) return stored
   const entries = Object.entries({ ...readMetadata(stored), ...given })
   const merged = JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== null)))
-  if (Buffer.byteLength(merged) <= mostMetadata) return merged
+  if (Buffer.byteLength(merged) <= maxMetadataBytes) return merged
   throw invalidRequest([
     { path: 'metadata', message: 'must not exceed 64 KiB of JSON together with the stored metadata' },
   ])

@@ -1,41 +1,41 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 
-/** Takes what is logged in words, where a person reads it: of warnings and errors, what went wrong. */
-type Teller = (severity: 'warning' | 'error', text: string) => void
+/** Receives each warning and error as text that a person can read. */
+type PlainLogger = (severity: 'warning' | 'error', text: string) => void
 
 export interface LogOptions {
   level: string
-  tell?: Teller | undefined
-  /** Takes the lines in place of descriptor 2. */
+  tell?: PlainLogger | undefined
+  /** Receives the lines instead of file descriptor 2. */
   stderr?: { write(line: string): void } | undefined
 }
 
 /**
- * JSON lines on stderr, or words for `tell`. Each line names a request by id, method, path, status
- * and the id of its key: never a header, a query or a body, which hold keys, passwords and what
- * people write.
+ * JSON lines on stderr, or text for `tell`. Each line names a request by id, method, path, status,
+ * and the id of its key. It never contains a header, a query, or a body, because these contain keys,
+ * passwords, and messages.
  */
 export function createLogger({ level, tell, stderr }: LogOptions): FastifyBaseLogger {
-  const options = { level, base: null, serializers: { err: describe } }
-  const destination = tell ? { write: (line: string) => putInWords(line, tell) } : (stderr ?? openStderr())
+  const options = { level, base: null, serializers: { err: serializeError } }
+  const destination = tell ? { write: (line: string) => writePlain(line, tell) } : (stderr ?? openStderr())
   return pino(options, destination) as FastifyBaseLogger
 }
 
-/** A full disk below stderr ends no request and no service. Lines wait for room up to 1 MiB, then they are dropped. */
+/** Lines that cannot be written, as on a full disk, are buffered up to 1 MiB and then dropped: no request fails. */
 function openStderr(): ReturnType<typeof pino.destination> {
   const stderr = pino.destination({ dest: 2, sync: true, maxLength: 1024 * 1024 })
   stderr.on('error', () => {})
   return stderr
 }
 
-/** pino's own serializer copies every property of an error; some libraries put requests there. */
-function describe(error: Error & { code?: unknown }): object {
+/** pino's serializer copies every property of an error, and some libraries put requests there. */
+function serializeError(error: Error & { code?: unknown }): object {
   const { name, message, code, stack } = error
   return { name, message, code, stack }
 }
 
-function putInWords(line: string, tell: Teller): void {
+function writePlain(line: string, tell: PlainLogger): void {
   const { level, msg, err } = JSON.parse(line) as { level: number; msg?: string; err?: { message: string } }
   const words = [msg, err?.message].filter((text, index, all) => text && all.indexOf(text) === index)
   tell(level >= 50 ? 'error' : 'warning', words.join(': '))

@@ -1,39 +1,39 @@
 import type { EndpointName, QueryOf, RequestOf, ResponseOf } from '../../contract/endpoints.ts'
 import { assignPermissions } from '../domain/access/assign-permissions.ts'
-import type { Caller } from '../domain/access/callers.ts'
-import type { Origin } from '../domain/audit.ts'
+import type { Principal } from '../domain/access/permissions.ts'
+import type { AuditContext } from '../domain/audit.ts'
 import { complete, listModels, sendMessage } from '../domain/chat/chat.ts'
 import { streamMessage } from '../domain/chat/chat-stream.ts'
 import { listHistory } from '../domain/chat/history.ts'
-import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
+import type { SettingsCache } from '../domain/settings-cache.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
-import type { Hold } from '../limits/memory-budget.ts'
+import type { ReserveMemory } from '../limits/memory-budget.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { EventStream } from './answer/event-stream.ts'
+import { EventStream } from './response/event-stream.ts'
 
 /** One authenticated, validated request. */
-export interface Call<N extends EndpointName> {
+export interface EndpointRequest<N extends EndpointName> {
   db: Database
   upstream: Upstream
-  live: LiveSettings
-  caller: Caller
-  /** What the audit log says of who it was. */
-  by: Origin
-  /** Fields that `bounds` requires are there. */
-  body: Demanded<RequestOf<N>>
+  settingsCache: SettingsCache
+  principal: Principal
+  /** Who makes the change, for the audit log. */
+  by: AuditContext
+  /** Contains the fields that `fieldConstraints` requires. */
+  body: WithRequiredFields<RequestOf<N>>
   query: QueryOf<N>
-  /** `{id}` of the path; empty where the path has none. */
+  /** `{id}` of the path; empty if the path has none. */
   id: string
-  /** Aborted when the client goes away or the service stops. */
+  /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
-  hold: Hold
+  reserve: ReserveMemory
 }
 
-/** The fields that `bounds` marks as required, by name. */
-type Demanded<Body> = Body & {
+/** The fields that `fieldConstraints` requires, by name. */
+type WithRequiredFields<Body> = Body & {
   [K in keyof Body & ('messages' | 'message' | 'email' | 'password')]-?: NonNullable<Body[K]>
 }
 
@@ -47,30 +47,30 @@ export class Created<Body> {
   }
 }
 
-/** One handler for every row of the contract's table: a missing one does not compile. */
+/** One handler for each endpoint of the contract: the code does not compile if one is missing. */
 type Handlers = {
   readonly [N in EndpointName]: (
-    call: Call<N>,
+    endpointRequest: EndpointRequest<N>,
   ) => Promise<ResponseOf<N> | Created<ResponseOf<N>> | EventStream>
 }
 
 export const handlers: Handlers = {
-  createCompletion: async ({ upstream, live, body, signal }) =>
-    complete(upstream, (await live.read()).settings, body, signal),
+  createCompletion: async ({ upstream, settingsCache, body, signal }) =>
+    complete(upstream, (await settingsCache.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, live, caller, by, body, signal, hold }) => {
-    const { settings } = await live.read()
-    const running = { signal, hold, clock: by.clock }
+  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, signal, reserve }) => {
+    const { settings } = await settingsCache.read()
+    const context = { signal, reserve, clock: by.clock }
     return body.stream
-      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, running))
-      : sendMessage(db, upstream, settings, caller.userId, body, running)
+      ? new EventStream(streamMessage(db, upstream, settings, principal.userId, body, context))
+      : sendMessage(db, upstream, settings, principal.userId, body, context)
   },
-  listHistory: ({ db, caller, query, hold }) => listHistory(db, caller.userId, query, hold),
-  getProfile: ({ db, caller }) => readProfile(db, caller.userId),
-  updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
+  listHistory: ({ db, principal, query, reserve }) => listHistory(db, principal.userId, query, reserve),
+  getProfile: ({ db, principal }) => readProfile(db, principal.userId),
+  updateUserSettings: ({ db, principal, body }) => updateOwnSettings(db, principal.userId, body),
   getSettings: ({ db }) => readSettings(db),
   updateSettings: ({ db, by, body }) => updateSettings(db, body, by),
-  getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
+  getPreferences: async ({ db, principal }) => ({ ...(await readPreferences(db, principal.userId)) }),
   setApiConfiguration: ({ db, by, body }) => setApiConfiguration(db, body, by),
   createUser: async ({ db, by, body }) => {
     const user = await createUser(db, body, by)
@@ -78,5 +78,5 @@ export const handlers: Handlers = {
   },
   getUser: ({ db, id }) => readUser(db, id),
   updateUser: ({ db, by, id, body }) => updateUser(db, id, body, by),
-  assignPermissions: ({ db, caller, by, id, body }) => assignPermissions(db, caller, id, body, by),
+  assignPermissions: ({ db, principal, by, id, body }) => assignPermissions(db, principal, id, body, by),
 }

@@ -2,21 +2,21 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
+import { ApiError, errorBodyOf, statusOf } from '../api-error.ts'
 import { createId } from '../domain/identifiers.ts'
-import { errorBodyOf, Refusal, statusOf } from '../refusal.ts'
-import { isOpenPath } from './open/open-routes.ts'
+import { isPublicPath } from './public/public-routes.ts'
 
-/** A request that no route took: 405 with Allow where the path exists, else 404. */
-export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
+/** Refuses a request that matches no route: 405 with Allow if the path exists, otherwise 404. */
+export function refuseUnmatched(request: FastifyRequest, reply: FastifyReply): never {
   const path = request.url.split('?', 1)[0] ?? ''
   const methods = methodsOf(path)
-  if (methods.length === 0) throw new Refusal('not_found', `Unknown path ${path}`)
+  if (methods.length === 0) throw new ApiError('not_found', `Unknown path ${path}`)
   reply.header('allow', methods.join(', '))
-  throw new Refusal('method_not_allowed', `${path} supports ${methods.join(', ')}, not ${request.method}`)
+  throw new ApiError('method_not_allowed', `${path} supports ${methods.join(', ')}, not ${request.method}`)
 }
 
 function methodsOf(path: string): string[] {
-  if (isOpenPath(path)) return ['GET', 'HEAD']
+  if (isPublicPath(path)) return ['GET', 'HEAD']
   const all: readonly Endpoint[] = Object.values(endpoints)
   const methods = all.filter((endpoint) => matches(endpoint.path, path)).map(({ method }) => method)
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
@@ -32,10 +32,10 @@ function matches(template: string, path: string): boolean {
 }
 
 /**
- * Bytes that are not an HTTP request, or one that never ended: there is no request to answer by.
- * @returns whether there was anybody to tell
+ * Responds to bytes that are not an HTTP request, or to a request that did not arrive in time.
+ * @returns whether the response could be written
  */
-export function answerUnparsed(
+export function respondToUnparsed(
   error: Error & { code?: string },
   socket: Socket,
   logger: FastifyBaseLogger | undefined,
@@ -44,11 +44,11 @@ export function answerUnparsed(
     socket.destroy()
     return false
   }
-  const refusal = refusalOf(error.code)
-  const status = statusOf(refusal)
+  const apiError = parserError(error.code)
+  const status = statusOf(apiError)
   const id = createId('req')
   logger?.info({ request: id, status }, 'response sent')
-  const body = JSON.stringify(errorBodyOf(refusal))
+  const body = JSON.stringify(errorBodyOf(apiError))
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
@@ -56,13 +56,13 @@ export function answerUnparsed(
   return true
 }
 
-/** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
-export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
-  const refusal = new Refusal(
+/** Refuses an `Expect` other than `100-continue` (RFC 9110 section 10.1.1). Node calls no handler for it. */
+export function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const apiError = new ApiError(
     'invalid_request',
     'The only supported value of the Expect header is 100-continue',
   )
-  const body = JSON.stringify(errorBodyOf(refusal))
+  const body = JSON.stringify(errorBodyOf(apiError))
   response.writeHead(417, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
@@ -72,13 +72,13 @@ export function answerExpectation(_: IncomingMessage, response: ServerResponse):
   response.end(body)
 }
 
-function refusalOf(code: string | undefined): Refusal {
+function parserError(code: string | undefined): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Refusal('header_too_large', 'The headers are larger than 16 KiB')
+      return new ApiError('header_too_large', 'The headers are larger than 16 KiB')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Refusal('request_timeout', 'The request did not arrive in time')
+      return new ApiError('request_timeout', 'The request did not arrive in time')
     default:
-      return new Refusal('invalid_request', 'Invalid HTTP request')
+      return new ApiError('invalid_request', 'Invalid HTTP request')
   }
 }

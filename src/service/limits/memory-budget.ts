@@ -1,20 +1,20 @@
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 
 const MiB = 1024 * 1024
 
-/** Bytes of texts that the requests of one user, and of all users of a process, may hold at once. */
+/** Maximum bytes of text that the requests of one user, and of all users of a process, may hold at once. */
 const defaults = { ofUser: 16 * MiB, ofAll: 64 * MiB }
 
 /**
- * Reserves bytes of memory until the end of the request, and waits until work on so many may begin.
- * @throws Refusal `too_much_at_once`, `too_busy`
+ * Reserves bytes of memory until the end of the request, and waits until work on that many may begin.
+ * @throws ApiError `too_much_at_once`, `too_busy`
  */
-export type Hold = (bytes: number) => Promise<void>
+export type ReserveMemory = (bytes: number) => Promise<void>
 
 /**
- * Admits requests by the bytes that they hold from their body, their conversation, or their page of
- * the history, until their response has left. One request that is larger than what is left of a
- * bound is admitted when nothing else is held, so that none is refused for good.
+ * Limits the bytes that requests hold at once: of a body, a conversation, or a page of the history, until
+ * the response is sent. A request that is larger than a limit is admitted if no other one holds memory,
+ * so that no request is refused forever.
  */
 export class MemoryBudget {
   readonly #bounds: typeof defaults
@@ -26,19 +26,19 @@ export class MemoryBudget {
   }
 
   /**
-   * @returns gives the bytes back, once
-   * @throws Refusal `too_much_at_once` for the user, `too_busy` for the process
+   * @returns releases the bytes; further calls do nothing
+   * @throws ApiError `too_much_at_once` for the user, `too_busy` for the process
    */
-  take(userId: string, bytes: number): () => void {
+  reserve(userId: string, bytes: number): () => void {
     const held = this.#ofUser.get(userId) ?? 0
     const { ofUser, ofAll } = this.#bounds
     if (held > 0 && held + bytes > ofUser) {
-      throw new Refusal('too_much_at_once', 'Your concurrent requests contain too much text; try again', {
+      throw new ApiError('too_much_at_once', 'Your concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }
     if (this.#ofAll > 0 && this.#ofAll + bytes > ofAll) {
-      throw new Refusal('too_busy', 'All concurrent requests contain too much text; try again', {
+      throw new ApiError('too_busy', 'All concurrent requests contain too much text; try again', {
         retryAfter: 1,
       })
     }

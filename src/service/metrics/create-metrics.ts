@@ -1,13 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics, RequestEnd } from './metrics.ts'
 
-/** Seconds. From a read on a small table to a model that thinks for minutes. */
-const answerTimes = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-const modelTimes = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
+/** In seconds, from a read of a small table to a model that takes minutes. */
+const responseBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const upstreamBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Counters of this process, kept by prom-client, with its own of memory, CPU and the event loop. */
+/** Metrics of this process in prom-client, with its default metrics of memory, CPU, and the event loop. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -42,7 +42,7 @@ export function createMetrics(version: string): Metrics {
     name: 'chatctl_http_request_duration_seconds',
     help: 'Seconds from the request head to the end of the response, including streams',
     labelNames: ['endpoint'],
-    buckets: answerTimes,
+    buckets: responseBuckets,
     registers,
   })
   const refusals = new Counter({
@@ -61,13 +61,13 @@ export function createMetrics(version: string): Metrics {
     name: 'chatctl_upstream_request_duration_seconds',
     help: 'Requests to the model server, until the end of the response',
     labelNames: ['operation', 'outcome'],
-    buckets: modelTimes,
+    buckets: upstreamBuckets,
     registers,
   })
   const firstPiece = new Histogram({
     name: 'chatctl_upstream_first_piece_seconds',
     help: 'Seconds from the request for a stream to its first chunk',
-    buckets: modelTimes,
+    buckets: upstreamBuckets,
     registers,
   })
   const tokens = new Counter({
@@ -94,10 +94,10 @@ export function createMetrics(version: string): Metrics {
       seconds.observe({ endpoint: end.endpoint }, end.seconds)
     },
     countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
-    countRefusal: (code) => refusals.inc({ code }),
-    countLimited: (outcome) => limited.inc({ outcome }),
+    countError: (code) => refusals.inc({ code }),
+    countLimiterDecision: (outcome) => limited.inc({ outcome }),
     observeUpstream: (operation, outcome, took) => upstream.observe({ operation, outcome }, took),
-    observeFirstPiece: (took) => firstPiece.observe(took),
+    observeFirstPart: (took) => firstPiece.observe(took),
     countTokens(prompt, completion) {
       tokens.inc({ kind: 'prompt' }, prompt)
       tokens.inc({ kind: 'completion' }, completion)

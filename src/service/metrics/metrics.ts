@@ -1,49 +1,49 @@
 import type { Clock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
-import type { ModelRequest, Piece, Upstream } from '../upstream/upstream.ts'
+import { ApiError } from '../api-error.ts'
+import type { ModelRequest, ReplyPart, Upstream } from '../upstream/upstream.ts'
 
 /**
- * What the service counts about itself. Every label has few values, all of them ours: never a path,
- * a user, a key or a model, which callers choose.
+ * The metrics of the service. Each label has few values, which the service defines: never a path, a user,
+ * a key, or a model, because clients choose these.
  */
 export interface Metrics {
   beginRequest(): void
   endRequest(end: RequestEnd): void
-  /** Bytes that were not a request. */
+  /** Bytes that are not a request. */
   countUnparsed(): void
-  /** An answer with an error, by its `error.code`. */
-  countRefusal(code: string): void
-  /** A request was held to the limits of its key: admitted, or refused for the window that was spent. */
-  countLimited(outcome: 'admitted' | 'hour' | 'minute'): void
-  /** One conversation with the model server has ended, after so many seconds. */
+  /** An error response, by its `error.code`. */
+  countError(code: string): void
+  /** The limiter admitted a request, or refused it because of the window that is used up. */
+  countLimiterDecision(outcome: 'admitted' | 'hour' | 'minute'): void
+  /** A request to the model server has ended. */
   observeUpstream(operation: UpstreamOperation, outcome: UpstreamOutcome, seconds: number): void
-  /** The first piece of a streamed answer came after so many seconds. */
-  observeFirstPiece(seconds: number): void
-  /** As the model server counts them. */
+  /** The first part of a streamed reply has arrived. */
+  observeFirstPart(seconds: number): void
+  /** Tokens as the model server counts them. */
   countTokens(prompt: number, completion: number): void
-  /** All of it in Prometheus' text format. */
+  /** Writes all metrics in the text format of Prometheus. */
   write(): Promise<{ contentType: string; text: string }>
 }
 
 export interface RequestEnd {
-  /** Of the contract's table, or what else answered: `healthz`; `unknown` where nothing did. */
+  /** An endpoint of the contract, a public route such as `healthz`, or `unknown`. */
   endpoint: string
   method: string
-  /** 0 where the client went away before the end of the answer. */
+  /** 0 if the client disconnected before the end of the response. */
   status: number
-  /** From the head of the request to the end of its answer. */
+  /** From the headers of the request to the end of the response. */
   seconds: number
 }
 
 type UpstreamOperation = 'models' | 'completion' | 'stream'
 
-/** `cancelled`: the client went away, or the service stops. */
+/** `cancelled`: the client disconnected, or the service is stopping. */
 type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
 
-/** The same upstream, with all that it is asked counted. */
+/** Wraps an upstream to count its requests. */
 export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clock): Upstream {
   const timed = async <T>(operation: UpstreamOperation, signal: AbortSignal, work: Promise<T>) => {
-    const begun = clock.monotonic()
+    const startedAt = clock.monotonic()
     let outcome: UpstreamOutcome = 'ok'
     try {
       return await work
@@ -51,7 +51,7 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clo
       outcome = outcomeOf(error, signal)
       throw error
     } finally {
-      metrics.observeUpstream(operation, outcome, since(begun, clock))
+      metrics.observeUpstream(operation, outcome, since(startedAt, clock))
     }
   }
   return {
@@ -71,14 +71,14 @@ async function* observeStream(
   { upstream, metrics, clock }: { upstream: Upstream; metrics: Metrics; clock: Clock },
   modelRequest: ModelRequest,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
-  const begun = clock.monotonic()
-  // What is left early, by whoever reads it, never says so here.
+): AsyncGenerator<ReplyPart> {
+  const startedAt = clock.monotonic()
+  // If the caller stops early, neither `finish` nor an error arrives here.
   let outcome: UpstreamOutcome = 'cancelled'
   let pieces = 0
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      if (pieces++ === 0) metrics.observeFirstPiece(since(begun, clock))
+      if (pieces++ === 0) metrics.observeFirstPart(since(startedAt, clock))
       if (piece.kind === 'finish') {
         outcome = 'ok'
         if (piece.usage) metrics.countTokens(piece.usage.prompt_tokens, piece.usage.completion_tokens)
@@ -89,13 +89,13 @@ async function* observeStream(
     outcome = outcomeOf(error, signal)
     throw error
   } finally {
-    metrics.observeUpstream('stream', outcome, since(begun, clock))
+    metrics.observeUpstream('stream', outcome, since(startedAt, clock))
   }
 }
 
-const since = (begun: number, clock: Clock) => (clock.monotonic() - begun) / 1000
+const since = (startedAt: number, clock: Clock) => (clock.monotonic() - startedAt) / 1000
 
 function outcomeOf(error: unknown, signal: AbortSignal): UpstreamOutcome {
   if (signal.aborted) return 'cancelled'
-  return error instanceof Refusal && error.code === 'upstream_timeout' ? 'timeout' : 'error'
+  return error instanceof ApiError && error.code === 'upstream_timeout' ? 'timeout' : 'error'
 }

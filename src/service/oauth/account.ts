@@ -1,38 +1,38 @@
 import { hashPassword, passwordLength, verifyPassword } from '../domain/access/passwords.ts'
-import { noteChange, type Origin } from '../domain/audit.ts'
+import { type AuditContext, recordChange } from '../domain/audit.ts'
 import { storePassword } from '../domain/users.ts'
 import type { UserRow } from '../store/tables.ts'
 import { beginAttempt, sessionSubjects } from './attempt-throttle.ts'
 import {
   type BrowserSession,
   closeSession,
+  extendSession,
   findSession,
-  keepSession,
   renewSession,
 } from './browser-cookies.ts'
 import {
   type BrowserRequest,
   formToken,
   type OAuthServer,
+  PageError,
   readForm,
   redirect,
   sendPage,
-  Unwelcome,
 } from './browser-request.ts'
 import { paths } from './metadata.ts'
 import { accountPage, signedOutPage } from './pages/account-page.ts'
-import { askToWait, type Notice } from './pages/oauth-page.ts'
-import { digestOf } from './references.ts'
+import { type Notice, waitNotice } from './pages/oauth-page.ts'
+import { digestOfReference } from './record-payload.ts'
 import {
   beginSecondFactor,
   cancelSecondFactor,
   confirmSecondFactor,
+  consumeCode,
   hasSecondFactor,
   readUnconfirmed,
   removeSecondFactor,
-  takeCode,
 } from './second-factor.ts'
-import { endAll, endOthers, listSessions, sessionIdOf } from './sessions.ts'
+import { endOtherSessions, endSessions, listSessions, sessionIdOf } from './sessions.ts'
 
 interface SignedInPerson {
   user: UserRow
@@ -41,16 +41,16 @@ interface SignedInPerson {
   sessionId: string
 }
 
-/** The page of the person who is signed in, or the way to sign in. */
+/** Shows the account of the person who is signed in, or redirects to the sign-in page. */
 export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
-  await keepSession(server.provider, visit, person.session)
+  await extendSession(server.provider, visit, person.session)
   await show(server, visit, person, {})
 }
 
-/** What a form of the page asks for. */
-export async function takeAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+/** Carries out a form of the account page. */
+export async function submitAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
   const form = await readForm(server, visit, person.session.uid)
@@ -60,7 +60,7 @@ export async function takeAccount(server: OAuthServer, visit: BrowserRequest): P
     return sendPage(visit.response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (!act) throw new Unwelcome(400, 'This form is not valid here', 'Go back and reload the page.')
+  if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
   await show(server, visit, person, await act(server, visit, person, form))
 }
 
@@ -74,30 +74,30 @@ type Act = (
 const actions: Record<string, Act> = {
   async end({ db, clock }, _visit, { user }, form) {
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
-    await endAll(db, clock, chosen)
+    await endSessions(db, clock, chosen)
     return chosen.length > 0
       ? { done: 'The session was ended.' }
       : { alert: 'The session has already ended.' }
   },
   async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
-    await db.transaction().execute((transaction) => endOthers(transaction, clock, user.id, sessionId))
+    await db.transaction().execute((transaction) => endOtherSessions(transaction, clock, user.id, sessionId))
     return { done: 'All other sessions were ended.' }
   },
   async password(server, visit, person, form) {
     const wanted = form.get('new') ?? ''
-    const { least, most } = passwordLength
-    if ([...wanted].length < least || [...wanted].length > most) {
-      return { alert: `The new password must have ${least} to ${most.toLocaleString('en')} characters.` }
+    const { min, max } = passwordLength
+    if ([...wanted].length < min || [...wanted].length > max) {
+      return { alert: `The new password must have ${min} to ${max.toLocaleString('en')} characters.` }
     }
-    const refused = await demandPassword(server, person, form)
+    const refused = await requirePassword(server, person, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
-    const by = originOf(server, visit, user)
+    const by = auditContextOf(server, visit, user)
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
-      await endOthers(transaction, server.clock, user.id, sessionId)
-      await noteChange(transaction, by, {
+      await endOtherSessions(transaction, server.clock, user.id, sessionId)
+      await recordChange(transaction, by, {
         action: 'user.password',
         target: user.id,
         before: null,
@@ -108,10 +108,10 @@ const actions: Record<string, Act> = {
     return { done: 'The password was changed, and all other sessions were ended.' }
   },
   async 'factor-begin'(server, _visit, person, form) {
-    // Who finds a browser open could else lock its person out for good.
-    const refused = await demandPassword(server, person, form)
+    // Otherwise, anyone with an open browser could lock its owner out permanently.
+    const refused = await requirePassword(server, person, form)
     if (refused) return refused
-    await beginSecondFactor(server.db, server.seal, person.user.id)
+    await beginSecondFactor(server.db, server.cipher, person.user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
@@ -119,42 +119,46 @@ const actions: Record<string, Act> = {
     return {}
   },
   async 'factor-confirm'(server, visit, { user, session }, form) {
-    const { db, seal, clock } = server
+    const { db, cipher, clock } = server
     if (await hasSecondFactor(db, user.id)) return {}
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
-    if ('wait' in attempt) return askToWait(attempt.wait)
-    if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '', clock)))) {
+    if ('wait' in attempt) return waitNotice(attempt.wait)
+    if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', clock)))) {
       return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
-    await confirmSecondFactor(db, user.id, originOf(server, visit, user))
+    await confirmSecondFactor(db, user.id, auditContextOf(server, visit, user))
     return { done: 'The second factor is now on.' }
   },
   async 'factor-off'(server, visit, person, form) {
-    const refused = await demandPassword(server, person, form)
+    const refused = await requirePassword(server, person, form)
     if (refused) return refused
     const { user } = person
-    await removeSecondFactor(server.db, user.id, originOf(server, visit, user))
+    await removeSecondFactor(server.db, user.id, auditContextOf(server, visit, user))
     return { done: 'The second factor is now off.' }
   },
 }
 
-/** What the audit log says of a change that a person made to their own account. */
-const originOf = ({ clock }: OAuthServer, { response }: BrowserRequest, { id }: UserRow): Origin => ({
+/** The audit context of a change that a person makes to their own account. */
+const auditContextOf = (
+  { clock }: OAuthServer,
+  { response }: BrowserRequest,
+  { id }: UserRow,
+): AuditContext => ({
   actor: id,
   keyId: null,
   requestId: String(response.getHeader('x-request-id')),
   clock,
 })
 
-/** @returns why not; undefined where the password of the form is the person's */
-async function demandPassword(
+/** @returns an error notice; undefined if the form contains the person's password */
+async function requirePassword(
   { db, clock }: OAuthServer,
   { user, session }: SignedInPerson,
   form: URLSearchParams,
 ): Promise<Notice | undefined> {
   const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), clock.now())
-  if ('wait' in attempt) return askToWait(attempt.wait)
+  if ('wait' in attempt) return waitNotice(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
   if (!(await attempt.judge(check))) {
     return { alert: 'Wrong current password.' }
@@ -174,7 +178,7 @@ async function findSignedInPerson(
     .selectAll()
     .where('id', '=', session.accountId ?? '')
     .executeTakeFirst()
-  return user && { user, session, sessionId: sessionIdOf(digestOf(session.uid)) }
+  return user && { user, session, sessionId: sessionIdOf(digestOfReference(session.uid)) }
 }
 
 async function show(
@@ -183,7 +187,7 @@ async function show(
   person: SignedInPerson,
   notice: Notice,
 ): Promise<void> {
-  const { db, seal, formKey, clock } = server
+  const { db, cipher, formKey, clock } = server
   const { user, session, sessionId } = person
   const page = accountPage({
     email: user.email,
@@ -191,7 +195,7 @@ async function show(
     ownId: sessionId,
     sessions: await listSessions(db, clock, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
-    unconfirmed: await readUnconfirmed(db, seal, user.id, user.email),
+    unconfirmed: await readUnconfirmed(db, cipher, user.id, user.email),
     ...notice,
   })
   sendPage(visit.response, page)

@@ -4,34 +4,34 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import type { BrowserRequest } from './browser-request.ts'
-import { inSeconds, isTooOld, shiftMoments } from './lifetimes.ts'
-import { digest, digestOf, readPayload, writePayload } from './references.ts'
+import { convertTimes, inSeconds, isTooOld } from './lifetimes.ts'
+import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
+import { createExpiredRemover } from './remove-expired.ts'
 import { endedSession, endGrants } from './sessions.ts'
-import { createSweeper } from './sweep.ts'
 
-/** oidc-provider does not tell its store which request is being answered. */
-export const currentVisit = new AsyncLocalStorage<BrowserRequest>()
+/** oidc-provider does not pass the current request to its adapter. */
+export const currentRequest = new AsyncLocalStorage<BrowserRequest>()
 
 /**
- * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.
- * @param browsers keeps anonymous interactions; without it they are records too
+ * The storage of oidc-provider: the table `oauth_records`, for all processes of one database.
+ * @param browsers stores anonymous interactions; without it, they are records too
  */
 export function createAdapters(
   db: Database,
   clock: Clock,
   browsers?: BrowserInteractions,
-  sweep = createSweeper(db, clock),
+  removeExpired = createExpiredRemover(db, clock),
 ): (model: string) => Adapter {
   return (model) => {
-    const adapter = createAdapter(db, clock, model, sweep)
-    return browsers && model === 'Interaction' ? keepInBrowsers(adapter, browsers) : adapter
+    const adapter = createAdapter(db, clock, model, removeExpired)
+    return browsers && model === 'Interaction' ? keepAnonymousInBrowsers(adapter, browsers) : adapter
   }
 }
 
-/** An interaction becomes a record with the right password. */
-function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
+/** An interaction becomes a record once the password is correct. */
+function keepAnonymousInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
   const visit = () => {
-    const current = currentVisit.getStore()
+    const current = currentRequest.getStore()
     if (!current) throw new Error('an interaction belongs to a request')
     return current
   }
@@ -50,16 +50,16 @@ function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapte
   }
 }
 
-function createAdapter(db: Database, clock: Clock, model: string, sweep: () => void): Adapter {
-  // A grant is never named from outside, only by other records, and those hold references.
-  const key = model === 'Grant' ? digestOf : digest
+function createAdapter(db: Database, clock: Clock, model: string, removeExpired: () => void): Adapter {
+  // Clients never send the id of a grant. Only other records name it, with references.
+  const key = model === 'Grant' ? digestOfReference : digest
   return {
     async upsert(id, payload, expiresIn) {
-      const { address, agent } = currentVisit.getStore() ?? {}
+      const { address, agent } = currentRequest.getStore() ?? {}
       const now = inSeconds(clock)
       const seen = { at: now, address, agent }
       const row = {
-        payload: writePayload(id, { ...shiftMoments(payload, clock, 'in'), seen }),
+        payload: writePayload(id, { ...convertTimes(payload, clock, 'in'), seen }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),
         grant_hash: digestOfOptional(payload.grantId),
         user_id: payload.accountId ?? null,
@@ -71,11 +71,11 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
         .values({ ...row, ...created, consumed_at: null })
         .onConflict((conflict) => conflict.columns(['model', 'id_hash']).doUpdateSet(row))
         .execute()
-      sweep()
+      removeExpired()
     },
     find: (id) => findRecord(db, clock, { model, column: 'id_hash', hash: key(id), id }),
-    findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOf(uid) }),
-    // The device flow is not offered.
+    findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOfReference(uid) }),
+    // The device flow is not supported.
     findByUserCode: async () => undefined,
     async consume(id) {
       const first = await db
@@ -86,7 +86,7 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
         .where('consumed_at', 'is', null)
         .executeTakeFirst()
       if (first.numUpdatedRows > 0n) return
-      // Another request came first, perhaps to another process: one of the two is a thief's.
+      // Another request has used it before, perhaps in another process: one of the two may be an attacker's.
       const used = await db
         .selectFrom('oauth_records')
         .select('grant_hash')
@@ -99,13 +99,14 @@ function createAdapter(db: Database, clock: Clock, model: string, sweep: () => v
     async destroy(id) {
       await db.deleteFrom('oauth_records').where('model', '=', model).where('id_hash', '=', key(id)).execute()
     },
-    revokeByGrantId: (grantId) => endGrants(db, [digestOf(grantId)]),
+    revokeByGrantId: (grantId) => endGrants(db, [digestOfReference(grantId)]),
   }
 }
 
-const digestOfOptional = (id: unknown): string | null => (typeof id === 'string' ? digestOf(id) : null)
+const digestOfOptional = (id: unknown): string | null =>
+  typeof id === 'string' ? digestOfReference(id) : null
 
-/** Nothing for what is past its end, or belongs to a session that was ended. */
+/** Undefined for an expired record, or one of a session that was ended. */
 async function findRecord(
   db: Database,
   clock: Clock,
@@ -122,12 +123,12 @@ async function findRecord(
     .executeTakeFirst()
   if (!row) return undefined
   const payload = readPayload(id, row.payload)
-  // Its end is moved with each use, and never by less than a second.
+  // Each use moves its expiry by at least a second, so the expiry alone does not limit its age.
   if (model === 'Session' && isTooOld(payload['loginTs'], now)) return undefined
   const found = {
     ...payload,
     ...(row.expires_at !== null && { exp: row.expires_at }),
     ...(row.consumed_at !== null && { consumed: row.consumed_at }),
   }
-  return shiftMoments(found, clock, 'out')
+  return convertTimes(found, clock, 'out')
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../store/tables.ts'
-import { digest } from './references.ts'
-import { failureMemory } from './sweep.ts'
+import { digest } from './record-payload.ts'
+import { failureLifetime } from './remove-expired.ts'
 
 /**
  * How failed attempts slow down the next one: `free` failures cause no wait. After them it starts at 5 s
@@ -13,25 +13,25 @@ interface Rule {
 
 const firstDelay = 5_000
 
-/** Guesses that one party makes at one account. */
-const own: Rule = { free: 5, maximum: 5 * 60_000 }
+/** Attempts of one browser, session, or network at one account. */
+const ownRule: Rule = { free: 5, maximum: 5 * 60_000 }
 
-/** Guesses that many parties share. The wait is short, because people with the right password share it too. */
-const shared: Rule = { free: 100, maximum: 30_000 }
+/** Attempts of many clients together. The wait is short, because people with the correct password share it. */
+const sharedRule: Rule = { free: 100, maximum: 30_000 }
 
 /** Codes have six digits, and only people who know the password can guess them. */
-const code: Rule = { free: 5, maximum: 15 * 60_000 }
+const codeRule: Rule = { free: 5, maximum: 15 * 60_000 }
 
-/** What failures are counted for. */
+/** A key under which failures are counted. */
 interface Subject {
   subject: string
   rule: Rule
-  /** Failures of others are in it too, so a success takes back no more than itself. */
+  /** Counts failures of other people too, so a success takes back only its own count. */
   isShared?: boolean
 }
 
-/** An attempt at a password or a code on the page of a sign-in. */
-export interface Guess {
+/** An attempt at a password or a code on a sign-in page. */
+export interface SignInAttempt {
   email: string
   /** The client's network address. */
   address: string
@@ -42,37 +42,37 @@ export interface Guess {
 const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase()}`)
 
 /**
- * A browser that the person has used before is counted by itself, so that nobody else's failures can
- * keep them out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). Any other attempt is
- * counted for account and network together, and loosely for each of them: against many networks that
- * guess at one account, and one network that guesses at many.
+ * A browser that the person has used before is counted separately, so that failures of other people cannot
+ * lock them out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). Any other attempt is
+ * counted for account and network together, and with a looser rule for each of them: against many networks
+ * that attack one account, and one network that attacks many.
  *
- * The network comes first: while it has to wait, nothing is stored of the accounts that it tries.
+ * The network is first: while it has to wait, nothing is stored about the accounts that it tries.
  */
-export function passwordSubjects({ email, address, browser }: Guess): Subject[] {
+export function passwordSubjects({ email, address, browser }: SignInAttempt): Subject[] {
   const account = accountOf(email)
-  if (browser !== undefined) return [{ subject: `${account}:browser:${digest(browser)}`, rule: own }]
+  if (browser !== undefined) return [{ subject: `${account}:browser:${digest(browser)}`, rule: ownRule }]
   const network = digest(`network ${networkOf(address)}`)
   return [
-    { subject: network, rule: shared, isShared: true },
-    { subject: account, rule: shared },
-    { subject: `${account}:${network}`, rule: own },
+    { subject: network, rule: sharedRule, isShared: true },
+    { subject: account, rule: sharedRule },
+    { subject: `${account}:${network}`, rule: ownRule },
   ]
 }
 
-/** Codes are counted apart from passwords: the right password must not clear guesses at the code. */
-export function codeSubjects({ email, browser }: Guess): Subject[] {
+/** Codes are counted separately from passwords: a correct password must not clear failed codes. */
+export function codeSubjects({ email, browser }: SignInAttempt): Subject[] {
   const account = accountOf(email)
-  return [{ subject: `${account}:code${browser === undefined ? '' : `:${digest(browser)}`}`, rule: code }]
+  return [{ subject: `${account}:code${browser === undefined ? '' : `:${digest(browser)}`}`, rule: codeRule }]
 }
 
-/** A guess on the account page is counted for the session, so that it locks out no other one. */
+/** An attempt on the account page is counted for its session, so that it does not lock out another session. */
 export function sessionSubjects(email: string, sessionUid: string, kind: 'password' | 'code'): Subject[] {
   const subject = `${accountOf(email)}:session:${kind}:${digest(sessionUid)}`
-  return [{ subject, rule: kind === 'code' ? code : own }]
+  return [{ subject, rule: kind === 'code' ? codeRule : ownRule }]
 }
 
-/** Of IPv6 the first 64 bits: a client that has one such address has all of them. */
+/** The first 64 bits of an IPv6 address: a client with one such address has all of them. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address
   const [head = '', tail] = address.split('::')
@@ -82,18 +82,18 @@ export function networkOf(address: string): string {
   return [...groups, ...zeros, ...after].slice(0, 4).join(':')
 }
 
-/** How long, in ms, the next attempt has to wait after so many failures. */
+/** How long, in ms, the next attempt has to wait after a number of failures. */
 function delayAfter(failures: number, { free, maximum }: Rule): number {
   return failures < free ? 0 : Math.min(maximum, firstDelay * 2 ** Math.min(failures - free, 20))
 }
 
 /** The throttle refuses an attempt: it is neither checked nor counted. */
-export interface Refused {
+export interface Throttled {
   /** Seconds. */
   wait: number
 }
 
-/** What a subject held before an attempt and holds because of it. */
+/** The row of a subject before and after an attempt. */
 interface Count extends Subject {
   before: { last_failure_at: number; locked_until: number | null }
   after: { last_failure_at: number; locked_until: number | null }
@@ -109,7 +109,7 @@ export class Attempt {
     this.#counts = counts
   }
 
-  /** It was right: the failures before it are forgiven, except those that others share. */
+  /** The attempt was correct: clears the failures before it, except those of shared subjects. */
   async succeed(): Promise<void> {
     for (const count of this.#counts) {
       if (count.isShared) await this.#takeBack(count)
@@ -128,7 +128,7 @@ export class Attempt {
   }
 
   /**
-   * Restores what was there before, unless a later attempt has changed it. A success must not move the
+   * Restores the previous row, unless a later attempt has changed it. A success must not move the
    * time of the last failure, or begin a wait for the next person on the same network.
    */
   async #takeBack({ subject, before, after }: Count): Promise<void> {
@@ -149,28 +149,28 @@ export class Attempt {
 }
 
 /**
- * Counts an attempt as failed before it is judged, so that many at once are not more than many in turn.
+ * Counts an attempt as failed before it is judged, so that concurrent attempts count like sequential ones.
  * @param now Unix time in ms
  */
 export function beginAttempt(
   db: Database,
   subjects: readonly Subject[],
   now: number,
-): Promise<Attempt | Refused> {
+): Promise<Attempt | Throttled> {
   return db.transaction().execute(async (transaction) => {
     const counts: (Count & { failures: number })[] = []
     for (const counted of subjects) {
       const { subject, rule } = counted
-      // An update that changes nothing holds the row until the end, on both engines. It is one statement
-      // with the insert: another process may remove the row between two.
+      // An update without a change locks the row until the end of the transaction, on both engines. It is one
+      // statement with the insert, because another process may delete the row between two statements.
       const row = await transaction
         .insertInto('sign_in_failures')
         .values({ subject, failures: 0, last_failure_at: now, locked_until: null })
         .onConflict((conflict) => conflict.column('subject').doUpdateSet({ subject }))
         .returningAll()
         .executeTakeFirstOrThrow()
-      const known = now - row.last_failure_at >= failureMemory ? 0 : row.failures
-      // Another process may have begun the wait a moment ahead of us, and clocks differ.
+      const known = now - row.last_failure_at >= failureLifetime ? 0 : row.failures
+      // Another process may have begun the wait, and the clocks of two machines differ.
       const left = Math.min((row.locked_until ?? 0) - now, delayAfter(known, rule))
       if (left > 0) return { wait: Math.ceil(left / 1000) }
       const failures = known + 1
@@ -193,8 +193,8 @@ export function beginAttempt(
   })
 }
 
-/** Forgets all failures of an account; those of a network stay. Must run inside a transaction. */
-export async function forgiveAccount(db: Database, email: string): Promise<void> {
+/** Deletes all failures of an account, but not those of a network. Must run inside a transaction. */
+export async function clearFailures(db: Database, email: string): Promise<void> {
   const account = accountOf(email)
   await db
     .deleteFrom('sign_in_failures')

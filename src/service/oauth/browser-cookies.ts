@@ -3,11 +3,11 @@ import type Provider from 'oidc-provider'
 import type { BrowserRequest } from './browser-request.ts'
 import { sessionLifetime } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { digest } from './references.ts'
+import { digest } from './record-payload.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>
 
-/** The session of the browser, or undefined where nobody is signed in. */
+/** The session of the browser, or undefined if nobody is signed in. */
 export async function findSession(
   provider: Provider,
   visit: BrowserRequest,
@@ -17,8 +17,8 @@ export async function findSession(
 }
 
 /**
- * Signs a browser in. Its cookie is a new one (session fixation); the session of somebody else who
- * was signed in there ends.
+ * Signs a browser in with a new cookie, against session fixation. If another person was signed in there,
+ * their session ends.
  */
 export async function openSession(
   provider: Provider,
@@ -34,8 +34,8 @@ export async function openSession(
   await renewSession(provider, visit, session)
 }
 
-/** Begins the idle time of a session anew. */
-export async function keepSession(
+/** Restarts the idle time of a session. */
+export async function extendSession(
   provider: Provider,
   visit: BrowserRequest,
   session: BrowserSession,
@@ -45,14 +45,14 @@ export async function keepSession(
   setCookie(provider, visit, { name: provider.cookieName('session'), value: session.jti, path: '/', life })
 }
 
-/** Gives a session a new cookie: whoever has a copy of the old one is out. */
+/** Gives a session a new cookie, so that a copy of the old one does not work any more. */
 export async function renewSession(
   provider: Provider,
   visit: BrowserRequest,
   session: BrowserSession,
 ): Promise<void> {
   session.resetIdentifier()
-  await keepSession(provider, visit, session)
+  await extendSession(provider, visit, session)
 }
 
 export async function closeSession(
@@ -67,12 +67,12 @@ export async function closeSession(
 /** How long, in seconds, a browser is remembered after a sign-in. */
 const knownBrowserLife = 180 * 86_400
 
-/** Which account a browser was signed in to, without telling anyone who reads the cookie. */
-const markOf = (email: string) => digest(`browser of ${email.trim().toLowerCase()}`).slice(0, 20)
+/** Identifies the account in the cookie without revealing it. */
+const accountMark = (email: string) => digest(`browser of ${email.trim().toLowerCase()}`).slice(0, 20)
 
 /**
- * The name of a browser in which this person has signed in before, from its signed cookie. It opens
- * nothing: it only tells the person's attempts from those of others (attempt-throttle.ts).
+ * The name of a browser in which this person has signed in before, from its signed cookie. It grants no
+ * access: it only separates the person's attempts from those of other people (attempt-throttle.ts).
  */
 export function findKnownBrowser(
   provider: Provider,
@@ -81,12 +81,12 @@ export function findKnownBrowser(
 ): string | undefined {
   const { cookies } = provider.createContext(visit.request, visit.response)
   const [mark, name] = cookies.get(knownBrowserName(provider), { signed: true })?.split('.') ?? []
-  return mark === markOf(email) ? name : undefined
+  return mark === accountMark(email) ? name : undefined
 }
 
 /** Remembers the browser of a person who has signed in. */
 export function rememberBrowser(provider: Provider, visit: BrowserRequest, email: string): void {
-  const value = `${markOf(email)}.${randomBytes(16).toString('hex')}`
+  const value = `${accountMark(email)}.${randomBytes(16).toString('hex')}`
   const name = knownBrowserName(provider)
   setCookie(provider, visit, { name, value, path: paths.signIn, life: knownBrowserLife })
 }

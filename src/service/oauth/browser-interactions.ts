@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterPayload } from 'oidc-provider'
 import type { Clock } from '../../system/clock.ts'
 import type { BrowserRequest } from './browser-request.ts'
-import { providerNow, shiftMoments } from './lifetimes.ts'
+import { convertTimes, providerNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
 
 /**
  * Keeps anonymous interactions: those in which no person has signed in yet. Each is a signed cookie of the
- * browser, so that an anonymous request stores nothing and any process can continue it. From
- * the right password on, an interaction is a record in the database, which a reset can end.
+ * browser, so that an anonymous request stores nothing and any process can continue it. Once the
+ * password is correct, an interaction is a record in the database, which a reset can end.
  */
 export class BrowserInteractions {
   readonly #key: string
@@ -17,7 +17,7 @@ export class BrowserInteractions {
   readonly #attributes: string
   readonly #clock: Clock
 
-  /** @param isSecure whether browsers see https */
+  /** @param isSecure whether the issuer uses https */
   constructor(key: string, name: string, isSecure: boolean, clock: Clock) {
     this.#clock = clock
     this.#key = key
@@ -32,7 +32,7 @@ export class BrowserInteractions {
       ...payload,
       prompt: { name: prompt?.name ?? 'login', reasons: [], details: {} },
     }
-    const body = Buffer.from(JSON.stringify(shiftMoments(kept, this.#clock, 'in'))).toString('base64url')
+    const body = Buffer.from(JSON.stringify(convertTimes(kept, this.#clock, 'in'))).toString('base64url')
     this.#set(response, id, `${body}.${this.#sign(id, body)}`, new Date((payload.exp ?? 0) * 1000))
   }
 
@@ -42,7 +42,7 @@ export class BrowserInteractions {
     if (signature.length !== wanted.length) return undefined
     if (!timingSafeEqual(Buffer.from(signature), Buffer.from(wanted))) return undefined
     const stored: AdapterPayload = JSON.parse(Buffer.from(body, 'base64url').toString())
-    const payload = shiftMoments(stored, this.#clock, 'out')
+    const payload = convertTimes(stored, this.#clock, 'out')
     return (payload.exp ?? 0) > providerNow() ? payload : undefined
   }
 

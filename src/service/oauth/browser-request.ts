@@ -4,23 +4,23 @@ import type Provider from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
-import type { FactorSeal } from './factor-seal.ts'
-import type { StartLimit } from './start-limit.ts'
+import type { SecondFactorCipher } from './second-factor-cipher.ts'
+import type { SignInRateLimit } from './sign-in-rate-limit.ts'
 
-/** What answers the pages of the sign-in, for as long as the service runs. */
+/** What the pages of the OAuth server share while the service runs. */
 export interface OAuthServer {
   db: Database
   /** Protects the secrets of second factors. */
-  seal: FactorSeal
+  cipher: SecondFactorCipher
   provider: Provider
-  /** An origin: what browsers see. */
+  /** The origin that browsers use. */
   issuer: string
-  /** Makes the tokens of forms. */
+  /** Signs the tokens of forms. */
   formKey: string
-  /** Limits how fast sign-ins are begun. */
-  starts: StartLimit
-  /** Removes what has expired, now and then. */
-  sweep(): void
+  /** Limits how fast sign-ins begin. */
+  startLimit: SignInRateLimit
+  /** Removes expired records, at most every 10 minutes. */
+  removeExpired(): void
   clock: Clock
 }
 
@@ -35,8 +35,8 @@ export interface BrowserRequest {
   agent: string
 }
 
-/** A request that is answered with a page that says why not. */
-export class Unwelcome extends Error {
+/** An error that is shown as a page. */
+export class PageError extends Error {
   readonly status: number
   readonly title: string
   constructor(status: number, title: string, sentence: string) {
@@ -46,30 +46,30 @@ export class Unwelcome extends Error {
   }
 }
 
-/** What of a form is taken, in bytes: a password of 1,024 characters, each in three bytes, and the rest. */
-const longestForm = 16_384
+/** In bytes: enough for a password of 1,024 characters of three bytes each, and the other fields. */
+const maxFormBytes = 16_384
 
 /**
- * The fields of a form that one of our pages sent.
- * @param secret what the browser's cookie stands for, which made the form's token
+ * The fields of a form that a page of this service sent.
+ * @param secret the value behind the browser's cookie that the token of the form was made with
  * @throws Unwelcome for what another site may have had the browser send
  */
 export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
   const { headers } = visit.request
   if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
-    throw new Unwelcome(415, 'Not a form', 'The request does not come from a page of this service.')
+    throw new PageError(415, 'Not a form', 'The request does not come from a page of this service.')
   }
   const site = headers['sec-fetch-site']
   const isForeign =
     headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
   const form = new URLSearchParams(await readBody(visit.request))
   if (isForeign || !isSame(form.get('token') ?? '', formToken(formKey, secret))) {
-    throw new Unwelcome(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
+    throw new PageError(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
   }
   return form
 }
 
-/** What a form carries so that no other site can send it. */
+/** The token of a form, so that no other site can make a browser send it. */
 export const formToken = (formKey: string, secret: string): string =>
   createHmac('sha256', formKey).update(secret).digest('base64url')
 
@@ -83,24 +83,24 @@ async function readBody(request: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of request) {
       length += chunk.length
-      if (length > longestForm)
-        throw new Unwelcome(413, 'The form is too large', 'Go back and shorten the text.')
+      if (length > maxFormBytes)
+        throw new PageError(413, 'The form is too large', 'Go back and shorten the text.')
       chunks.push(chunk)
     }
   } catch (error) {
-    // Who goes away in the middle is no trouble of the service: there is nothing to log.
-    if (error instanceof Unwelcome || request.complete) throw error
-    throw new Unwelcome(400, 'The form did not arrive completely', 'Go back and send it again.')
+    // A client that disconnects is not an error of the service, so it is not logged.
+    if (error instanceof PageError || request.complete) throw error
+    throw new PageError(400, 'The form did not arrive completely', 'Go back and send it again.')
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Headers that were set before, cookies among them, are kept. */
+/** Keeps headers that were set before, such as cookies. */
 export function sendPage(response: ServerResponse, { status, headers, body }: Page): void {
   response.writeHead(status, headers).end(body)
 }
 
-/** 303: whatever was sent, what comes next is a GET (RFC 9110 section 15.4.4). */
+/** 303: the next request is a GET (RFC 9110 section 15.4.4). */
 export function redirect(response: ServerResponse, location: string): void {
   response.writeHead(303, { location, 'cache-control': 'no-store', 'content-length': '0' }).end()
 }

@@ -24,29 +24,29 @@ interface ProviderParts {
   renderError: Configuration['renderError']
 }
 
-/** Everything that oidc-provider would else choose by itself, saying so on stdout. */
+/** Sets every option for which oidc-provider would otherwise print a warning on stdout. */
 export function createProvider({
   db,
   issuer,
   cookieKey,
-  sweep,
+  sweep: removeExpired,
   clock,
   renderError,
 }: ProviderParts): Provider {
   const isSecure = issuer.startsWith('https:')
-  // Cookies know no port: two services on one machine would take each other's.
+  // Cookies do not depend on the port, so two services on one machine need different names.
   const { port } = new URL(issuer)
   const name = port === '' ? 'chatctl' : `chatctl-${port}`
   const prefix = isSecure ? '__Secure-' : ''
   const browsers = new BrowserInteractions(cookieKey, `${prefix}${name}-request`, isSecure, clock)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: '/' } as const
   const provider = new Provider(issuer, {
-    adapter: createAdapters(db, clock, browsers, sweep),
+    adapter: createAdapters(db, clock, browsers, removeExpired),
     clients: [client],
     clientBasedCORS: () => false,
     cookies: {
       keys: [cookieKey],
-      // `__Host-` demands the path `/` (RFC 6265bis section 4.1.3.2); an interaction has one of its own.
+      // `__Host-` requires the path `/` (RFC 6265bis section 4.1.3.2); an interaction has a longer one.
       names: {
         session: isSecure ? `__Host-${name}` : name,
         interaction: `${prefix}${name}-sign-in`,
@@ -71,7 +71,7 @@ export function createProvider({
     },
     interactions: { policy: createPolicy(), url: (_, { uid }) => `${paths.signIn}/${uid}` },
     issueRefreshToken: () => true,
-    // Nothing is ever signed with it: there are no ID tokens.
+    // Required, but nothing is signed with it: there are no ID tokens.
     jwks: { keys: [signingKey()] },
     pkce: { required: () => true },
     renderError,
@@ -82,17 +82,17 @@ export function createProvider({
     scopes: Object.keys(scopes),
     ttl: { ...lifetimes, Session: (_, { loginTs }) => sessionLifetime(loginTs) },
   })
-  // The headers that it reads are set from the issuer before it sees them.
+  // It may trust the proxy headers: `setIssuerHeaders` sets them for each request.
   provider.proxy = true
-  provider.use(leaveCors)
+  provider.use(keepCorsHeaders)
   return provider
 }
 
 /**
- * Who may read an answer is the service's to say, which has said so before: oidc-provider shows it to
- * any page where it knows of no client.
+ * Keeps the CORS headers that the service has set. oidc-provider would allow every page to read a response
+ * if it knows no client.
  */
-async function leaveCors({ response }: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+async function keepCorsHeaders({ response }: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   const isShared = response.headers['access-control-allow-origin'] !== undefined
   await next()
   if (isShared) return
@@ -100,7 +100,7 @@ async function leaveCors({ response }: KoaContextWithOIDC, next: () => Promise<v
   response.remove('access-control-expose-headers')
 }
 
-/** RFC 8252 section 7.3: any port of these. */
+/** A loopback redirect URI allows any port (RFC 8252 section 7.3). */
 const client = {
   client_id: clientId,
   application_type: 'native',
@@ -116,16 +116,16 @@ function signingKey() {
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'unused', kty: 'EC' } as const
 }
 
-/** oidc-provider drops scopes that it does not know; who misspelt one is told (RFC 6749 section 4.1.2.1). */
+/** oidc-provider ignores unknown scopes. This check refuses them (RFC 6749 section 4.1.2.1). */
 function createPolicy() {
   const policy = interactionPolicy.base()
-  const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
-    // Its own parameters have only those left that it knows.
+  const requireKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
+    // The parameters of oidc-provider contain only the scopes that it knows.
     const asked = scopeNames(String(ctx.query['scope'] ?? ''))
     const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
     throw new errors.InvalidScope(`unknown scope ${unknown.join(', ')}`, unknown.join(' '))
   })
-  policy.get('login')?.checks.add(demandKnownScopes, 0)
+  policy.get('login')?.checks.add(requireKnownScopes, 0)
   return policy
 }

@@ -1,9 +1,9 @@
 import { scopes } from './scopes.ts'
 
-/** The one client: `chatctl` on a person's own machine, which can keep no secret (RFC 8252). */
+/** The only client: `chatctl` on a person's machine, a public client (RFC 8252). */
 export const clientId = 'chatctl'
 
-/** Where the parts of a sign-in lie; docs/interface.md, "Authentication" 4, has the first. */
+/** The paths of the OAuth server. docs/interface.md, "Authentication" 4, defines the first. */
 export const paths = {
   authorize: '/oauth/authorize',
   token: '/oauth/token',

@@ -4,42 +4,42 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { statusOf } from '../refusal.ts'
+import { statusOf } from '../api-error.ts'
 import type { Database } from '../store/tables.ts'
-import { toRefusal } from '../to-refusal.ts'
-import { showAccount, takeAccount } from './account.ts'
-import { currentVisit } from './adapter.ts'
-import { type BrowserRequest, type OAuthServer, redirect, sendPage, Unwelcome } from './browser-request.ts'
+import { toApiError } from '../to-api-error.ts'
+import { showAccount, submitAccount } from './account.ts'
+import { currentRequest } from './adapter.ts'
+import { type BrowserRequest, type OAuthServer, PageError, redirect, sendPage } from './browser-request.ts'
 import { createProvider } from './create-provider.ts'
-import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/oauth-page.ts'
-import { scopeNames, standardScope } from './scopes.ts'
-import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
-import { StartLimit } from './start-limit.ts'
-import { createSweeper } from './sweep.ts'
+import { createExpiredRemover } from './remove-expired.ts'
+import { defaultScope, scopeNames } from './scopes.ts'
+import { SecondFactorCipher } from './second-factor-cipher.ts'
+import { beginSignIn, showSignIn, submitSignIn } from './sign-in.ts'
+import { SignInRateLimit } from './sign-in-rate-limit.ts'
 
 interface OAuthParts {
   db: Database
-  /** Where the key of the second factors is. */
+  /** Contains the encryption key of the second factors. */
   dataDir: string
-  /** What clients see: an origin, without a path. */
+  /** The origin that clients use. */
   issuer: string
-  /** Is told of every error that a request ends with; a refusal may be among them. */
+  /** Called with each error that ends a request, also with an `ApiError`. */
   onError: (error: unknown) => void
   clock: Clock
 }
 
-/** Answers one request of a sign-in. Rejects with what the service should answer as any other error. */
+/** Handles one request. Rejects with an error to which the service must respond. */
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
 export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthParts): Promise<OAuth> {
-  const sweep = createSweeper(db, clock)
+  const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
     db,
     issuer,
-    sweep,
+    sweep: removeExpired,
     clock,
     cookieKey: await sharedSecret(db, 'oauth_cookie_key', clock),
     renderError: (ctx, { error, error_description: description }, cause) => {
@@ -54,19 +54,19 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   })
   provider.on('server_error', (ctx, error) => {
     onError(error)
-    sayWhy(ctx, error)
+    reportUnavailable(ctx, error)
   })
-  // Of Koa, which would else write it to stderr.
+  // Without this listener, Koa would write the error to stderr.
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key', clock)
-  const seal = new FactorSeal(dataDir)
-  const starts = new StartLimit(clock)
-  const server: OAuthServer = { db, seal, provider, issuer, formKey, starts, sweep, clock }
+  const cipher = new SecondFactorCipher(dataDir)
+  const startLimit = new SignInRateLimit(clock)
+  const server: OAuthServer = { db, cipher, provider, issuer, formKey, startLimit, removeExpired, clock }
   const serve = provider.callback()
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
-    speakAs(issuer, request)
+    setIssuerHeaders(issuer, request)
     const visit: BrowserRequest = {
       request,
       response,
@@ -74,12 +74,12 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
       address,
       agent,
     }
-    return currentVisit.run(visit, async () => {
+    return currentRequest.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
-        if (!isProviders(visit)) return await answer(server, visit)
+        if (!isForProvider(visit)) return await handlePage(server, visit)
         if (visit.url.pathname === paths.authorize) {
-          server.starts.take(address)
+          server.startLimit.take(address)
           prepareRequest(request, visit)
         }
         await serve(request, response)
@@ -91,8 +91,8 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   }
 }
 
-/** oidc-provider makes addresses of these headers: nobody but the issuer may say what they are. */
-function speakAs(issuer: string, request: IncomingMessage): void {
+/** oidc-provider builds URLs from these headers, so they are set to the issuer. */
+function setIssuerHeaders(issuer: string, request: IncomingMessage): void {
   const { protocol, host } = new URL(issuer)
   Object.assign(request.headers, {
     host,
@@ -101,57 +101,57 @@ function speakAs(issuer: string, request: IncomingMessage): void {
   })
 }
 
-/** In characters: the browser keeps the request in a cookie, and browsers take 4,096 bytes. */
-const longestRequest = 1024
-const longestParameter = 512
+/** In characters: the request is stored in a cookie, which may have 4,096 bytes. */
+const maxRequestLength = 1024
+const maxParameterLength = 512
 
 /**
- * Bounds the parameters, which are of printable ASCII (RFC 6749 appendix A). Fills in what no scope
- * means (section 3.3), and refuses other answers than by a query.
+ * Limits the parameters, which must be printable ASCII (RFC 6749 appendix A). Sets the default scope
+ * (section 3.3), and refuses any response mode but `query`.
  */
 function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void {
   let length = 0
   for (const [name, value] of url.searchParams) {
-    if (value.length > longestParameter) throw outOfBounds(`The ${name} must not exceed 512 characters.`)
+    if (value.length > maxParameterLength) throw outOfBounds(`The ${name} must not exceed 512 characters.`)
     if (!/^[\x20-\x7e]*$/.test(value)) throw outOfBounds(`The ${name} must be printable ASCII.`)
     length += name.length + value.length
   }
-  if (length > longestRequest) throw outOfBounds('The parameters must not exceed 1,024 characters in all.')
+  if (length > maxRequestLength) throw outOfBounds('The parameters must not exceed 1,024 characters in all.')
   const mode = url.searchParams.get('response_mode') ?? 'query'
   if (mode !== 'query') throw outOfBounds('The response_mode must be query.')
   if (scopeNames(url.searchParams.get('scope') ?? '').length > 0) return
-  url.searchParams.set('scope', standardScope)
+  url.searchParams.set('scope', defaultScope)
   request.url = url.pathname + url.search
 }
 
-const outOfBounds = (sentence: string) => new Unwelcome(400, 'Sign-in failed', sentence)
+const outOfBounds = (sentence: string) => new PageError(400, 'Sign-in failed', sentence)
 
-/** A person may write `localhost`: cookies of one name are not sent to the other. */
+/** A person may type `localhost`, but cookies of 127.0.0.1 are not sent to it. */
 function isOtherLoopback(host: string | undefined, issuer: string): boolean {
   const { hostname, port } = new URL(issuer)
   return hostname === '127.0.0.1' && host === `localhost:${port}`
 }
 
-/** oidc-provider calls all that it did not expect a server error, a database that is away for a moment too. */
-function sayWhy(ctx: KoaContextWithOIDC, error: unknown): void {
-  const refusal = toRefusal(error)
-  if (statusOf(refusal) === 500 || typeof ctx.body !== 'object' || ctx.body === null) return
-  ctx.status = statusOf(refusal)
-  if (refusal.retryAfter !== undefined) ctx.set('retry-after', String(refusal.retryAfter))
-  ctx.body = { error: 'temporarily_unavailable', error_description: refusal.message }
+/** oidc-provider responds to any unexpected error with `server_error`, also if the database is unavailable for a moment. */
+function reportUnavailable(ctx: KoaContextWithOIDC, error: unknown): void {
+  const apiError = toApiError(error)
+  if (statusOf(apiError) === 500 || typeof ctx.body !== 'object' || ctx.body === null) return
+  ctx.status = statusOf(apiError)
+  if (apiError.retryAfter !== undefined) ctx.set('retry-after', String(apiError.retryAfter))
+  ctx.body = { error: 'temporarily_unavailable', error_description: apiError.message }
 }
 
 function pageOf(error: unknown, onError: (error: unknown) => void): Page {
-  if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
-  const refusal = toRefusal(error)
+  if (error instanceof PageError) return errorPage(error.status, error.title, error.message)
+  const apiError = toApiError(error)
   onError(error)
-  return errorPage(statusOf(refusal), 'Something went wrong', `${refusal.message}.`, refusal.retryAfter)
+  return errorPage(statusOf(apiError), 'Something went wrong', `${apiError.message}.`, apiError.retryAfter)
 }
 
-const isProviders = ({ url }: BrowserRequest) =>
+const isForProvider = ({ url }: BrowserRequest) =>
   /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
 
-async function answer(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const { request, response, url } = visit
   const isForm = request.method === 'POST'
   if (url.pathname === paths.metadata) {
@@ -160,8 +160,9 @@ async function answer(server: OAuthServer, visit: BrowserRequest): Promise<void>
     return
   }
   if (url.pathname === paths.signIn) return beginSignIn(server, visit)
-  if (url.pathname === paths.account) return isForm ? takeAccount(server, visit) : showAccount(server, visit)
-  return isForm ? takeSignIn(server, visit) : showSignIn(server, visit)
+  if (url.pathname === paths.account)
+    return isForm ? submitAccount(server, visit) : showAccount(server, visit)
+  return isForm ? submitSignIn(server, visit) : showSignIn(server, visit)
 }
 
 const wordsOf = (error: string, description: string | undefined) =>
@@ -170,8 +171,7 @@ const wordsOf = (error: string, description: string | undefined) =>
     : `The request was refused: ${description} (${error}).`
 
 /**
- * A secret that all processes of one database share: 256 random bits, made by whichever comes
- * first.
+ * A secret that all processes of one database share: 256 random bits. The first process creates it.
  */
 async function sharedSecret(db: Database, name: string, clock: Clock): Promise<string> {
   await db

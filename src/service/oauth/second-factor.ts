@@ -1,16 +1,16 @@
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { noteChange, type Origin } from '../domain/audit.ts'
+import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
-import { type FactorSeal, isPlain } from './factor-seal.ts'
+import { isPlain, type SecondFactorCipher } from './second-factor-cipher.ts'
 
-/** RFC 6238 with what every authenticator program assumes: SHA-1, six digits, 30 s. */
+/** RFC 6238 with the defaults of all authenticator apps: SHA-1, six digits, 30 s. */
 const period = 30
 const codeOf = (secret: string, label = '') =>
   new TOTP({ issuer: 'chatctl', label, secret: Secret.fromBase32(secret), period })
 
-/** Whether the person has to show a code to sign in. */
+/** Whether signing in requires a code. */
 export async function hasSecondFactor(db: Database, userId: string): Promise<boolean> {
   const row = await db
     .selectFrom('second_factors')
@@ -20,9 +20,13 @@ export async function hasSecondFactor(db: Database, userId: string): Promise<boo
   return row !== undefined && row.confirmed_at !== null
 }
 
-/** A new secret that asks for nothing until a first code has confirmed it; one that is there already stays. */
-export async function beginSecondFactor(db: Database, seal: FactorSeal, userId: string): Promise<void> {
-  const secret = seal.seal(new Secret({ size: 20 }).base32, userId)
+/** Stores a new secret, which is not used before a first code confirms it. An existing secret stays. */
+export async function beginSecondFactor(
+  db: Database,
+  cipher: SecondFactorCipher,
+  userId: string,
+): Promise<void> {
+  const secret = cipher.encrypt(new Secret({ size: 20 }).base32, userId)
   await db
     .insertInto('second_factors')
     .values({ user_id: userId, secret, confirmed_at: null, last_step: null })
@@ -30,10 +34,10 @@ export async function beginSecondFactor(db: Database, seal: FactorSeal, userId: 
     .execute()
 }
 
-/** A secret that waits for its first code, for the eye and for the camera; else undefined. */
+/** A secret before its first code, as text and as a QR code; undefined if there is none. */
 export async function readUnconfirmed(
   db: Database,
-  seal: FactorSeal,
+  cipher: SecondFactorCipher,
   userId: string,
   email: string,
 ): Promise<{ secret: string; svg: string } | undefined> {
@@ -44,17 +48,17 @@ export async function readUnconfirmed(
     .where('confirmed_at', 'is', null)
     .executeTakeFirst()
   if (!row) return undefined
-  const secret = seal.open(row.secret, userId)
+  const secret = cipher.decrypt(row.secret, userId)
   return { secret, svg: renderSVG(codeOf(secret, email).toString(), { border: 2 }) }
 }
 
 /**
- * Takes a code, of this step or one beside it. No code counts twice, nor one older than the last
- * (RFC 6238 section 5.2), in whichever process.
+ * Accepts a code of the current time step or an adjacent one. In all processes together, a code is accepted
+ * once, and never after a newer one (RFC 6238 section 5.2).
  */
-export async function takeCode(
+export async function consumeCode(
   db: Database,
-  seal: FactorSeal,
+  cipher: SecondFactorCipher,
   userId: string,
   code: string,
   clock: Clock,
@@ -67,21 +71,21 @@ export async function takeCode(
   const token = code.replaceAll(' ', '')
   const now = clock.now()
   if (!row) return false
-  const secret = seal.open(row.secret, userId)
+  const secret = cipher.decrypt(row.secret, userId)
   const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / period) + delta
   const taken = await db
     .updateTable('second_factors')
-    .set({ last_step: step, ...(isPlain(row.secret) && { secret: seal.seal(secret, userId) }) })
+    .set({ last_step: step, ...(isPlain(row.secret) && { secret: cipher.encrypt(secret, userId) }) })
     .where('user_id', '=', userId)
     .where((eb) => eb.or([eb('last_step', 'is', null), eb('last_step', '<', step)]))
     .executeTakeFirst()
   return taken.numUpdatedRows > 0n
 }
 
-/** From now on the person is asked for a code; a first one was right. */
-export async function confirmSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+/** Turns the second factor on, after a first correct code. */
+export async function confirmSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: changed } = await transaction
       .updateTable('second_factors')
@@ -89,11 +93,11 @@ export async function confirmSecondFactor(db: Database, userId: string, by: Orig
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is', null)
       .executeTakeFirst()
-    if (changed > 0n) await noteFactor(transaction, userId, by, true)
+    if (changed > 0n) await recordFactorChange(transaction, userId, by, true)
   })
 }
 
-/** Forgets a secret that waits for its first code. */
+/** Deletes a secret before its first code. */
 export async function cancelSecondFactor(db: Database, userId: string): Promise<void> {
   await db
     .deleteFrom('second_factors')
@@ -102,20 +106,20 @@ export async function cancelSecondFactor(db: Database, userId: string): Promise<
     .execute()
 }
 
-/** From now on the password is enough. */
-export async function removeSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+/** Turns the second factor off. */
+export async function removeSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numDeletedRows: gone } = await transaction
       .deleteFrom('second_factors')
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is not', null)
       .executeTakeFirst()
-    if (gone > 0n) await noteFactor(transaction, userId, by, false)
+    if (gone > 0n) await recordFactorChange(transaction, userId, by, false)
   })
 }
 
-const noteFactor = (transaction: Database, userId: string, by: Origin, isOn: boolean) =>
-  noteChange(transaction, by, {
+const recordFactorChange = (transaction: Database, userId: string, by: AuditContext, isOn: boolean) =>
+  recordChange(transaction, by, {
     action: 'user.second_factor',
     target: userId,
     before: { second_factor: !isOn },

@@ -3,34 +3,34 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database, Tables } from '../store/tables.ts'
 import { inSeconds } from './lifetimes.ts'
 
-/** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
+/** A sign-in session of a browser, or of a program that a person has authorized. */
 export interface SignInSession {
-  /** Made of a digest: it names the session and opens nothing. */
+  /** Part of a digest: it names the session and grants no access. */
   id: string
   kind: 'browser' | 'program'
   user_id: string
   email: string
-  /** What a program may do; empty for a browser. */
+  /** The scope of a program; empty for a browser. */
   scope: string
-  /** The User-Agent that was there last. */
+  /** The last User-Agent. */
   agent: string
-  /** The network address that was there last. */
+  /** The last network address. */
   address: string
   created_at: string
-  /** Of a program: when it last got a token, once an hour while it works. */
+  /** For a program, when it last got a token: about once an hour while it is used. */
   last_used_at: string
   expires_at: string
 }
 
-/** The whole digest stays inside: with it alone a session can be ended. */
+/** The whole digest is not shown, because it is enough to end the session. */
 type StoredSession = SignInSession & { hash: string }
 
-/** How much of a digest tells sessions apart: 80 bits, hex. */
+/** Hex digits of the digest in the id: 80 bits. */
 const idLength = 20
 
 export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
-/** All sessions, or those of one person, in the order in which they began. */
+/** All sessions, or those of one person, oldest first. */
 export async function listSessions(db: Database, clock: Clock, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
@@ -41,7 +41,7 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
     .where('consumed_at', 'is', null)
     .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
     .execute()
-  const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
+  const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as RecordPayload }))
   const byGrant = Map.groupBy(read, (row) => row.grant_hash)
   const found: StoredSession[] = []
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
@@ -51,15 +51,15 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
     }
     if (model !== 'Grant') continue
     const tokens = byGrant.get(idHash) ?? []
-    // One that never got as far as a token, or has none any more, is none.
+    // A grant without a token is not a session.
     if (tokens.length === 0) continue
     found.push(present({ ...row, hash: idHash, kind: 'program', begun: written.iat, last: tokens }))
   }
   return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
 }
 
-/** What of a payload is looked at. Times are Unix seconds. */
-interface Written {
+/** The fields of a payload that are used here. Times are Unix seconds. */
+interface RecordPayload {
   iat?: number
   loginTs?: number
   scope?: string
@@ -68,7 +68,7 @@ interface Written {
 }
 
 interface Row {
-  written: Written
+  written: RecordPayload
   expires_at: number | null
 }
 
@@ -82,9 +82,9 @@ function present(
     email: string
   },
 ): StoredSession {
-  const { hash, kind, begun, last, user_id: userId, email, written } = row
+  const { hash, kind, begun: startedAt, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
-  // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
+  // The session of a program ends with its grant, or when its last token expires.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
   return {
     hash,
@@ -95,63 +95,63 @@ function present(
     scope: written.openid?.scope ?? '',
     agent: seen.agent ?? '',
     address: seen.address ?? '',
-    created_at: moment(begun ?? seen.at),
-    last_used_at: moment(seen.at),
-    expires_at: moment(Math.min(end, row.expires_at ?? end)),
+    created_at: toIsoTime(startedAt ?? seen.at),
+    last_used_at: toIsoTime(seen.at),
+    expires_at: toIsoTime(Math.min(end, row.expires_at ?? end)),
   }
 }
 
-const moment = (seconds: number): string => new Date(seconds * 1000).toISOString()
+const toIsoTime = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /**
- * Ends sessions: a browser's with all that was signed in through it, a program's with its tokens.
- * @param also what is written in the same transaction
+ * Ends sessions: of a browser with all sign-ins made in it, of a program with its tokens.
+ * @param also writes in the same transaction
  */
-export async function endAll(
+export async function endSessions(
   db: Database,
   clock: Clock,
   sessions: readonly StoredSession[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await endWithin(transaction, clock, sessions)
+    await endStoredSessions(transaction, clock, sessions)
     await also(transaction)
   })
 }
 
-/** Ends all sessions of a person but `kept`; must run inside a transaction. */
-export async function endOthers(
+/** Ends all sessions of a person except `kept`. Must run inside a transaction. */
+export async function endOtherSessions(
   transaction: Database,
   clock: Clock,
   userId: string,
   kept: string,
 ): Promise<void> {
   const all = await listSessions(transaction, clock, userId)
-  await endWithin(
+  await endStoredSessions(
     transaction,
     clock,
     all.filter(({ id }) => id !== kept),
   )
 }
 
-async function endWithin(
+async function endStoredSessions(
   transaction: Database,
   clock: Clock,
   sessions: readonly StoredSession[],
 ): Promise<void> {
   const hashes = (kind: StoredSession['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endSessions(transaction, clock, hashes('browser'))
+  await endBrowserSessions(transaction, clock, hashes('browser'))
   await endGrants(transaction, hashes('program'))
 }
 
-/** The longest that a session can still be written by a request that was under way when it was ended. */
-const memory = 86_400
+/** In seconds. After the end of a session, a request in progress can still write it for less than this time. */
+const endedLifetime = 86_400
 
 /** Marks a session as ended, by the digest of its uid. */
 const endedModel = 'EndedSession'
 
-/** A mark that the session of a record was ended: a subquery for `not exists`. */
+/** A subquery for `not exists`, which finds the mark of an ended session. */
 export function endedSession<T extends string>(eb: ExpressionBuilder<Tables, never> | object, uid: T) {
   const { selectFrom } = eb as ExpressionBuilder<Tables, 'oauth_records'>
   return selectFrom('oauth_records as ended')
@@ -176,10 +176,10 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
 
 /**
  * Ends sessions of browsers, by the digests of their uids, with all grants that were made in them.
- * A request that is under way may still write them; the mark makes nothing of that. Must run inside
- * a transaction.
+ * A request in progress may still write them, but with the mark they are not found. Must run inside a
+ * transaction.
  */
-async function endSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
+async function endBrowserSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
   if (uidHashes.length === 0) return
   await db
     .insertInto('oauth_records')
@@ -193,7 +193,7 @@ async function endSessions(db: Database, clock: Clock, uidHashes: readonly strin
         grant_hash: null,
         user_id: null,
         consumed_at: null,
-        expires_at: inSeconds(clock) + memory,
+        expires_at: inSeconds(clock) + endedLifetime,
         created_at: isoNow(clock),
       })),
     )
@@ -214,8 +214,8 @@ async function endSessions(db: Database, clock: Clock, uidHashes: readonly strin
 }
 
 /**
- * Ends all that a person signed in to, and every sign-in of theirs that is half done: whoever has
- * shown the password has it in an interaction for an hour. Must run inside a transaction.
+ * Ends all sessions of a person, and their sign-ins in progress: an interaction contains the result of a
+ * correct password for an hour. Must run inside a transaction.
  */
 export async function endSignIns(db: Database, clock: Clock, userId: string): Promise<void> {
   const sessions = await db
@@ -224,7 +224,7 @@ export async function endSignIns(db: Database, clock: Clock, userId: string): Pr
     .where('model', '=', 'Session')
     .where('user_id', '=', userId)
     .execute()
-  await endSessions(
+  await endBrowserSessions(
     db,
     clock,
     sessions.flatMap(({ uid_hash: hash }) => hash ?? []),

@@ -1,36 +1,36 @@
 import type { InteractionResults } from 'oidc-provider'
+import { ApiError } from '../api-error.ts'
 import { verifyPassword } from '../domain/access/passwords.ts'
-import { Refusal } from '../refusal.ts'
 import type { Database, UserRow } from '../store/tables.ts'
-import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
+import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
   type BrowserRequest,
   formToken,
   type OAuthServer,
+  PageError,
   readForm,
   redirect,
   sendPage,
-  Unwelcome,
 } from './browser-request.ts'
 import { providerNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { askToWait, type Notice } from './pages/oauth-page.ts'
+import { type Notice, waitNotice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
-import { hasSecondFactor, takeCode } from './second-factor.ts'
+import { consumeCode, hasSecondFactor } from './second-factor.ts'
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
-/** Milliseconds between password and code. */
-const longestPause = 5 * 60_000
+/** Maximum time between password and code, in ms. */
+const codeTimeout = 5 * 60_000
 
-/** A sign-in by itself, for `/account`: an interaction that no program has begun. */
+/** Begins a sign-in for `/account`: an interaction without a program. */
 export async function beginSignIn(
-  { provider, issuer, starts }: OAuthServer,
+  { provider, issuer, startLimit }: OAuthServer,
   visit: BrowserRequest,
 ): Promise<void> {
-  starts.take(visit.address)
+  startLimit.take(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
   const path = `${paths.signIn}/${uid}`
@@ -42,26 +42,26 @@ export async function beginSignIn(
   redirect(visit.response, path)
 }
 
-/** The page of a sign-in as far as it has come: password, code, or consent. */
+/** Shows the current page of a sign-in: password, code, or consent. */
 export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   await showStep(server, visit, interaction, {}, '')
 }
 
-/** What a page of a sign-in sent. */
-export async function takeSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+/** Carries out a form of a sign-in page. */
+export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   const form = await readForm(server, visit, interaction.uid)
-  const program = programOf(interaction)
+  const program = redirectUriOf(interaction)
   if (form.get('decision') === 'deny' && program !== undefined)
     return deny(server, visit, interaction, program)
   if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
   const pending = await pendingUser(server, interaction)
-  if (pending) return takeSecondStep(server, visit, interaction, pending, form.get('code') ?? '')
-  await takeFirstStep(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+  if (pending) return submitCode(server, visit, interaction, pending, form.get('code') ?? '')
+  await submitPassword(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
 }
 
-async function takeFirstStep(
+async function submitPassword(
   server: OAuthServer,
   visit: BrowserRequest,
   interaction: Interaction,
@@ -69,9 +69,13 @@ async function takeFirstStep(
   password: string,
 ): Promise<void> {
   const { db, provider } = server
-  server.sweep()
-  const attempt = await beginAttempt(db, passwordSubjects(guessOf(server, visit, email)), server.clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), email)
+  server.removeExpired()
+  const attempt = await beginAttempt(
+    db,
+    passwordSubjects(attemptOf(server, visit, email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
     return showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
@@ -85,8 +89,8 @@ async function takeFirstStep(
 }
 
 /**
- * The user of an address and a password, or undefined; it takes as long for an address that nobody
- * has, and for a user who has no password.
+ * The user with an email and a password, or undefined. It takes as long for an unknown email and for a user
+ * without a password.
  */
 async function checkPassword(db: Database, email: string, password: string): Promise<UserRow | undefined> {
   const user = await db
@@ -98,17 +102,21 @@ async function checkPassword(db: Database, email: string, password: string): Pro
   return isRight ? user : undefined
 }
 
-async function takeSecondStep(
+async function submitCode(
   server: OAuthServer,
   visit: BrowserRequest,
   interaction: Interaction,
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, seal, clock } = server
-  const attempt = await beginAttempt(db, codeSubjects(guessOf(server, visit, user.email)), server.clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), '')
-  if (await attempt.judge(takeCode(db, seal, user.id, code, clock))) {
+  const { db, cipher, clock } = server
+  const attempt = await beginAttempt(
+    db,
+    codeSubjects(attemptOf(server, visit, user.email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
+  if (await attempt.judge(consumeCode(db, cipher, user.id, code, clock))) {
     await attempt.succeed()
     return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }
@@ -126,20 +134,20 @@ async function complete(
   rememberBrowser(server.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
-    // The browser was somebody else's until now, whose session ends with this.
+    // Another person was signed in to this browser; their session ends now.
     delete interaction.session
     interaction.result = { login }
     await interaction.save(interaction.exp - providerNow())
   }
   await openSession(server.provider, visit, user.id, methods)
-  if (programOf(interaction) === undefined) {
+  if (redirectUriOf(interaction) === undefined) {
     await interaction.destroy()
     return redirect(visit.response, paths.account)
   }
   await finish(server, visit, { login })
 }
 
-/** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
+/** Each consent is a separate grant, so that signing out on one machine does not end the others. */
 async function agree(
   server: OAuthServer,
   visit: BrowserRequest,
@@ -177,7 +185,7 @@ async function deny(
   redirect(response, address.href)
 }
 
-const guessOf = (server: OAuthServer, visit: BrowserRequest, email: string): Guess => ({
+const attemptOf = (server: OAuthServer, visit: BrowserRequest, email: string): SignInAttempt => ({
   email,
   address: visit.address,
   browser: findKnownBrowser(server.provider, visit, email),
@@ -200,21 +208,21 @@ async function findInteraction(
     throw error
   })
   if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
-  throw new Unwelcome(400, 'This sign-in has ended', 'Start again in the program that you came from.')
+  throw new PageError(400, 'This sign-in has ended', 'Start again in the program that you came from.')
 }
 
-/** Who has shown the password and not yet the code. */
+/** The user whose password was correct, before the code. */
 async function pendingUser(
   { db, clock }: OAuthServer,
   { result }: Interaction,
 ): Promise<UserRow | undefined> {
   const pending = result?.['pending'] as { user: string; at: number } | undefined
-  if (!pending || clock.now() - pending.at > longestPause) return undefined
+  if (!pending || clock.now() - pending.at > codeTimeout) return undefined
   return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
 }
 
-/** The redirect URI of the program that began this. */
-function programOf({ params }: Interaction): string | undefined {
+/** The redirect URI of the program that began the sign-in. */
+function redirectUriOf({ params }: Interaction): string | undefined {
   const uri = params['redirect_uri']
   return typeof uri === 'string' ? uri : undefined
 }
@@ -230,7 +238,7 @@ async function showStep(
   const form: SignInForm = {
     action: `${paths.signIn}/${uid}`,
     token: formToken(server.formKey, uid),
-    leadsTo: programOf(interaction),
+    redirectUri: redirectUriOf(interaction),
     ...notice,
   }
   if (prompt.name !== 'consent') {
@@ -242,9 +250,9 @@ async function showStep(
     .select('email')
     .where('id', '=', session?.accountId ?? '')
     .executeTakeFirst()
-  if (!user) throw new Refusal('unauthorized', 'Not signed in')
+  if (!user) throw new ApiError('unauthorized', 'Not signed in')
   const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
-  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.words ?? [])
+  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.description ?? [])
   const about = { email: user.email, rights, other: `${paths.authorize}?${query}` }
   sendPage(visit.response, consentPage(form, about))
 }

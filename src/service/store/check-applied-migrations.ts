@@ -2,41 +2,41 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../contract/failure.ts'
 import type { Migration } from './migrations/migrations.ts'
 
-/** A row of the table `migrations`, which both engines keep alike. */
+/** A row of the table `migrations`, the same in both engines. */
 export interface AppliedMigration {
   number: number
   name: string
   checksum: string
 }
 
-/** Of the text as it stands in the list, on every engine. */
+/** The checksum of the SQLite text, on both engines. */
 export const checksumOf = ({ statements }: Migration): string =>
   createHash('sha256').update(statements).digest('hex')
 
 /**
- * Compares what a database says has run on it with what this program knows.
- * @param place the database in words
- * @returns the number of the newest schema that it has
- * @throws Failure `storage` for a newer program's data, or another migration of the same number
+ * Compares the migrations that ran on a database with those of this program.
+ * @param location the database in words
+ * @returns the number of the newest migration that ran
+ * @throws Failure `storage` for data of a newer program, or for a different migration with the same number
  */
 export function checkAppliedMigrations(
   applied: readonly AppliedMigration[],
   wanted: readonly Migration[],
-  place: string,
+  location: string,
 ): number {
   for (const { number, name, checksum } of applied) {
     const known = wanted[number - 1]
     if (!known) {
       throw new Failure(
         'storage',
-        `${place} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
+        `${location} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
         { hint: 'Install the newer chatctl with: npm install -g chatctl@latest' },
       )
     }
     if (checksumOf(known) !== checksum) {
       throw new Failure(
         'storage',
-        `${place} has a different migration ${number} (${name}) than this chatctl; nothing was changed`,
+        `${location} has a different migration ${number} (${name}) than this chatctl; nothing was changed`,
         { hint: 'Use the version of chatctl that created it, or restore it from a backup' },
       )
     }
@@ -44,6 +44,6 @@ export function checkAppliedMigrations(
   return applied.length
 }
 
-/** What lies there is not ours. */
-export const foreignDatabase = (place: string, hint: string): Failure =>
-  new Failure('storage', `${place} belongs to another program; nothing was changed`, { hint })
+/** The Failure for a database that is not of chatctl. */
+export const foreignDatabase = (location: string, hint: string): Failure =>
+  new Failure('storage', `${location} belongs to another program; nothing was changed`, { hint })

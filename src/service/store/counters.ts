@@ -1,4 +1,4 @@
-/** Clock hours and minutes, UTC, as whole numbers since 1970: they count up by one. */
+/** Clock hours and minutes in UTC, as whole numbers since 1970. Lengths are in ms. */
 export const hourLength = 3_600_000
 export const minuteLength = 60_000
 
@@ -6,26 +6,25 @@ export const hourOf = (ms: number): number => Math.floor(ms / hourLength)
 export const minuteOf = (ms: number): number => Math.floor(ms / minuteLength)
 
 /**
- * Whole seconds until a window is over, rounded up and at least 1: whoever waits for so long does
- * not come too early.
+ * Whole seconds until a window ends, rounded up and at least 1, so that a client that waits for this time
+ * is not too early.
  */
 export const secondsLeft = (window: number, length: number, now: number): number =>
   Math.max(1, Math.ceil(((window + 1) * length - now) / 1000))
 
 /**
- * How far ahead of a clock a stored window may be, so that it still counts: one hour. Clocks of
- * several machines differ by less; a window further ahead was written by a clock that was wrong,
- * and must not lock anybody out until then.
+ * How far a stored window may be ahead of the clock and still count: one hour. The clocks of several
+ * machines differ by less. A window further ahead comes from a wrong clock and must not lock clients out.
  */
 export const hoursAhead = 1
 export const minutesAhead = 60
 
-/** Requests of one key that want to be let in. */
+/** Requests of one key to be counted. */
 export interface CountRequest {
   keyId: string
-  /** How many; 1 or more. */
+  /** The number of requests; 1 or more. */
   wanted: number
-  /** The windows that the asker's clock shows. */
+  /** The current windows, by the clock of this process. */
   hour: number
   minute: number
   /** 1 or more; null for no limit. */
@@ -33,28 +32,28 @@ export interface CountRequest {
   minuteLimit: number | null
 }
 
-/** What came of an ask, and what the windows hold now. */
-export interface Taken {
+/** How many requests were granted, and the counts of both windows after that. */
+export interface CountResult {
   granted: number
-  /** Where it was counted: the asker's window, or a later one that another clock has reached. */
+  /** The window of the count: that of the request, or a later one by the clock of another machine. */
   hour: number
   hourCount: number
   minute: number
   minuteCount: number
 }
 
-/** What all processes on the same data count in together. Never more than a limit is granted. */
+/** Counts the requests of all processes on the same data together. Never grants more than a limit. */
 export interface Counters {
-  /** Answers are in the order of the asks, which are for a different key each. */
-  take(asks: readonly CountRequest[]): Promise<Taken[]>
+  /** Each request must be for a different key. Results are in the order of the requests. */
+  count(requests: readonly CountRequest[]): Promise<CountResult[]>
   close(): Promise<void>
 }
 
-/** Told of what is wrong with the counters, and does not keep them from counting. */
+/** Called with a problem of the counters, which continue to count. */
 export type Warn = (message: string, error: unknown) => void
 
 /** The columns that `countRequests` takes, in this order. */
-export const countedColumns = [
+export const countColumns = [
   'key_id',
   'hour',
   'hour_count',
@@ -65,7 +64,7 @@ export const countedColumns = [
   'granted',
 ] as const
 
-/** An ask as the row of a key that was never seen: all that the limits allow by themselves. */
+/** The row to insert for a key that has none: grants what the limits allow. */
 export function firstRow({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest) {
   const hourly = hourlyLimit ?? Number.MAX_SAFE_INTEGER
   const minutely = minuteLimit ?? Number.MAX_SAFE_INTEGER
@@ -73,25 +72,26 @@ export function firstRow({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit
   return [keyId, hour, granted, minute, granted, hourly, minutely, granted] as const
 }
 
-const inForce = (window: string, ahead: number) =>
+const isCurrent = (window: string, ahead: number) =>
   `request_counts.${window} between excluded.${window} and excluded.${window} + ${ahead}`
 const later = (window: string, ahead: number) =>
-  `case when ${inForce(window, ahead)} then request_counts.${window} else excluded.${window} end`
+  `case when ${isCurrent(window, ahead)} then request_counts.${window} else excluded.${window} end`
 const used = (window: string, ahead: number) =>
-  `case when ${inForce(window, ahead)} then request_counts.${window}_count else 0 end`
+  `case when ${isCurrent(window, ahead)} then request_counts.${window}_count else 0 end`
 
 const [hourUsed, minuteUsed] = [used('hour', hoursAhead), used('minute', minutesAhead)]
 
 /**
- * Counts what is asked in both windows or in none, in one statement, so that no two processes can
- * count on the same remainder. What is refused costs nothing. `rows` is what is inserted.
- * @param least name of the function that takes the smaller of two values, `greatest` of its
- * opposite: the one thing in which the engines differ
+ * SQL that counts requests in both windows or in neither. It is one statement, so that two processes
+ * cannot use the same remainder. A refused request costs nothing.
+ * @param rows SQL of the rows to insert
+ * @param min the SQL function for the smaller of two values: the engines differ only in these names
+ * @param max the SQL function for the larger one
  */
-export function countRequests(rows: string, least: string, greatest: string): string {
-  const left = `${least}(excluded.hourly_limit - (${hourUsed}), excluded.minute_limit - (${minuteUsed}))`
-  const granted = `${greatest}(0, ${least}(excluded.granted, ${left}))`
-  return `insert into request_counts (${countedColumns.join(', ')}) ${rows}
+export function countRequests(rows: string, min: string, max: string): string {
+  const left = `${min}(excluded.hourly_limit - (${hourUsed}), excluded.minute_limit - (${minuteUsed}))`
+  const granted = `${max}(0, ${min}(excluded.granted, ${left}))`
+  return `insert into request_counts (${countColumns.join(', ')}) ${rows}
     on conflict (key_id) do update set
       hour = ${later('hour', hoursAhead)},
       hour_count = (${hourUsed}) + ${granted},

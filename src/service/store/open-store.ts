@@ -4,36 +4,36 @@ import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
 import type { Store } from './store.ts'
 
 /** Where a service keeps its data. */
-export interface DataPlace {
-  /** Made when missing; holds the database unless `database` names another. */
+export interface DataLocation {
+  /** Created if it is missing. Contains the database, unless `database` is set. */
   dataDir: string
-  /** `postgres://…`; SQLite in the data folder when not given. */
+  /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
-  /** Says what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and the like. */
+  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and others. */
   env?: NodeJS.ProcessEnv | undefined
-  /** How long, in ms, one statement of PostgreSQL may take; 3,000 when not given. */
+  /** How long, in ms, one statement of PostgreSQL may take. Default: 3,000. */
   statementTimeout?: number | undefined
 }
 
-/** Opens the data, made or migrated where that is due. @throws Failure which names the place, without a password */
-export async function openStore({ dataDir, database, env, statementTimeout }: DataPlace): Promise<Store> {
+/** Opens the database; creates or migrates it if necessary. @throws Failure with the location, without a password */
+export async function openStore({ dataDir, database, env, statementTimeout }: DataLocation): Promise<Store> {
   if (database === undefined) return openSqlite(dataDir)
   requirePostgres(database)
   const { openPostgres } = await import('./postgres/open-postgres.ts')
   return openPostgres(database, { env, statementTimeout })
 }
 
-/** The same where there is data; looking at a place makes nothing in it. @throws as `openStore` */
-export async function openExistingStore(place: DataPlace): Promise<Store | undefined> {
-  const { dataDir, database, env, statementTimeout } = place
-  if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(place) : undefined
+/** Opens an existing database. Undefined if there is none; creates nothing. @throws as `openStore` */
+export async function openExistingStore(location: DataLocation): Promise<Store | undefined> {
+  const { dataDir, database, env, statementTimeout } = location
+  if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(location) : undefined
   requirePostgres(database)
   const { openExistingPostgres } = await import('./postgres/open-postgres.ts')
   return openExistingPostgres(database, { env, statementTimeout })
 }
 
-/** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */
-export async function describePlace({ dataDir, database, env }: DataPlace): Promise<string> {
+/** `Store.location` of a database, without opening it. @throws as `openStore` */
+export async function describeDatabase({ dataDir, database, env }: DataLocation): Promise<string> {
   if (database === undefined) return databaseFile(dataDir)
   requirePostgres(database)
   const { describePostgres } = await import('./postgres/open-postgres.ts')
@@ -47,7 +47,7 @@ function requirePostgres(database: string): void {
   })
 }
 
-/** Whatever is wrong with a folder but that nothing is there, opening it says best. */
+/** True also for an error other than ENOENT, which opening the file then reports. */
 function mayExist(file: string): boolean {
   try {
     statSync(file)

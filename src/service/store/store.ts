@@ -1,21 +1,21 @@
 import type { Counters, Warn } from './counters.ts'
 import type { Database } from './tables.ts'
 
-/** The data of a service, on whichever engine. */
+/** The data of a service, on either engine. */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres'
-  /** `db.transaction()` may be tried again or share a commit with others: only queries belong inside. */
+  /** A transaction may run again or share a commit with others, so it must contain only queries. */
   readonly db: Database
-  /** The database in words that hold no secret: a file, or host and name. */
-  readonly place: string
-  /** This call made the data; another process opening the same empty place gets false. */
+  /** The file, or the URL of the database without a secret. */
+  readonly location: string
+  /** Whether this call created the data; false for another process that opens it at the same time. */
   readonly created: boolean
   /**
-   * Something that was read before may be out of date once this number differs. Cheap enough to be
-   * asked for at every request. Covers settings, keys, users and API configuration.
+   * Data that was read before may be out of date once this number differs. Cheap enough for each request.
+   * Covers settings, keys, users, and API configuration.
    */
   generation(): number
-  /** Where requests are counted, opened at the first; whoever asked for it closes it before the store. */
+  /** The counters of requests. The caller must close them before the store. */
   openCounters(warn: Warn): Counters
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { Generated, Kysely } from 'kysely'
 
-/** The rows as they lie in the database. Times are ISO 8601 UTC, objects are JSON text. */
+/** The rows of the database. Times are ISO 8601 UTC, objects are JSON text. */
 export interface Tables {
   users: UserRow
   preferences: { user_id: string; document: string }
@@ -11,7 +11,7 @@ export interface Tables {
   api_keys: ApiKeyRow
   audit_log: AuditRow
   oauth_records: OAuthRow
-  /** What all processes share and nobody else may know: signing keys, by name. */
+  /** Signing keys by name, which all processes share. */
   service_secrets: { name: string; value: string; created_at: string }
   sign_in_failures: SignInFailureRow
   second_factors: SecondFactorRow
@@ -20,7 +20,7 @@ export interface Tables {
 export interface UserRow {
   id: string
   email: string
-  /** The address in lower case: two users cannot differ by case alone. */
+  /** The email in lower case: two users cannot differ only by case. */
   email_key: string
   name: string
   /** argon2id in PHC form; null for a user who cannot sign in. */
@@ -32,7 +32,7 @@ export interface UserRow {
   updated_at: string
 }
 
-/** One row, whose `id` is always 1. */
+/** A table with one row, whose `id` is always 1. */
 interface DocumentRow {
   id: number
   document: string
@@ -40,14 +40,14 @@ interface DocumentRow {
 }
 
 export interface MessageRow {
-  /** The order in which messages were stored: what paging runs along. */
+  /** The order in which messages were stored, for paging. */
   seq: Generated<number>
   id: string
   context_id: string
   user_id: string
   role: 'user' | 'assistant'
   content: string
-  /** 1 while an answer is still arriving, and for good when it was cut off. */
+  /** 1 while a reply is still arriving, and permanently if it was truncated. */
   incomplete: number
   model: string | null
   finish_reason: string | null
@@ -57,9 +57,9 @@ export interface MessageRow {
 export interface ApiKeyRow {
   id: string
   name: string
-  /** SHA-256 of the key, hex. The key itself is kept nowhere. */
+  /** SHA-256 of the key, hex. The key itself is not stored. */
   hash: string
-  /** The first characters of the key, to tell keys apart. */
+  /** The first characters of the key, to distinguish keys. */
   prefix: string
   user_id: string
   tier: Tier
@@ -68,7 +68,7 @@ export interface ApiKeyRow {
   created_at: string
   last_used_at: string | null
   revoked_at: string | null
-  /** JSON array of what the key may do at most; null for all that its user may. */
+  /** JSON array of the permissions of the key; null for all permissions of its user. */
   permissions: string | null
   expires_at: string | null
 }
@@ -77,19 +77,19 @@ export interface ApiKeyRow {
 export interface AuditRow {
   seq: Generated<number>
   at: string
-  /** A user's id, or `machine` for what was done with the program on the service's own machine. */
+  /** A user's id, or `machine` for a command on the machine of the service. */
   actor: string
   key_id: string | null
   action: string
   /** The id of what was changed, or its name. */
   target: string
-  /** JSON without secrets; null where there was nothing, or is nothing any more. */
+  /** JSON without secrets; null for a new or a deleted object. */
   before: string | null
   after: string | null
   request_id: string | null
 }
 
-/** What the OAuth server keeps. Ids are SHA-256 digests, hex; times are Unix seconds. */
+/** A record of the OAuth server. Ids are SHA-256 digests, hex; times are Unix seconds. */
 interface OAuthRow {
   /** `Session`, `Grant`, `AccessToken` … */
   model: string
@@ -106,7 +106,7 @@ interface OAuthRow {
 
 /** Times are Unix milliseconds. */
 interface SignInFailureRow {
-  /** What failures are counted for: digests of accounts, networks and browsers (attempt-throttle.ts). */
+  /** The key of the count: digests of accounts, networks, and browsers (attempt-throttle.ts). */
   subject: string
   failures: number
   last_failure_at: number
@@ -117,9 +117,9 @@ interface SecondFactorRow {
   user_id: string
   /** Base 32 (RFC 4648), as authenticator programs take it. */
   secret: string
-  /** Null until a first code has shown that the person has it. */
+  /** Null until a first code has confirmed the secret. */
   confirmed_at: string | null
-  /** The newest time step whose code was used: no code counts twice (RFC 6238 section 5.2). */
+  /** The newest time step whose code was used: a code is accepted once (RFC 6238 section 5.2). */
   last_step: number | null
 }
 

@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { readUsage } from './lenient-answers.ts'
-import type { Piece, TokenCounts } from './upstream.ts'
-import { messageIn, messageOf, unusable } from './upstream-refusal.ts'
+import { parseUsage } from './parse-response.ts'
+import type { ReplyPart, TokenCounts } from './upstream.ts'
+import { invalidResponse, messageInBody, messageInText } from './upstream-error.ts'
 
-/** The most text that one stream may hold, in characters. */
+/** Maximum text of one stream, in characters. */
 const maxText = 4 * 1024 * 1024
 
-/** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
-const lastWords = 2_000
+/** How long, in ms, a server may take after a `finish_reason` to send the usage, `[DONE]`, and the end. */
+const endTimeout = 2_000
 
-/** One `data:` of a stream, as far as it matters here. */
+/** The fields of a `data:` line that are used here. */
 interface Chunk {
   model?: unknown
   error?: unknown
@@ -20,70 +20,70 @@ interface Chunk {
 }
 
 /**
- * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
- * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
- * nobody is kept waiting for its end. Left early, the body is destroyed.
- * @param hidden as `UpstreamAddress` has it
- * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
+ * The parts of an OpenAI stream. Text that arrives together is one part. The reply is complete after a
+ * `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for. If the caller
+ * stops early, the body is destroyed.
+ * @param secrets see `UpstreamAddress`
+ * @throws ApiError `upstream_error` if the stream is truncated or contains an error; errors of the body
  */
-export async function* readPieces(
+export async function* readReply(
   body: Readable,
   asked: string,
-  hidden: readonly string[],
-): AsyncGenerator<Piece> {
-  const answer = new StreamedAnswer(asked, hidden)
+  secrets: readonly string[],
+): AsyncGenerator<ReplyPart> {
+  const reply = new StreamedReply(asked, secrets)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
-  // Destroyed while nobody iterates, its error would be an uncaught one.
+  // Without a listener, an error while nobody iterates would be uncaught.
   body.on('error', () => {})
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
-      const text = answer.take(reader.read(bytes))
-      if (text !== '') yield { kind: 'delta', text, model: answer.model }
-      answer.throwFailure()
-      if (answer.isDone) break
-      if (answer.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), lastWords)
+      const text = reply.take(reader.read(bytes))
+      if (text !== '') yield { kind: 'delta', text, model: reply.model }
+      reply.throwFailure()
+      if (reply.isDone) break
+      if (reply.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), endTimeout)
     }
-    const text = answer.isDone ? '' : answer.take(reader.end())
-    if (text !== '') yield { kind: 'delta', text, model: answer.model }
-    answer.throwFailure()
+    const text = reply.isDone ? '' : reply.take(reader.end())
+    if (text !== '') yield { kind: 'delta', text, model: reply.model }
+    reply.throwFailure()
   } catch (error) {
-    if (answer.reason === undefined) throw error
+    if (reply.reason === undefined) throw error
   } finally {
     clearTimeout(lingering)
-    if (answer.isDone) readOut(body)
+    if (reply.isDone) drain(body)
     else body.destroy()
   }
-  const { reason, model, usage } = answer
-  if (reason === undefined) throw unusable('ended the reply before it was complete')
+  const { reason, model, usage } = reply
+  if (reason === undefined) throw invalidResponse('ended the reply before it was complete')
   yield { kind: 'finish', reason, model, usage }
 }
 
-/** A body that is read to its end leaves its connection to the next request. */
-function readOut(body: Readable): void {
+/** A body that is read to its end frees its connection for the next request. */
+function drain(body: Readable): void {
   if (body.closed) return
-  const timer = setTimeout(() => body.destroy(), lastWords)
+  const timer = setTimeout(() => body.destroy(), endTimeout)
   body.once('close', () => clearTimeout(timer))
   body.resume()
 }
 
-/** What the chunks so far have said. */
-class StreamedAnswer {
+/** The content of the chunks so far. */
+class StreamedReply {
   model: string
   reason: string | undefined
   usage: TokenCounts | undefined
   /** `[DONE]` came. */
   isDone = false
-  readonly #hidden: readonly string[]
+  readonly #secrets: readonly string[]
   #length = 0
   #failure: unknown
 
-  constructor(asked: string, hidden: readonly string[]) {
+  constructor(asked: string, secrets: readonly string[]) {
     this.model = asked
-    this.#hidden = hidden
+    this.#secrets = secrets
   }
 
-  /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
+  /** Returns the text of events, up to one that is an error, which `throwFailure` throws. */
   take(events: readonly EventSourceMessage[]): string {
     let text = ''
     try {
@@ -93,25 +93,25 @@ class StreamedAnswer {
           this.isDone = true
           break
         }
-        text += this.#takeChunk(parseChunk(event, this.#hidden))
+        text += this.#takeChunk(parseChunk(event, this.#secrets))
       }
     } catch (error) {
       this.#failure = error
     }
     this.#length += text.length
-    if (this.#length > maxText) throw unusable('sent more than 4 Mi characters in one reply')
+    if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
     return text
   }
 
-  /** @throws Refusal `upstream_error` for an event that was an error, or could not be read */
+  /** @throws ApiError `upstream_error` for an event that is an error or cannot be read */
   throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
 
   #takeChunk({ model, usage, choices }: Chunk): string {
     if (typeof model === 'string') this.model = model
-    this.usage = readUsage(usage) ?? this.usage
-    // One answer is asked for; should others come they are not mixed into it.
+    this.usage = parseUsage(usage) ?? this.usage
+    // The request is for one choice; others are ignored.
     const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
     if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
     const text = choice?.delta?.content
@@ -119,61 +119,61 @@ class StreamedAnswer {
   }
 }
 
-function parseChunk({ event, data }: EventSourceMessage, hidden: readonly string[]): Chunk {
-  if (event === 'error') throw brokeOff(messageOf(data, hidden))
+function parseChunk({ event, data }: EventSourceMessage, secrets: readonly string[]): Chunk {
+  if (event === 'error') throw interrupted(messageInText(data, secrets))
   const chunk = parseObject(data)
   // vLLM sends `{"object":"error","message"}`.
-  if (chunk.error || chunk.object === 'error') throw brokeOff(messageIn(chunk, hidden))
+  if (chunk.error || chunk.object === 'error') throw interrupted(messageInBody(chunk, secrets))
   return chunk
 }
 
-const brokeOff = (words = 'no reason given') => unusable(`interrupted the response: ${words}`)
+const interrupted = (words = 'no reason given') => invalidResponse(`interrupted the response: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk === 'object' && chunk !== null) return chunk
   } catch (cause) {
-    throw unusable('sent an event that is not JSON', cause)
+    throw invalidResponse('sent an event that is not JSON', cause)
   }
-  throw unusable('sent an event that is not a JSON object')
+  throw invalidResponse('sent an event that is not a JSON object')
 }
 
-/** Makes events of the bytes of a stream, wherever these are cut. */
+/** Parses the bytes of a stream into events, in chunks of any size. */
 class EventReader {
   readonly #parser: EventSourceParser
   readonly #decoder = new TextDecoder()
   #arrived: EventSourceMessage[] = []
   #isTooLong = false
 
-  /** @param longest the most that is kept of one event, in characters */
-  constructor(longest: number) {
+  /** @param maxLength of one event, in characters */
+  constructor(maxLength: number) {
     this.#parser = createParser({
       onEvent: (event) => this.#arrived.push(event),
       onError: ({ type, field, value, line = '' }) => {
         this.#isTooLong ||= type === 'max-buffer-size-exceeded'
         if (type !== 'unknown-field') return
-        // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
+        // llama.cpp has sent `error: {…}` as a field; other servers end with the JSON of an error.
         const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
         if (words !== undefined) this.#arrived.push({ event: 'error', data: words, id: undefined })
       },
-      maxBufferSize: longest,
+      maxBufferSize: maxLength,
     })
   }
 
-  /** The events that these bytes complete. @throws Refusal `upstream_error` for one that is too long */
+  /** Returns the events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
   read(bytes: Uint8Array): EventSourceMessage[] {
     return this.#feed(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** A last event that no blank line ended: some servers forget it after `[DONE]`. */
+  /** Returns a last event without a blank line, which some servers omit after `[DONE]`. */
   end(): EventSourceMessage[] {
     return this.#feed(`${this.#decoder.decode()}\n\n`)
   }
 
   #feed(text: string): EventSourceMessage[] {
     this.#parser.feed(text)
-    if (this.#isTooLong) throw unusable('sent an event that is too long')
+    if (this.#isTooLong) throw invalidResponse('sent an event that is too long')
     const arrived = this.#arrived
     if (arrived.length > 0) this.#arrived = []
     return arrived

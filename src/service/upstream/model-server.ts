@@ -3,21 +3,21 @@ import type { Clock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
-  type FailedAnswer,
-  readFailure,
-  refuseStatus,
-  unusable,
-  upstreamRefusal,
-} from './upstream-refusal.ts'
+  type FailedResponse,
+  invalidResponse,
+  readFailedResponse,
+  statusError,
+  upstreamError,
+} from './upstream-error.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {
   connect: number
-  /** To the head of a streamed answer: a model may have to be loaded first. */
+  /** Until the headers of a streamed response: the server may have to load the model first. */
   firstByte: number
-  /** To the head of a whole answer: servers send it when the last token is there. */
+  /** Until the headers of a response that is not streamed: servers send it after the last token. */
   whole: number
-  /** Between two pieces of a body. */
+  /** Between two chunks of a body. */
   idle: number
 }
 
@@ -28,20 +28,20 @@ export const defaultTimeouts: UpstreamTimeouts = {
   idle: 120_000,
 }
 
-/** A completion as it leaves. */
+/** The body of a completion request. */
 interface CompletionBody {
   model: string
   stream: boolean
 }
 
-/** A connection to one model server, over which nothing but JSON and event streams goes. */
+/** The HTTP client of one model server, for JSON and event streams. */
 export interface ModelServer {
-  /** As `UpstreamAddress` has it. */
-  hidden: readonly string[]
+  /** See `UpstreamAddress`. */
+  secrets: readonly string[]
   clock: Clock
-  /** @throws Refusal, as `Upstream` says; the signal's reason */
+  /** @throws ApiError as `Upstream`; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
-  /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
+  /** A stream also requests its usage, unless the server has refused that before. @throws as `get` */
   post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export async function connectModelServer(
   timeouts: UpstreamTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  const { base, key, hidden } = findUpstream(options)
+  const { base, key, secrets } = findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = {
     accept: 'application/json, text/event-stream',
@@ -64,27 +64,28 @@ export async function connectModelServer(
   const connections = openOriginConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
-  /** An answer outside of 2xx is read to its end. */
+  /** Reads a response to its end if its status is not 2xx. */
   async function send(
     path: string,
     request: Omit<Dispatcher.RequestOptions, 'path'>,
     signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData | FailedAnswer> {
+  ): Promise<Dispatcher.ResponseData | FailedResponse> {
     signal.throwIfAborted()
     try {
-      // undici hears of an abort only when it is connected (nodejs/undici#386).
-      const answer = await unlessAborted(
+      // undici handles an abort only once it is connected (nodejs/undici#386).
+      const response = await unlessAborted(
         connections.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
-      if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer, clock)
-      const coding = answer.headers['content-encoding'] ?? 'identity'
-      if (coding === 'identity') return answer
-      // Nobody reads it, so nobody else would take the error.
-      answer.body.on('error', () => {}).destroy()
-      throw unusable(`sent a compressed response (${coding}), which was not requested`)
+      if (response.statusCode < 200 || response.statusCode > 299)
+        return await readFailedResponse(response, clock)
+      const coding = response.headers['content-encoding'] ?? 'identity'
+      if (coding === 'identity') return response
+      // Without a listener, an error of this unread body would be uncaught.
+      response.body.on('error', () => {}).destroy()
+      throw invalidResponse(`sent a compressed response (${coding}), which was not requested`)
     } catch (error) {
-      throw upstreamRefusal(error, signal)
+      throw upstreamError(error, signal)
     }
   }
 
@@ -99,67 +100,67 @@ export async function connectModelServer(
   }
 
   return {
-    hidden,
+    secrets,
     clock,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
-      const answer = await send(path, request, signal)
-      if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, undefined, hidden)
+      const response = await send(path, request, signal)
+      if ('statusCode' in response) return response
+      throw statusError(response, undefined, secrets)
     },
     async post(path, body, signal) {
       const asksForUsage = body.stream && takesUsageRequest
-      let answer = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
-      if (asksForUsage && refusesUsageRequest(answer)) {
+      let response = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
+      if (asksForUsage && refusesUsageRequest(response)) {
         takesUsageRequest = false
-        answer = await sendCompletion(path, body, signal)
+        response = await sendCompletion(path, body, signal)
       }
-      if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, body.model, hidden)
+      if ('statusCode' in response) return response
+      throw statusError(response, body.model, secrets)
     },
     close: () => connections.close(),
   }
 }
 
 /**
- * OpenAI, vLLM and llama.cpp count the tokens of a stream only when asked. Mistral and some of
- * Azure's refuse the question; a refused one costs no tokens.
+ * OpenAI, vLLM, and llama.cpp count the tokens of a stream only on request. Mistral and some servers of
+ * Azure refuse such a request, which costs no tokens.
  */
 const usageRequest = { stream_options: { include_usage: true } }
 
-const refusesUsageRequest = (answer: Dispatcher.ResponseData | FailedAnswer) =>
-  'status' in answer &&
-  (answer.status === 400 || answer.status === 422) &&
-  /stream_options|include_usage/.test(answer.text)
+const refusesUsageRequest = (response: Dispatcher.ResponseData | FailedResponse) =>
+  'status' in response &&
+  (response.status === 400 || response.status === 422) &&
+  /stream_options|include_usage/.test(response.text)
 
-/** Connections to one origin, each kept for the next request when an answer is over. */
+/** Connections to one origin. Each is kept for the next request after a response. */
 interface OriginConnections {
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>
   close(): Promise<void>
 }
 
 /**
- * A server may close a connection that is kept just when a request leaves on it, and so before it
- * has seen the request: that is asked once more, on a new connection. What breaks on a new one is
- * not asked again, for the request may be what broke it.
- * @param timeouts in ms: to connect, and between two pieces of a body
+ * A server may close a kept connection just when a request is sent on it, before it has seen the request.
+ * Such a request is sent once more, on a new connection. A request that fails on a new connection is not
+ * sent again, because the request may be the cause.
+ * @param timeouts in ms: to connect, and between two chunks of a body
  */
 function openOriginConnections(
   origin: string,
   timeouts: { connect: number; idle: number },
 ): OriginConnections {
-  /** Failures of connections over which something had come before. */
-  const outlived = new WeakSet<object>()
+  /** Errors of connections that had received data before. */
+  const reusedConnectionErrors = new WeakSet<object>()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect })
   const watched: buildConnector.connector = (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result
       socket?.once('error', (error) => {
-        if (socket.bytesRead > 0) outlived.add(error)
+        if (socket.bytesRead > 0) reusedConnectionErrors.add(error)
       })
       callback(...result)
     })
-  // One connection for each answer: leaving a stream closes it, which every server notices.
+  // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
   const options = { allowH2: false, connect: watched, bodyTimeout: timeouts.idle }
   const kept = new Pool(origin, options)
   let unkept: Pool | undefined
@@ -169,7 +170,7 @@ function openOriginConnections(
       try {
         return await kept.request(request)
       } catch (error) {
-        if (!outlived.has(Object(error))) throw error
+        if (!reusedConnectionErrors.has(Object(error))) throw error
         unkept ??= new Pool(origin, { ...options, pipelining: 0 })
         return await unkept.request(request)
       }

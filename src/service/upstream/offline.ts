@@ -1,24 +1,23 @@
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
 
 const offlineModel = 'offline'
 
-/** 2025-01-01, the same at every call: the model never changes. */
+/** 2025-01-01. Constant, because the model never changes. */
 const created = 1_735_689_600
 
 /**
- * A fixed program that answers when no model server is configured, so that everything around a
- * model can be tried. It says what it is in every answer. Its tokens are words.
- *
- * @param notice how to get real answers, which every answer ends with
+ * A fixed program that replies if no model server is configured, so that everything around a model can
+ * be tried. Each reply says what it is. Its tokens are words.
+ * @param notice the end of each reply: how to use a real model
  */
 export function createOffline(notice = '', clock: Clock = systemClock): Upstream {
   return {
     listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
     defaultModel: async () => offlineModel,
     async complete(modelRequest) {
-      const { pieces, reason } = answer(modelRequest, notice)
+      const { pieces, reason } = replyTo(modelRequest, notice)
       const result: CompletionResult = {
         created: Math.floor(clock.now() / 1000),
         model: offlineModel,
@@ -30,7 +29,7 @@ export function createOffline(notice = '', clock: Clock = systemClock): Upstream
       return result
     },
     async *stream(modelRequest, signal) {
-      const { pieces, reason } = answer(modelRequest, notice)
+      const { pieces, reason } = replyTo(modelRequest, notice)
       for (const text of pieces) {
         signal.throwIfAborted()
         yield { kind: 'delta', text, model: offlineModel }
@@ -41,17 +40,17 @@ export function createOffline(notice = '', clock: Clock = systemClock): Upstream
   }
 }
 
-function answer(
+function replyTo(
   { model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: ModelRequest,
   notice: string,
 ) {
   if (model !== offlineModel) {
-    throw new Refusal('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
+    throw new ApiError('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const pieces = describe(asked, notice).split(/(?<= )/)
-  const cut = pieces.slice(0, most)
-  return { pieces: cut, reason: cut.length < pieces.length ? 'length' : 'stop' }
+  const kept = pieces.slice(0, most)
+  return { pieces: kept, reason: kept.length < pieces.length ? 'length' : 'stop' }
 }
 
 function count({ messages }: ModelRequest, pieces: readonly string[]): TokenCounts {
@@ -70,7 +69,7 @@ function describe(message: string, notice: string): string {
   return `${about} Your message had ${words} and ${characters}. ${notice}`.trimEnd()
 }
 
-/** By code units: to take a long text apart would block the event loop and fill the memory. */
+/** Reads code units: to split a long text would block the event loop and use much memory. */
 function countWords(text: string): number {
   let count = 0
   let isInside = false
@@ -91,7 +90,7 @@ function countCharacters(text: string): number {
   return count
 }
 
-/** What `\s` matches. */
+/** The characters that `\s` matches. */
 const spaces = new Set(
   [...'\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'].map((space) => space.charCodeAt(0)),
 )

@@ -3,21 +3,21 @@ import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { Refusal } from '../refusal.ts'
-import { readPieces } from './completion-stream.ts'
-import { readCompletion, readModels } from './lenient-answers.ts'
+import { ApiError } from '../api-error.ts'
+import { readReply } from './completion-stream.ts'
 import {
   connectModelServer,
   defaultTimeouts,
   type ModelServer,
   type UpstreamTimeouts,
 } from './model-server.ts'
-import type { ModelRequest, Piece, Upstream } from './upstream.ts'
+import { parseCompletion, parseModels } from './parse-response.ts'
+import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
-import { unusable, upstreamRefusal } from './upstream-refusal.ts'
+import { invalidResponse, upstreamError } from './upstream-error.ts'
 
 /**
- * A model server that speaks the OpenAI chat completions format.
+ * A model server with the chat completions API of OpenAI.
  * @throws Failure `config` or `refused` for a URL or a key that cannot be used
  */
 export async function createOpenAiCompatible(
@@ -29,16 +29,16 @@ export async function createOpenAiCompatible(
   const closing = new AbortController()
 
   async function listModels(signal: AbortSignal) {
-    const answer = await server.get('/models', signal)
-    return readModels(await read(answer, signal), server.hidden)
+    const response = await server.get('/models', signal)
+    return parseModels(await readJson(response, signal), server.secrets)
   }
 
   return {
     listModels,
     defaultModel: rememberFirstModel(() => listModels(closing.signal), clock),
     async complete(modelRequest, signal) {
-      const answer = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
-      return readCompletion(await read(answer, signal), modelRequest.model, server)
+      const response = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
+      return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
     close() {
@@ -48,21 +48,21 @@ export async function createOpenAiCompatible(
   }
 }
 
-/** Left early, the body is destroyed by what iterates it, and the server stops generating. */
+/** If the caller stops early, the iterator destroys the body, and the server stops generating. */
 async function* stream(
   server: ModelServer,
   modelRequest: ModelRequest,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
-  const answer = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
+): AsyncGenerator<ReplyPart> {
+  const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
-    if (String(answer.headers['content-type']).includes('text/event-stream')) {
-      yield* readPieces(answer.body, modelRequest.model, server.hidden)
+    if (String(response.headers['content-type']).includes('text/event-stream')) {
+      yield* readReply(response.body, modelRequest.model, server.secrets)
       return
     }
-    // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(
-      await readJsonBody(answer.body),
+    // Some servers do not support streaming and send the whole reply at once.
+    const { choices, model, usage } = parseCompletion(
+      await readJsonBody(response.body),
       modelRequest.model,
       server,
     )
@@ -70,37 +70,37 @@ async function* stream(
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
   } catch (error) {
-    throw upstreamRefusal(error, signal)
+    throw upstreamError(error, signal)
   }
 }
 
-/** The fields that leave, named one by one: nothing else of a caller's request does. */
+/** Names each field that is sent, so that no other field of a client's request is. */
 function bodyOf({ model, messages, temperature, max_tokens }: ModelRequest, stream: boolean) {
   return { model, messages, temperature, max_tokens, stream }
 }
 
-async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
+async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
   try {
-    return await readJsonBody(answer.body)
+    return await readJsonBody(response.body)
   } catch (error) {
-    throw upstreamRefusal(error, signal)
+    throw upstreamError(error, signal)
   }
 }
 
-/** The most that one answer may hold, in bytes: a server gone wrong must not fill the memory. */
-const maxAnswer = 4 * 1024 * 1024
+/** Maximum size of a response: a faulty server must not exhaust the memory. */
+const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws Refusal `upstream_error` for what is too large or not JSON; whatever reading throws */
+/** @throws ApiError `upstream_error` for a body that is too large or not JSON; errors of the body */
 async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw unusable('sent a response that is not JSON', cause)
+    throw invalidResponse('sent a response that is not JSON', cause)
   }
 }
 
-/** By events, which cost a fraction of an async iterator. */
+/** Uses events, which cost a fraction of an async iterator. */
 function readAll(body: Readable): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -108,38 +108,38 @@ function readAll(body: Readable): Promise<Buffer> {
     body.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > maxAnswer) body.destroy(unusable('sent a response of more than 4 MiB'))
+      if (size > maxResponseBytes) body.destroy(invalidResponse('sent a response of more than 4 MiB'))
     })
     body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)
     body.once('close', () => {
-      if (!body.readableEnded) reject(unusable('interrupted the response'))
+      if (!body.readableEnded) reject(invalidResponse('interrupted the response'))
     })
   })
 }
 
-/** How long, in ms, a list of models is good for when only its first is asked for. */
-const freshFor = 10_000
+/** How long, in ms, the first model of a list is reused. */
+const maxAge = 10_000
 
 /**
- * The first model of a server's list. Requests that name no model ask for it each time, so what
- * was found is remembered for some seconds, and those who ask at once share one request, which
- * goes on when one of them goes away. A failure is not remembered.
- * @throws Refusal `model_not_found` when the list is empty; whatever `list` throws; the signal's reason
+ * The first model of a server's list. Each request without a model needs it, so it is cached for some
+ * seconds, and concurrent calls share one request, which continues if one of them is aborted. A failure
+ * is not cached.
+ * @throws ApiError `model_not_found` if the list is empty; errors of `list`; the signal's reason
  */
 export function rememberFirstModel(
   list: () => Promise<Model[]>,
   clock: Clock,
 ): (signal: AbortSignal) => Promise<string> {
-  let known: { id: string; until: number } | undefined
+  let cached: { id: string; until: number } | undefined
   let asking: Promise<string> | undefined
 
   async function ask(): Promise<string> {
     try {
       const [first] = await list()
       if (!first?.id)
-        throw new Refusal('model_not_found', 'The model server lists no models; choose one in the request')
-      known = { id: first.id, until: clock.monotonic() + freshFor }
+        throw new ApiError('model_not_found', 'The model server lists no models; choose one in the request')
+      cached = { id: first.id, until: clock.monotonic() + maxAge }
       return first.id
     } finally {
       asking = undefined
@@ -147,7 +147,7 @@ export function rememberFirstModel(
   }
 
   return async (signal) => {
-    if (known && clock.monotonic() < known.until) return known.id
+    if (cached && clock.monotonic() < cached.until) return cached.id
     asking ??= ask()
     return unlessAborted(asking, signal)
   }

@@ -3,20 +3,20 @@ import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
 
 export interface UpstreamOptions {
-  /** The base URL, `/v1` included where the server has it; or the name of a preset. */
+  /** The base URL, with `/v1` if the server has it, or the name of a preset. */
   url: string
-  /** The model server's own key. A caller's key never goes there. */
+  /** The key for the model server. The key of a client is never sent to it. */
   key?: string | undefined
   /** A file that holds the key. */
   keyFile?: string | undefined
 }
 
-/** Where a model server is, and how this service shows itself there. */
+/** The address of a model server, and the credential for it. */
 export interface UpstreamAddress {
   base: URL
   key: string | undefined
-  /** The key and the address, which servers and gateways quote in errors, and which no caller may learn. */
-  hidden: readonly string[]
+  /** The key and the address, which servers and gateways quote in errors, and which clients must not see. */
+  secrets: readonly string[]
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
@@ -29,8 +29,8 @@ export function findUpstream(options: UpstreamOptions): UpstreamAddress {
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
-  const hidden = [key, base.host, base.hostname].filter((text) => text !== undefined)
-  return { base, key, hidden }
+  const secrets = [key, base.host, base.hostname].filter((text) => text !== undefined)
+  return { base, key, secrets }
 }
 
 function parseBase(text: string): URL {
@@ -49,19 +49,19 @@ function readKey(file: string): string {
   const name = `The upstream key file ${file}`
   const bytes = readNamedFile(file, { name, maxBytes: maxSecretBytes, isSecret: true, kind: 'config' })
   const key = bytes.toString('utf8').trim()
-  // RFC 6750 section 2.1: what may stand behind "Bearer".
+  // RFC 6750 section 2.1: the characters of a bearer token.
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
   throw new Failure('config', `${file} must contain exactly one key`)
 }
 
-/** Model servers that people run on their own machine, at the ports they listen on by default. */
+/** Local model servers at their default ports. */
 export const presets = {
   ollama: 'http://127.0.0.1:11434/v1',
   'llama.cpp': 'http://127.0.0.1:8080/v1',
   'lm-studio': 'http://127.0.0.1:1234/v1',
 } as const
 
-/** The base URL that a preset's name stands for; anything else is itself. */
+/** The base URL of a preset; any other text is returned as it is. */
 export function resolvePreset(nameOrUrl: string): string {
   return Object.hasOwn(presets, nameOrUrl) ? presets[nameOrUrl as keyof typeof presets] : nameOrUrl
 }

@@ -1,31 +1,31 @@
 import type { Message } from '../../contract/completion.ts'
 import type { Model } from '../../contract/model.ts'
 
-/** What answers: a model server, or the built-in model. An aborted signal ends its work at once. */
+/** The source of replies: a model server or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {
   /**
-   * @throws Refusal `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
+   * @throws ApiError `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
    * `upstream_timeout`; the signal's reason
    */
   listModels(signal: AbortSignal): Promise<Model[]>
   /**
    * The model for a request that names none: the first of the list.
-   * @throws Refusal `model_not_found` when there is none; as `listModels`
+   * @throws ApiError `model_not_found` for an empty list; as `listModels`
    */
   defaultModel(signal: AbortSignal): Promise<string>
   /**
-   * @throws Refusal `model_not_found`, `context_too_long`; as `listModels`
+   * @throws ApiError `model_not_found`, `context_too_long`; as `listModels`
    */
   complete(modelRequest: ModelRequest, signal: AbortSignal): Promise<CompletionResult>
   /**
-   * The same, piece by piece. Ends with a `finish`; an answer that breaks off throws instead, so
-   * that no part of one passes for the whole.
+   * Yields the reply in parts as they arrive. The last part is a `finish`; a truncated reply throws
+   * instead, so that it is not taken for a complete one.
    */
-  stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<Piece>
+  stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<ReplyPart>
   close(): Promise<void>
 }
 
-/** What a model is asked: these fields and no others reach a model server. */
+/** A request to a model. Only these fields are sent to a model server. */
 export interface ModelRequest {
   model: string
   messages: readonly Message[]
@@ -41,10 +41,9 @@ export interface CompletionResult {
   choices: { index: number; message: { role: string; content: string }; finish_reason: string }[]
 }
 
-/** Counts of tokens. */
 export type TokenCounts = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 
-export type Piece =
+export type ReplyPart =
   | { kind: 'delta'; text: string; model: string }
-  /** `usage` is undefined where the server did not tell. */
+  /** `usage` is undefined if the server does not report it. */
   | { kind: 'finish'; reason: string; model: string; usage: TokenCounts | undefined }

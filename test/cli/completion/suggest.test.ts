@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type Program, suggest } from '../../../src/cli/completion/suggest.ts'
-import { knownPermissions, rightsOf } from '../../../src/service/domain/access/permissions.ts'
+import { effectivePermissions, knownPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
@@ -156,7 +156,7 @@ describe('tab completion', () => {
 describe('the values that completion offers without a request', () => {
   it('are the permissions and roles of the embedded service', () => {
     expect(permissions).to.deep.equal([...knownPermissions].sort())
-    for (const role of roles) expect(rightsOf(role, [])).not.to.deep.equal([])
+    for (const role of roles) expect(effectivePermissions(role, [])).not.to.deep.equal([])
   })
 
   it('are the themes of the embedded service and the output formats of documents', async () => {

@@ -32,14 +32,14 @@ describe('counting requests in a file', () => {
     withFolder(async (folder) => {
       const first = new SqliteCounters(folder, noWarning)
       expect(readdirSync(folder)).to.deep.equal([])
-      await first.take([ask({ wanted: 3 })])
+      await first.count([ask({ wanted: 3 })])
       for (const name of readdirSync(folder)) {
         expect(statSync(join(folder, name)).mode & 0o777, name).to.equal(0o600)
       }
       await first.close()
       expect(readdirSync(folder)).to.deep.equal(['limits.db'])
       const second = new SqliteCounters(folder, noWarning)
-      expect(await second.take([ask({ wanted: 3 })])).to.deep.equal([
+      expect(await second.count([ask({ wanted: 3 })])).to.deep.equal([
         { granted: 2, hour: 100, hourCount: 5, minute: 6_000, minuteCount: 5 },
       ])
       await second.close()
@@ -58,7 +58,7 @@ describe('counting requests in a file', () => {
     it(`continues in a new file if the old one is ${name}, warns once, and keeps the old one`, () =>
       withFolder(async (folder) => {
         const before = new SqliteCounters(folder, noWarning)
-        await before.take([ask(), ask({ keyId: 'other' })])
+        await before.count([ask(), ask({ keyId: 'other' })])
         await before.close()
         const file = join(folder, 'limits.db')
         const damaged = damage(readFileSync(file))
@@ -68,7 +68,7 @@ describe('counting requests in a file', () => {
         const after = [new SqliteCounters(folder, warn), new SqliteCounters(folder, warn)]
         const granted: (number | undefined)[] = []
         for (const index of [0, 1, 0, 1]) {
-          granted.push((await after[index]?.take([ask({ wanted: 2 })]))?.[0]?.granted)
+          granted.push((await after[index]?.count([ask({ wanted: 2 })]))?.[0]?.granted)
         }
         expect(granted).to.deep.equal([2, 2, 1, 0])
         expect(warnings).to.have.length(1)
@@ -77,7 +77,7 @@ describe('counting requests in a file', () => {
         expect(readdirSync(folder)).to.include.members(['limits.db', 'limits-2.db'])
         expect(readFileSync(file).equals(damaged)).to.equal(true)
         const again = new SqliteCounters(folder, noWarning)
-        expect((await again.take([ask()]))[0]).to.include({ granted: 0, hourCount: 5 })
+        expect((await again.count([ask()]))[0]).to.include({ granted: 0, hourCount: 5 })
         await again.close()
       }))
   }
@@ -88,7 +88,7 @@ describe('counting requests in a file', () => {
       chmodSync(folder, 0o500)
       const warnings: string[] = []
       const counters = new SqliteCounters(folder, (message) => warnings.push(message))
-      expect((await counters.take([ask({ wanted: 9 })]))[0]).to.include({ granted: 5 })
+      expect((await counters.count([ask({ wanted: 9 })]))[0]).to.include({ granted: 5 })
       expect(warnings).to.have.length(1)
       chmodSync(folder, 0o700)
       await counters.close()

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { Counters, CountRequest, Taken } from '../../../src/service/store/counters.ts'
+import type { Counters, CountRequest, CountResult } from '../../../src/service/store/counters.ts'
 
 export const noWarning = (message: string, error: unknown) => {
   throw new Error(message, { cause: error })
@@ -20,7 +20,7 @@ export const ask = (given: Partial<CountRequest> = {}): CountRequest => ({
 class Model {
   readonly #windows = new Map<string, { at: number; count: number }>()
 
-  take({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
+  take({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): CountResult {
     const hours = this.#window(`${keyId} hour`, hour, 1)
     const minutes = this.#window(`${keyId} minute`, minute, 60)
     let granted = 0
@@ -77,7 +77,7 @@ export async function agreesWithModel(
         const model = new Model()
         for (const [index, asks] of asked.entries()) {
           const expected = asks.map((one) => model.take(one))
-          expect(await counters[index % counters.length]?.take(asks)).to.deep.equal(expected)
+          expect(await counters[index % counters.length]?.count(asks)).to.deep.equal(expected)
         }
       } finally {
         await close()

@@ -37,7 +37,7 @@ describe('the memory budget', () => {
             (sumOf() === 0 || sumOf() + bytes <= bounds.ofAll)
           let code: string | undefined
           try {
-            held.push({ user, bytes, release: budget.take(user, bytes) })
+            held.push({ user, bytes, release: budget.reserve(user, bytes) })
           } catch (error) {
             code = (error as { code: string }).code
           }
@@ -46,9 +46,9 @@ describe('the memory budget', () => {
             expect(sumOf(user) === 0 || sumOf(user) + bytes <= bounds.ofUser).to.equal(true)
         }
         for (const { release } of held) release()
-        for (const user of ['a', 'b']) budget.take(user, 10)
-        expect(() => budget.take('a', 1)).to.throw('Your concurrent requests contain too much text')
-        expect(() => budget.take('c', 6)).to.throw('All concurrent requests contain too much text')
+        for (const user of ['a', 'b']) budget.reserve(user, 10)
+        expect(() => budget.reserve('a', 1)).to.throw('Your concurrent requests contain too much text')
+        expect(() => budget.reserve('c', 6)).to.throw('All concurrent requests contain too much text')
       }),
     )
   })
@@ -79,15 +79,15 @@ async function store(db: Database, userId: string, characters: number): Promise<
   const createdAt = new Date().toISOString()
   const contextId = createId('ctx')
   await storeExchange(db, {
-    ...{ userId, contextId, opensContext: true, messageId: createId('msg'), answerId: createId('msg') },
+    ...{ userId, contextId, isNewContext: true, messageId: createId('msg'), replyId: createId('msg') },
     ...{
       message: 'x',
-      answer: '\u0001'.repeat(characters),
+      reply: '\u0001'.repeat(characters),
       incomplete: false,
       model: 'm',
       finishReason: 'stop',
     },
-    ...{ askedAt: createdAt, createdAt },
+    ...{ sentAt: createdAt, createdAt },
   })
   return contextId
 }

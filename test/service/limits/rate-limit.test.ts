@@ -179,7 +179,7 @@ describe('rate limits', () => {
       await admin('PATCH', '/v1/settings', { limits: { max_requests_per_min: 1 } })
       for (let round = 0; round < 5; round++)
         expect((await admin('GET', '/v1/settings')).status).to.equal(200)
-      const file = join(dirname(store.place), 'limits.db')
+      const file = join(dirname(store.location), 'limits.db')
       expect(existsSync(file)).to.equal(false)
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
       expect((await call('GET', '/v1/settings')).status).to.equal(429)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
-import { type DataPlace, openStore } from '../../../src/service/store/open-store.ts'
+import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
 import {
   caller,
   type Engine,
@@ -43,7 +43,7 @@ const withTwo = (
   })
 
 /** Makes all records of one kind expire. */
-async function expire(place: DataPlace, model: string): Promise<void> {
+async function expire(place: DataLocation, model: string): Promise<void> {
   const store = await openStore(place)
   await store.db.updateTable('oauth_records').set({ expires_at: 1 }).where('model', '=', model).execute()
   await store.close()

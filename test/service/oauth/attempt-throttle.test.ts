@@ -4,11 +4,11 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { hashPassword } from '../../../src/service/domain/access/passwords.ts'
 import {
   beginAttempt,
+  clearFailures,
   codeSubjects,
-  forgiveAccount,
-  type Guess,
   networkOf,
   passwordSubjects,
+  type SignInAttempt,
   sessionSubjects,
 } from '../../../src/service/oauth/attempt-throttle.ts'
 import { startService } from '../../../src/service/start-service.ts'
@@ -25,7 +25,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const start = Date.UTC(2026, 0, 1)
 
-const ada: Guess = { email: 'ada@example.com', address: '192.0.2.1', browser: undefined }
+const ada: SignInAttempt = { email: 'ada@example.com', address: '192.0.2.1', browser: undefined }
 
 type Subjects = Parameters<typeof beginAttempt>[1]
 
@@ -216,7 +216,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
         await Promise.all(
           stores.flatMap(({ db }) => [
             fail(db, passwordSubjects(ada), now),
-            db.transaction().execute((transaction) => forgiveAccount(transaction, ada.email)),
+            db.transaction().execute((transaction) => clearFailures(transaction, ada.email)),
             succeed(db, passwordSubjects(ada), now),
           ]),
         )

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readPieces } from '../../../src/service/upstream/completion-stream.ts'
+import { readReply } from '../../../src/service/upstream/completion-stream.ts'
 import { delta, events } from './raw-upstream.ts'
 
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''
   let reason: string | undefined
-  for await (const piece of readPieces(Readable.from(parts, { objectMode: true }), 'm1', [])) {
+  for await (const piece of readReply(Readable.from(parts, { objectMode: true }), 'm1', [])) {
     if (piece.kind === 'delta') text += piece.text
     else reason = piece.reason
   }

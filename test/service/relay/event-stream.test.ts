@@ -6,9 +6,9 @@ import { fastify } from 'fastify'
 import { pino } from 'pino'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import type { ChatEvent } from '../../../src/service/domain/chat/chat-stream.ts'
-import { createErrorHandler, FailureLog } from '../../../src/service/http/answer/error-handler.ts'
-import { EventStream, openEventStream } from '../../../src/service/http/answer/event-stream.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
+import { createErrorHandler, FailureLog } from '../../../src/service/http/response/error-handler.ts'
+import { EventStream, openEventStream } from '../../../src/service/http/response/event-stream.ts'
 import type { Metrics } from '../../../src/service/metrics/metrics.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
@@ -78,7 +78,7 @@ describe('a stream to a client', () => {
   it('whose client leaves before the first piece is not logged as a failure of the service', async () => {
     const lines: string[] = []
     const refusals: string[] = []
-    const metrics = { countRefusal: (code: string) => void refusals.push(code) } as Metrics
+    const metrics = { countError: (code: string) => void refusals.push(code) } as Metrics
     const loggerInstance = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
     const server = fastify({ loggerInstance })
     server.setErrorHandler(createErrorHandler(metrics, new FailureLog(systemClock)))

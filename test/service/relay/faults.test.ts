@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import type { Refusal } from '../../../src/service/refusal.ts'
+import type { ApiError } from '../../../src/service/api-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
 import {
   chunk,
@@ -37,7 +37,7 @@ async function streamed(url: string): Promise<Outcome> {
       else Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
     }
   } catch (error) {
-    const { code, message } = error as Refusal
+    const { code, message } = error as ApiError
     Object.assign(outcome, { code, message })
   } finally {
     await upstream.close()
@@ -51,7 +51,7 @@ async function completed(url: string): Promise<Outcome> {
     const { choices, usage } = await upstream.complete(order, never)
     return { text: choices[0]?.message.content ?? '', reason: choices[0]?.finish_reason ?? '', usage }
   } catch (error) {
-    const { code, message } = error as Refusal
+    const { code, message } = error as ApiError
     return { text: '', code, message }
   } finally {
     await upstream.close()
@@ -403,7 +403,7 @@ describe('a faulty model server', () => {
         await upstream.complete(order, never)
         for (const count of [3, 4]) {
           await new Promise((resolve) => setTimeout(resolve, 10))
-          const refusal = await upstream.complete(order, never).catch((error: Refusal) => error)
+          const refusal = await upstream.complete(order, never).catch((error: ApiError) => error)
           expect(refusal).to.include({ code: 'upstream_error' })
           expect(requests.length).to.equal(count)
         }

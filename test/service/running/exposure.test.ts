@@ -64,7 +64,7 @@ describe('a service that other machines can reach', () => {
       expect(await status({ behindProxy: true })).to.deep.equal([404, 404])
       expect(await status({ behindProxy: true, publicUrl: 'https://chat.example' })).to.deep.equal([200, 303])
       expect(await status({})).to.deep.equal([200, 303])
-      const alone = { tls: undefined, behindProxy: false, publicUrl: undefined, namesAddresses: true }
+      const alone = { tls: undefined, behindProxy: false, publicUrl: undefined, logsAddresses: true }
       expect(issuerOf(alone, 'https://0.0.0.0:8787')).to.equal(undefined)
       expect(issuerOf(alone, 'https://[::]:8787')).to.equal(undefined)
       expect(issuerOf(alone, 'https://192.0.2.1:8787')).to.equal('https://192.0.2.1:8787')

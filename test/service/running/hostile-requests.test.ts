@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { endpoints } from '../../../src/contract/endpoints.ts'
 import { errorBody } from '../../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
-import { exceededBound } from '../../../src/service/http/request/parse-json.ts'
+import { exceededLimit } from '../../../src/service/http/request/parse-json.ts'
 import { startServer } from '../start-server.ts'
 import { type RawAnswer, readAnswers, sendBytes } from './raw-request.ts'
 
@@ -433,11 +433,11 @@ describe('the shape of a JSON text', () => {
         (value, depth, values, spaced) => {
           const text = Buffer.from(JSON.stringify(value, null, spaced ? 2 : 0))
           const isTooDeep = depthOf(value) > depth
-          expect(exceededBound(text, { depth, values: Number.POSITIVE_INFINITY }) === 'depth').to.equal(
+          expect(exceededLimit(text, { depth, values: Number.POSITIVE_INFINITY }) === 'depth').to.equal(
             isTooDeep,
           )
           const count = countValues(value)
-          const isRefused = exceededBound(text, { depth: 100, values }) === 'values'
+          const isRefused = exceededLimit(text, { depth: 100, values }) === 'values'
           if (count > values) expect(isRefused).to.equal(true)
           if (2 * count <= values) expect(isRefused).to.equal(false)
         },

@@ -33,7 +33,7 @@ describe('writes to SQLite', () => {
   it('share one commit in one turn of the event loop', () =>
     withStore(async (store) => {
       await add(store.db, 'first')
-      const log = `${store.place}-wal`
+      const log = `${store.location}-wal`
       const before = statSync(log).size
       await Promise.all(Array.from({ length: 50 }, (_, index) => add(store.db, `${index}`)))
       expect(await names(store.db)).to.have.length(51)
@@ -43,7 +43,7 @@ describe('writes to SQLite', () => {
 
   it('are on disk before they are reported, and not visible to others until then', () =>
     withStore(async (store) => {
-      const outside = new DatabaseSync(store.place, { readOnly: true })
+      const outside = new DatabaseSync(store.location, { readOnly: true })
       const count = outside.prepare('select count(*) as n from service_secrets')
       const written = store.db.transaction().execute(async (transaction) => {
         await add(transaction, 'one')
@@ -174,7 +174,7 @@ describe('writes to SQLite', () => {
            database.exec('begin immediate')
            console.log('held')
            process.stdin.on('data', () => {}).on('end', () => database.exec('commit'))`,
-          store.place,
+          store.location,
         ],
         { stdio: ['pipe', 'pipe', 'inherit'] },
       )

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hintOf } from '../../../src/cli/hints.ts'
-import { onMachine } from '../../../src/service/domain/audit.ts'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { migrations } from '../../../src/service/store/migrations/migrations.ts'
@@ -64,11 +64,11 @@ describe('the store of the embedded service', () => {
     withFolder(async (folder) => {
       const newer = openSqlite(folder, [...migrations, next])
       await newer.close()
-      const before = readFileSync(newer.place)
+      const before = readFileSync(newer.location)
       const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
-      expect(failure.message).to.include(newer.place).and.include('newer')
-      expect(readFileSync(newer.place).equals(before)).to.equal(true)
+      expect(failure.message).to.include(newer.location).and.include('newer')
+      expect(readFileSync(newer.location).equals(before)).to.equal(true)
     }))
 
   it('rejects data whose migrations are unknown', () =>
@@ -79,7 +79,7 @@ describe('the store of the embedded service', () => {
       const failure = thrownFailure(() => openSqlite(folder, [...migrations, changed]))
       expect(failure.kind).to.equal('storage')
       expect(failure.message)
-        .to.include(other.place)
+        .to.include(other.location)
         .and.include(`migration ${migrations.length + 1} (next)`)
     }))
 
@@ -172,7 +172,9 @@ describe('the store of the embedded service', () => {
       const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` }, onMachine(systemClock))),
+          stores.map(({ db }) =>
+            updateSettings(db, { app_name: `${index}` }, localAuditContext(systemClock)),
+          ),
         ).flat(),
       )
       await Promise.all(stores.map(({ close }) => close()))

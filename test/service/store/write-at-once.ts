@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { expect } from 'chai'
-import type { DataPlace } from '../../../src/service/store/open-store.ts'
+import type { DataLocation } from '../../../src/service/store/open-store.ts'
 
 /**
  * Has several processes open a place at the same moment and write several users each.
  *
  * @returns whether each process created the data
  */
-export async function writeAtOnce(place: DataPlace, processes: number, users: number): Promise<boolean[]> {
+export async function writeAtOnce(place: DataLocation, processes: number, users: number): Promise<boolean[]> {
   const script = new URL('write-users.ts', import.meta.url)
   const children = Array.from({ length: processes }, (_, index) =>
     fork(script, [JSON.stringify(place), String(index), String(users)], {

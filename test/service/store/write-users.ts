@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { onMachine } from '../../../src/service/domain/audit.ts'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { systemClock } from '../../../src/system/clock.ts'
@@ -16,7 +16,7 @@ await once(process, 'message')
 const store = await openStore(JSON.parse(place))
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
-  await updateSettings(store.db, { app_name: id }, onMachine(systemClock))
+  await updateSettings(store.db, { app_name: id }, localAuditContext(systemClock))
   await plantUser(store.db, { id, email: id })
 }
 await store.close()

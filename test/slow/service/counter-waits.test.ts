@@ -10,7 +10,7 @@ describe('counting requests in a file that other processes use', () => {
   it('waits for another writer without blocking the thread', () =>
     withFolder(async (folder) => {
       const counters = new SqliteCounters(folder, noWarning)
-      await counters.take([ask()])
+      await counters.count([ask()])
       const { DatabaseSync } = loadSqlite()
       const other = new DatabaseSync(join(folder, 'limits.db'))
       other.exec('begin immediate')
@@ -22,7 +22,7 @@ describe('counting requests in a file that other processes use', () => {
       }, 5)
       setTimeout(() => other.exec('commit'), 400)
       const startedAt = performance.now()
-      expect((await counters.take([ask()]))[0]).to.include({ granted: 1, hourCount: 2 })
+      expect((await counters.count([ask()]))[0]).to.include({ granted: 1, hourCount: 2 })
       clearInterval(beat)
       expect(performance.now() - startedAt).to.be.above(350)
       expect(longest).to.be.below(200)
@@ -34,10 +34,10 @@ describe('counting requests in a file that other processes use', () => {
     this.timeout(10_000)
     return withFolder(async (folder) => {
       const counters = new SqliteCounters(folder, noWarning)
-      await counters.take([ask({ wanted: 5 })])
+      await counters.count([ask({ wanted: 5 })])
       writeFileSync(join(folder, 'limits-2.db'), '')
       await new Promise((resolve) => setTimeout(resolve, 1_100))
-      expect((await counters.take([ask({ wanted: 5 })]))[0]).to.include({ granted: 5 })
+      expect((await counters.count([ask({ wanted: 5 })]))[0]).to.include({ granted: 5 })
       await counters.close()
     })
   })
@@ -48,17 +48,17 @@ describe('counting requests in a file that other processes use', () => {
       const warnings: string[] = []
       const counters = new SqliteCounters(folder, (message) => warnings.push(message))
       const { DatabaseSync } = loadSqlite()
-      await counters.take([ask()])
+      await counters.count([ask()])
       const other = new DatabaseSync(join(folder, 'limits.db'))
       other.exec('begin immediate')
       for (const granted of [3, 2, 0]) {
-        expect((await counters.take([ask({ wanted: 3 })]))[0]).to.include({ granted })
+        expect((await counters.count([ask({ wanted: 3 })]))[0]).to.include({ granted })
       }
       expect(warnings).to.have.length(1)
       other.exec('commit')
       other.close()
       await new Promise((resolve) => setTimeout(resolve, 1_100))
-      expect((await counters.take([ask({ wanted: 5 })]))[0]).to.include({ granted: 4, hourCount: 5 })
+      expect((await counters.count([ask({ wanted: 5 })]))[0]).to.include({ granted: 4, hourCount: 5 })
       expect(warnings).to.have.length(1)
       await counters.close()
     })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
-import { type DataPlace, openStore } from '../../../src/service/store/open-store.ts'
+import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
 import { caller } from '../../service/temporary-service.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -21,7 +21,7 @@ const connections = 8
  *
  * @returns how many exchanges were acknowledged in total
  */
-export async function killTrial(place: DataPlace, kills: number): Promise<number> {
+export async function killTrial(place: DataLocation, kills: number): Promise<number> {
   const key = await createKey(place)
   const acknowledged: Acknowledged = new Map()
   for (let kill = 0; kill < kills; kill++) {
@@ -31,14 +31,14 @@ export async function killTrial(place: DataPlace, kills: number): Promise<number
   return acknowledged.size
 }
 
-async function createKey(place: DataPlace): Promise<string> {
+async function createKey(place: DataLocation): Promise<string> {
   const administration = await openAdministration(place)
   const { key } = await administration.createKey({ name: 'trial', tier: 'enterprise' })
   await administration.close()
   return key
 }
 
-async function postUntilKilled(place: DataPlace, key: string, acknowledged: Acknowledged, round: number) {
+async function postUntilKilled(place: DataLocation, key: string, acknowledged: Acknowledged, round: number) {
   const sandbox = createSandbox()
   const args = ['service', 'run', '--port', '0', '--data', place.dataDir, '--log-level', 'silent', '--json']
   const env = place.database === undefined ? {} : { CHATCTL_DATABASE: place.database }
@@ -72,7 +72,7 @@ async function postUntilKilled(place: DataPlace, key: string, acknowledged: Ackn
   sandbox.remove()
 }
 
-async function expectAllStored(place: DataPlace, acknowledged: Acknowledged): Promise<void> {
+async function expectAllStored(place: DataLocation, acknowledged: Acknowledged): Promise<void> {
   const store = await openStore(place)
   try {
     if (store.engine === 'sqlite') {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { onMachine } from '../../../src/service/domain/audit.ts'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
 import type { Store } from '../../../src/service/store/store.ts'
@@ -42,7 +42,7 @@ describe('the change feed on PostgreSQL', () => {
   it('notifies the writer before its response, and other processes at once', () =>
     withTwo(async (one, other) => {
       const before = [changesOf(one), changesOf(other)]
-      await updateSettings(one.db, { app_name: 'New' }, onMachine(systemClock))
+      await updateSettings(one.db, { app_name: 'New' }, localAuditContext(systemClock))
       expect(changesOf(one)).to.be.above(before[0] ?? 0)
       await until(() => changesOf(other) > (before[1] ?? 0), 500)
       const between = changesOf(one)
@@ -90,7 +90,7 @@ describe('the change feed on PostgreSQL', () => {
   it('does not listen before it is read', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const store = await openPostgres(database)
-      await updateSettings(store.db, { app_name: 'New' }, onMachine(systemClock))
+      await updateSettings(store.db, { app_name: 'New' }, localAuditContext(systemClock))
       expect(await listeners(database)).to.deep.equal([])
       await store.close()
     }))

@@ -12,7 +12,7 @@ describe('request counters in PostgreSQL', function () {
     withPlace('postgres', async ({ database = '' }) => {
       const stores = [await openPostgres(database), await openPostgres(database)]
       const counters = stores.map((store) => store.openCounters(noWarning))
-      await counters[0]?.take([ask()])
+      await counters[0]?.count([ask()])
       await agreesWithModel(async () => {
         await stores[0]?.db.executeQuery(CompiledQuery.raw('truncate request_counts'))
         return { counters, close: async () => {} }
@@ -26,7 +26,7 @@ describe('request counters in PostgreSQL', function () {
       const all = stores.flatMap((store) => {
         const counters = store.openCounters(noWarning)
         return Array.from({ length: 100 }, () =>
-          counters.take([ask({ hourlyLimit: 77 }), ask({ keyId: 'b' })]),
+          counters.count([ask({ hourlyLimit: 77 }), ask({ keyId: 'b' })]),
         )
       })
       const taken = await Promise.all(all)
@@ -42,14 +42,14 @@ describe('request counters in PostgreSQL', function () {
     const server = await startPostgres()
     const store = await openPostgres(await server.createDatabase())
     const counters = store.openCounters(noWarning)
-    expect((await counters.take([ask({ wanted: 3 })]))[0]).to.include({ granted: 3 })
+    expect((await counters.count([ask({ wanted: 3 })]))[0]).to.include({ granted: 3 })
     await server.stop('fast')
     const startedAt = performance.now()
-    const error = await counters.take([ask()]).catch((cause) => cause)
+    const error = await counters.count([ask()]).catch((cause) => cause)
     expect(isUnavailable(error), String(error)).to.equal(true)
     expect(performance.now() - startedAt).to.be.below(5_000)
     await server.start()
-    expect((await counters.take([ask({ wanted: 9 })]))[0]).to.include({ granted: 2, hourCount: 5 })
+    expect((await counters.count([ask({ wanted: 9 })]))[0]).to.include({ granted: 2, hourCount: 5 })
     await store.close()
     await server.close()
   })

@@ -38,7 +38,7 @@ describe('the PostgreSQL store of the embedded service', () => {
     withDatabase(async (url) => {
       const store = await openPostgres(url)
       expect(store).to.include({ engine: 'postgres', created: true })
-      expect(store.place).to.equal(`postgres://127.0.0.1:${postgres.port}${new URL(url).pathname}`)
+      expect(store.location).to.equal(`postgres://127.0.0.1:${postgres.port}${new URL(url).pathname}`)
       await store.db.updateTable('users').set({ name: 'Kept' }).execute()
       await store.close()
       const again = await openPostgres(url)
@@ -54,7 +54,7 @@ describe('the PostgreSQL store of the embedded service', () => {
       const store = await openPostgres(
         `postgres://${username}:${password}@${pathname}?host=${folder}&port=${postgres.port}`,
       )
-      expect(store.place).to.equal(`postgres://${folder}:${postgres.port}${pathname}`)
+      expect(store.location).to.equal(`postgres://${folder}:${postgres.port}${pathname}`)
       await store.close()
     }))
 
@@ -220,7 +220,7 @@ describe('the PostgreSQL store of the embedded service', () => {
       await newer.close()
       const failure = await failureOf(openPostgres(url))
       expect(failure.kind).to.equal('storage')
-      expect(failure.message).to.include(newer.place).and.include('newer')
+      expect(failure.message).to.include(newer.location).and.include('newer')
       const changed = { ...next, statements: `${next.statements} -- changed` }
       const other = await failureOf(openPostgres(url, { wanted: [...migrations, changed] }))
       expect(other.message).to.include(`migration ${next.number} (next)`)

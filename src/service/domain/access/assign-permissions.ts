@@ -1,11 +1,10 @@
 import type { AssignPermissionsRequest } from '../../../contract/user.ts'
 import { isoNow } from '../../../system/clock.ts'
-import { Refusal } from '../../refusal.ts'
+import { ApiError } from '../../api-error.ts'
 import type { Database } from '../../store/tables.ts'
-import { noteChange, type Origin } from '../audit.ts'
+import { type AuditContext, recordChange } from '../audit.ts'
 import { lockUser } from '../users.ts'
-import type { Caller } from './callers.ts'
-import { rightsOf, rightsOfUser } from './permissions.ts'
+import { effectivePermissions, type Principal, userPermissions } from './permissions.ts'
 
 export interface Assignment {
   id: string
@@ -14,25 +13,25 @@ export interface Assignment {
 }
 
 /**
- * Replaces the permissions, the role or both, whichever is given. Nobody grants what they do not
- * hold, nor changes a user who holds more than they do.
- * @throws Refusal `forbidden`, `user_not_found`
+ * Replaces the permissions, the role, or both, as given. A principal can neither grant a permission that
+ * it does not have, nor change a user who has one that it does not have.
+ * @throws ApiError `forbidden`, `user_not_found`
  */
 export async function assignPermissions(
   db: Database,
-  caller: Caller,
+  principal: Principal,
   id: string,
   { permissions, role }: AssignPermissionsRequest,
-  by: Origin,
+  by: AuditContext,
 ): Promise<Assignment> {
-  const granted = rightsOf(role ?? '', permissions ?? [])
-  demandAll(caller, granted, 'You cannot assign permissions that you do not have')
+  const granted = effectivePermissions(role ?? '', permissions ?? [])
+  requireAll(principal, granted, 'You cannot assign permissions that you do not have')
   return db.transaction().execute(async (transaction) => {
     const stored = await lockUser(transaction, id)
     const before = { role: stored.role, permissions: JSON.parse(stored.permissions) as string[] }
-    const held = rightsOfUser(id, before.role, before.permissions)
-    demandAll(
-      caller,
+    const held = userPermissions(id, before.role, before.permissions)
+    requireAll(
+      principal,
       held,
       'You cannot change the permissions of a user who has permissions that you do not have',
     )
@@ -49,15 +48,15 @@ export async function assignPermissions(
       })
       .where('id', '=', id)
       .execute()
-    await noteChange(transaction, by, { action: 'user.assign', target: id, before, after })
+    await recordChange(transaction, by, { action: 'user.assign', target: id, before, after })
     return { id, permissions: after.permissions, role: after.role }
   })
 }
 
-function demandAll(caller: Caller, rights: readonly string[], rule: string): void {
-  const missing = [...new Set(rights)].filter((right) => !caller.may(right))
+function requireAll(principal: Principal, rights: readonly string[], rule: string): void {
+  const missing = [...new Set(rights)].filter((right) => !principal.can(right))
   if (missing.length === 0) return
-  throw new Refusal('forbidden', `${rule}: ${missing.slice(0, 3).join(', ')}`, {
+  throw new ApiError('forbidden', `${rule}: ${missing.slice(0, 3).join(', ')}`, {
     details: { missing_permission: missing[0], missing_permissions: missing },
   })
 }

@@ -2,7 +2,7 @@ import { Failure } from '../../../contract/failure.ts'
 import { nearest } from '../../../contract/nearest-word.ts'
 import type { Tier } from '../../store/tables.ts'
 import { tierLimits } from './keys.ts'
-import { includes, knownPermissions } from './permissions.ts'
+import { covers, knownPermissions } from './permissions.ts'
 
 /** @throws Failure `usage` */
 export function checkKeyName(name: string): void {
@@ -12,11 +12,10 @@ export function checkKeyName(name: string): void {
 
 /**
  * How many requests per hour a key has; null for no limit.
- *
- * @param limit what was asked for, if anything
- * @throws Failure `usage`: only enterprise has a number of its own
+ * @param limit the requested limit, if any
+ * @throws Failure `usage` for a limit of any tier but enterprise
  */
-export function limitOf(tier: Tier, limit: number | undefined): number | null {
+export function resolveHourlyLimit(tier: Tier, limit: number | undefined): number | null {
   if (tier !== 'enterprise') {
     if (limit === undefined) return tierLimits[tier]
     throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
@@ -28,7 +27,7 @@ export function limitOf(tier: Tier, limit: number | undefined): number | null {
   throw new Failure('usage', 'The limit must be an integer of at least 1 (requests per hour)')
 }
 
-/** @throws Failure `usage` for what no endpoint asks for: on a key it could only be a slip */
+/** @throws Failure `usage` for a permission that no endpoint requires: it can only be a mistake */
 export function checkKnownPermissions(permissions: readonly string[]): void {
   const wrong = permissions.find((permission) => !knownPermissions.includes(permission))
   if (wrong === undefined) return
@@ -38,9 +37,13 @@ export function checkKnownPermissions(permissions: readonly string[]): void {
   })
 }
 
-/** @throws Failure `refused`: a key never carries more than its user */
-export function checkCovered(permissions: readonly string[], rights: readonly string[], user: string): void {
-  const missing = permissions.filter((permission) => !includes(rights, permission))
+/** @throws Failure `refused` for a permission that the user of the key does not have */
+export function checkGrantable(
+  permissions: readonly string[],
+  rights: readonly string[],
+  user: string,
+): void {
+  const missing = permissions.filter((permission) => !covers(rights, permission))
   if (missing.length === 0) return
   throw new Failure(
     'refused',
@@ -51,8 +54,8 @@ export function checkCovered(permissions: readonly string[], rights: readonly st
   )
 }
 
-/** @throws Failure `usage` for an end that has passed, or that is no time at all */
-export function checkEnd(expiresAt: string, now: number): void {
+/** @throws Failure `usage` for a time in the past, or an invalid time */
+export function checkExpiry(expiresAt: string, now: number): void {
   if (Date.parse(expiresAt) > now) return
   throw new Failure('usage', `The expiry time ${expiresAt} is in the past`)
 }

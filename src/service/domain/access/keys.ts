@@ -1,13 +1,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import { isoNow } from '../../../system/clock.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
-import { noteChange, type Origin } from '../audit.ts'
+import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
 
-/** docs/interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
+/** Requests per hour: docs/interface.md, "Limits". A key of tier enterprise has its own limit or none. */
 export const tierLimits = { free: 100, pro: 1000 } as const
 
-/** A key as it may be shown: never the key, only how it begins. */
+/** A key without its secret: only `prefix`, its first characters. */
 export interface KeyRecord {
   id: string
   name: string
@@ -20,26 +20,26 @@ export interface KeyRecord {
   revoked_at: string | null
   user_id: string
   user_email: string
-  /** What the key may do at most; null for all that its user may. */
+  /** The permissions of the key, within those of its user; null for all of its user's. */
   permissions: string[] | null
-  /** From when on the key is refused; null for never. */
+  /** When the key expires; null for never. */
   expires_at: string | null
 }
 
-/** What is said of a key when it is made. */
+/** The attributes of a key that is created. */
 export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
 
 /** `ck_` and 256 random bits. */
 export const generateKey = (): string => `ck_${randomBytes(32).toString('base64url')}`
 
-/** A key has 256 random bits, so a plain digest cannot be searched; a slow hash would only cost time. */
+/** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
 export const hashKey = (key: string): string => hash('sha256', key)
 
-/** Stores a new key. The key itself is in this answer and nowhere else. */
+/** Stores a new key. Only the result contains the key itself. */
 export async function storeKey(
   db: Database,
   wanted: NewKey,
-  by: Origin,
+  by: AuditContext,
 ): Promise<KeyRecord & { key: string }> {
   const { name, tier, limit, user_id, permissions, expires_at } = wanted
   const key = generateKey()
@@ -59,7 +59,7 @@ export async function storeKey(
   }
   return db.transaction().execute(async (transaction) => {
     await transaction.insertInto('api_keys').values(row).execute()
-    await noteChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
+    await recordChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
     return { ...(await readKey(transaction, row.id)), key }
   })
 }
@@ -75,12 +75,12 @@ export async function findKey(db: Database, id: string): Promise<KeyRecord | und
   return row && present(row)
 }
 
-/** Changes what is given of a key; must run inside a transaction that has read it. */
+/** Changes the given attributes of a key. Must run inside a transaction that has read it. */
 export async function changeKey(
   transaction: Database,
   before: KeyRecord,
   change: Partial<Omit<NewKey, 'user_id'>>,
-  by: Origin,
+  by: AuditContext,
 ): Promise<KeyRecord> {
   const { name, tier, limit, permissions, expires_at } = { ...before, ...change }
   await transaction
@@ -95,12 +95,12 @@ export async function changeKey(
     .where('id', '=', before.id)
     .execute()
   const after = await readKey(transaction, before.id)
-  await noteChange(transaction, by, { action: 'key.update', target: before.id, before, after })
+  await recordChange(transaction, by, { action: 'key.update', target: before.id, before, after })
   return after
 }
 
-/** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
-export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyRecord | undefined> {
+/** Revokes a key now. A revoked key keeps its date. Undefined for an unknown id. */
+export function revokeKey(db: Database, id: string, by: AuditContext): Promise<KeyRecord | undefined> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
     const before = await findKey(transaction, id)
@@ -111,12 +111,12 @@ export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyReco
       .where('id', '=', id)
       .execute()
     const after = await readKey(transaction, id)
-    await noteChange(transaction, by, { action: 'key.revoke', target: id, before, after })
+    await recordChange(transaction, by, { action: 'key.revoke', target: id, before, after })
     return after
   })
 }
 
-/** For a transaction that will write the key: nobody else does until it ends. */
+/** Locks a key for writing until the transaction ends. */
 export async function lockKey(transaction: Database, id: string): Promise<void> {
   await transaction.selectFrom('api_keys').select('id').where('id', '=', id).forUpdate().execute()
 }

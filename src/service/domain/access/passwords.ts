@@ -1,25 +1,25 @@
-import { Refusal } from '../../refusal.ts'
+import { ApiError } from '../../api-error.ts'
 
-/** How many characters a password may have. */
-export const passwordLength = { least: 8, most: 1024 } as const
+/** In characters. */
+export const passwordLength = { min: 8, max: 1024 } as const
 
-/** RFC 9106 section 4, second recommended option scaled to a server's share: 19 MiB, two passes. */
+/** RFC 9106 section 4, second recommended option, reduced to suit a server: 19 MiB, two passes. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** At most two hashes at once, and 64 that wait: a flood of sign-ins leaves the service its threads. */
-const gate = createGate(2, 64)
+/** At most two hashes at once, and 64 that wait, so that a flood of sign-ins does not use all threads. */
+const limitHashing = createConcurrencyLimit(2, 64)
 
-/** The argon2id hash of a password in PHC form. The native module is loaded on first use. */
+/** The argon2id hash of a password in PHC string format. The native module is loaded on first use. */
 export async function hashPassword(password: string): Promise<string> {
   const { hash } = await import('@node-rs/argon2')
-  return gate(() => hash(password, cost))
+  return limitHashing(() => hash(password, cost))
 }
 
 /**
- * A hash that no password is known to have, at the same cost, for users who are not there. It is put
- * together and not computed: there must be no moment at which it cannot be had.
+ * A hash at the same cost for users who do not exist. Its value is random, so no known password matches.
+ * It is composed and not computed, so that it is always available.
  */
-const nobody = (() => {
+const unknownUserHash = (() => {
   const base64 = (bytes: number) =>
     Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)))
       .toString('base64')
@@ -29,29 +29,31 @@ const nobody = (() => {
 })()
 
 /**
- * Whether a password is the one of a hash. It takes as long where there is no hash, so that the
- * time does not tell who has an account.
- * @throws Refusal `too_busy`
+ * Whether a password matches a hash. Without a hash it takes as long, so that the time does not reveal
+ * who has an account.
+ * @throws ApiError `too_busy`
  */
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
   const { verify } = await import('@node-rs/argon2')
-  return (await gate(() => verify(stored ?? nobody, password))) && stored !== null
+  return (await limitHashing(() => verify(stored ?? unknownUserHash, password))) && stored !== null
 }
 
 /**
- * Lets so many pieces of work run at once, and others wait in turn.
- * @param room how many may wait
- * @throws Refusal `too_busy` where that many wait already
+ * Limits how many tasks run at once; the others wait in order.
+ * @throws ApiError `too_busy` if the maximum number of tasks wait
  */
-function createGate(atOnce: number, room: number): <T>(work: () => Promise<T>) => Promise<T> {
+function createConcurrencyLimit(
+  maxRunning: number,
+  maxWaiting: number,
+): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let running = 0
   return async (work) => {
-    if (running >= atOnce) {
-      if (waiting.length >= room) {
-        throw new Refusal('too_busy', 'Too many passwords are being checked', { retryAfter: 1 })
+    if (running >= maxRunning) {
+      if (waiting.length >= maxWaiting) {
+        throw new ApiError('too_busy', 'Too many passwords are being checked', { retryAfter: 1 })
       }
-      // Who ends hands its place on, so that `running` stays as it is.
+      // A task that ends passes its place on, so `running` does not change.
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {
       running++

@@ -1,10 +1,10 @@
 import type { EndpointName } from '../../../contract/endpoints.ts'
 
-/** `<action>:<resource>`; either may be `*` where rights are granted, never where they are asked for. */
+/** `<action>:<resource>`. In a granted permission, either may be `*`. */
 export type Permission =
   `${'read' | 'write' | 'assign'}:${'chat' | 'profile' | 'settings' | 'api' | 'users' | 'permissions'}`
 
-/** What each endpoint asks for. docs/reference/service.md shows the same table. */
+/** The permission that each endpoint requires. docs/reference/service.md shows the same table. */
 export const requiredPermissions = {
   createCompletion: 'write:chat',
   listModels: 'read:chat',
@@ -22,22 +22,22 @@ export const requiredPermissions = {
   assignPermissions: 'assign:permissions',
 } as const satisfies Record<EndpointName, Permission>
 
-const asked = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
+const required = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
 
-/** Every permission that some endpoint asks for, and every pattern that stands for some of them. */
+/** Every permission that an endpoint requires, and every pattern that covers some of them. */
 export const knownPermissions: readonly string[] = [
   ...new Set(
-    ['*', ...asked.map(([action]) => action)].flatMap((action) =>
-      ['*', ...asked.map(([, resource]) => resource)]
+    ['*', ...required.map(([action]) => action)].flatMap((action) =>
+      ['*', ...required.map(([, resource]) => resource)]
         .filter((resource) =>
-          asked.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
+          required.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
         )
         .map((resource) => `${action}:${resource}`),
     ),
   ),
 ]
 
-/** What a role carries by itself; permissions that were assigned come on top. */
+/** The permissions of each role. Assigned permissions are added to them. */
 const rolePermissions = {
   admin: ['*:*'],
   editor: ['*:chat', '*:profile', '*:settings', 'read:users'],
@@ -46,24 +46,23 @@ const rolePermissions = {
 
 export type Role = keyof typeof rolePermissions
 
-/** The role's permissions and those assigned beyond them. A role that is unknown carries nothing. */
-export function rightsOf(role: string, assigned: readonly string[]): string[] {
+/** The permissions of a role and the assigned ones. An unknown role has none. */
+export function effectivePermissions(role: string, assigned: readonly string[]): string[] {
   const ofRole = Object.hasOwn(rolePermissions, role) ? rolePermissions[role as Role] : []
   return [...ofRole, ...assigned]
 }
 
-/** Whom keys made on the machine act as; the first migration makes this user. */
+/** The built-in admin, whom keys act as by default. The first migration creates this user. */
 export const adminId = 'usr_admin'
 
-/** The same of a user. The built-in admin may do everything, whatever is assigned: nobody can lock the machine out. */
-export const rightsOfUser = (id: string, role: string, assigned: readonly string[]): string[] =>
-  id === adminId ? [...rolePermissions.admin] : rightsOf(role, assigned)
+/** The permissions of a user. The built-in admin always has all, so that the machine cannot be locked out. */
+export const userPermissions = (id: string, role: string, assigned: readonly string[]): string[] =>
+  id === adminId ? [...rolePermissions.admin] : effectivePermissions(role, assigned)
 
 /**
- * Whether what was granted includes a permission, or all of what a pattern such as `read:*` stands
- * for.
+ * Whether granted permissions cover a permission, or everything that a pattern such as `read:*` covers.
  */
-export function includes(granted: readonly string[], wanted: string): boolean {
+export function covers(granted: readonly string[], wanted: string): boolean {
   const [action, resource] = wanted.split(':')
   return granted.some((grant) => {
     const [grantedAction, grantedResource] = grant.split(':')
@@ -74,5 +73,20 @@ export function includes(granted: readonly string[], wanted: string): boolean {
   })
 }
 
-/** Whom a credential acts for may always be asked with it, whatever else it is bound to. */
-export const carriedByAll = 'read:profile' satisfies Permission
+/** Every credential may read the profile of its user. */
+export const alwaysGranted = 'read:profile' satisfies Permission
+
+/** The user and the credential that a request acts for, and what they may do. */
+export interface Principal {
+  /** The id that is counted, logged, and audited: of an API key, `oauth:<user id>` for a token, or `process`. */
+  keyId: string
+  userId: string
+  /** Whether the user and the credential both have a permission, or everything that a pattern such as `read:*` covers. */
+  can(permission: string): boolean
+  /** Why `can` is false, as the end of an error message. */
+  denialReason(permission: string): string
+  /** Requests per clock hour; null for no limit. */
+  hourlyLimit: number | null
+  /** False for a key of this process: its requests are not counted. */
+  isRateLimited: boolean
+}

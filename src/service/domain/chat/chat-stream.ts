@@ -1,12 +1,12 @@
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
-import type { Piece, TokenCounts, Upstream } from '../../upstream/upstream.ts'
-import type { SettingsInForce } from '../settings.ts'
-import { type MessageRequest, type PreparedExchange, prepareExchange, type RunningRequest } from './chat.ts'
-import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import type { ReplyPart, TokenCounts, Upstream } from '../../upstream/upstream.ts'
+import type { EffectiveSettings } from '../settings.ts'
+import { type MessageRequest, type PreparedExchange, prepareExchange, type RequestContext } from './chat.ts'
+import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
-/** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
+/** The events of a streamed reply. Each contains `id` and `context_id`, so that any one of them is enough. */
 export type ChatEvent =
   | { event: 'delta'; data: { id: string; context_id: string; created_at: string; delta: string } }
   | {
@@ -18,57 +18,57 @@ export type ChatEvent =
         response: string
         model: string
         finish_reason: string
-        /** Only where the model server told. */
+        /** Omitted if the model server does not report it. */
         usage?: TokenCounts
       }
     }
 
 /**
- * Sends a message and yields the answer as it arrives. With its first piece the exchange is stored,
- * marked incomplete; what arrives after that is stored now and then, and when it ends, for whatever
- * reason. An answer that fails before its first piece leaves nothing behind.
+ * Sends a message and yields the reply as it arrives. The exchange is stored with the first part of the
+ * reply, marked incomplete, then every 2 s, and when the reply ends for any reason. If it fails before
+ * its first part, nothing is stored.
  */
 export async function* streamMessage(
   db: Database,
   upstream: Upstream,
-  settings: SettingsInForce,
+  settings: EffectiveSettings,
   userId: string,
   sent: MessageRequest,
-  running: RunningRequest,
+  context: RequestContext,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
-  const { signal, clock } = running
-  let record: AnswerRecord | undefined
+  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
+  const { signal, clock } = context
+  let record: StoredReply | undefined
   let usage: TokenCounts | undefined
-  // A client that reads no more holds this generator back: what it was not sent is kept all the same.
+  // This generator waits for a client that stops reading, so an abort stores the text that arrived.
   const keep = () => void record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      record ??= new AnswerRecord(db, exchange, clock)
+      record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
-      if (delta !== '') yield { event: 'delta', data: { ...shared(record.exchange), delta } }
+      if (delta !== '') yield { event: 'delta', data: { ...idsOf(record.exchange), delta } }
     }
   } finally {
     signal.removeEventListener('abort', keep)
     await record?.store()
   }
-  if (record) yield finished(record.exchange, usage)
+  if (record) yield doneEvent(record.exchange, usage)
 }
 
-const shared = ({ answerId, contextId, createdAt }: Exchange) => ({
-  id: answerId,
+const idsOf = ({ replyId, contextId, createdAt }: Exchange) => ({
+  id: replyId,
   context_id: contextId,
   created_at: createdAt,
 })
 
-function finished(answer: Exchange, usage: TokenCounts | undefined): ChatEvent {
-  const { answer: response, model, finishReason } = answer
+function doneEvent(exchange: Exchange, usage: TokenCounts | undefined): ChatEvent {
+  const { reply: response, model, finishReason } = exchange
   return {
     event: 'done',
     data: {
-      ...shared(answer),
+      ...idsOf(exchange),
       response,
       model,
       finish_reason: finishReason ?? 'stop',
@@ -77,52 +77,51 @@ function finished(answer: Exchange, usage: TokenCounts | undefined): ChatEvent {
   }
 }
 
-/** How often, in ms, what has arrived is stored while more is coming. */
-const storeEvery = 2_000
+/** How often, in ms, an incomplete reply is stored. */
+const storeInterval = 2_000
 
-/** An answer that arrives in pieces, and what of it lies in the store. */
-export class AnswerRecord {
+/** Stores a reply while its parts arrive. */
+export class StoredReply {
   readonly exchange: Exchange
   readonly #db: Database
   readonly #clock: Clock
   readonly #text = new StorableStream()
   #isStored = false
-  /** Something was taken since the last write. */
+  /** Whether a part was added since the last write. */
   #isDue = false
   #storedAt = 0
-  /** The last write: they go one after the other, so that no older one comes to lie on top. */
+  /** The last write. Writes are sequential, so that an older text never replaces a newer one. */
   #writing: Promise<void> = Promise.resolve()
-  /** A write that nobody waits for. */
+  /** A write that `take` does not wait for. */
   #meanwhile: Promise<void> | undefined
 
   constructor(db: Database, exchange: PreparedExchange['exchange'], clock: Clock) {
     this.#db = db
     this.#clock = clock
     const createdAt = isoNow(clock)
-    this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }
+    this.exchange = { ...exchange, reply: '', incomplete: true, finishReason: null, createdAt }
   }
 
   /**
-   * With the first piece the exchange is stored, marked incomplete until the last one was taken.
-   * A database that is away or slow after that neither ends an answer nor holds it up: what could
-   * not be stored is tried again.
-   * @returns the text that the piece adds to the answer
+   * Adds a part. The first one stores the exchange, marked incomplete until the last part. After that, an
+   * unavailable or slow database neither ends nor delays the reply: the write is tried again.
+   * @returns the text that the part adds to the reply
    */
-  async take(piece: Piece): Promise<string> {
+  async take(piece: ReplyPart): Promise<string> {
     this.exchange.model = piece.model
     const text = piece.kind === 'delta' ? this.#text.take(piece.text) : this.#text.end()
-    this.exchange.answer += text
+    this.exchange.reply += text
     if (piece.kind === 'finish') {
       this.exchange.incomplete = false
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
     if (!this.#isStored) await this.store()
-    else if (this.#clock.monotonic() - this.#storedAt >= storeEvery) this.#storeMeanwhile()
+    else if (this.#clock.monotonic() - this.#storedAt >= storeInterval) this.#storeMeanwhile()
     return text
   }
 
-  /** Stores what was taken and is not stored yet. */
+  /** Stores the parts that are not stored yet. */
   store(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#write())
     return this.#writing
@@ -140,11 +139,11 @@ export class AnswerRecord {
     if (!this.#isDue) return
     this.#isDue = false
     try {
-      if (this.#isStored) await updateAnswer(this.#db, this.exchange)
+      if (this.#isStored) await updateReply(this.#db, this.exchange)
       else await storeExchange(this.#db, this.exchange)
       this.#isStored = true
     } catch (error) {
-      // An exchange that may lie there all the same is not stored twice.
+      // The exchange may have been stored despite the error, so it is not inserted again.
       this.#isDue = this.#isStored
       throw error
     } finally {

@@ -2,62 +2,62 @@ import type { Completion, CompletionRequest, Message } from '../../../contract/c
 import type { SendRequest, SendResponse } from '../../../contract/conversation.ts'
 import type { Model } from '../../../contract/model.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
-import type { Hold } from '../../limits/memory-budget.ts'
-import { Refusal } from '../../refusal.ts'
+import { ApiError } from '../../api-error.ts'
+import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
 import type { ModelRequest, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
-import type { SettingsInForce } from '../settings.ts'
+import type { EffectiveSettings } from '../settings.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { storableText } from './storable-text.ts'
 
-/** A request that has passed validation. */
+/** A validated request. */
 export type MessageRequest = SendRequest & { message: string }
 
-/** A request that is being answered. */
-export interface RunningRequest {
-  /** Aborted when the client goes away or the service stops. */
+/** The context of a request in progress. */
+export interface RequestContext {
+  /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
-  hold: Hold
+  reserve: ReserveMemory
   clock: Clock
 }
 
-/** Everything that is known about an exchange before the model says a word. */
+/** An exchange before the model replies. */
 export interface PreparedExchange {
-  exchange: Omit<Exchange, 'answer' | 'incomplete' | 'finishReason' | 'createdAt'>
+  exchange: Omit<Exchange, 'reply' | 'incomplete' | 'finishReason' | 'createdAt'>
   modelRequest: ModelRequest
 }
 
 /**
- * Finds the context, or names a new one, and lays out the whole conversation for the model.
+ * Finds the context, or creates the id of a new one, and prepares the whole conversation for the model.
  * Nothing is stored yet.
- * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`; as `hold`
+ * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`; as `reserve`
  */
 export async function prepareExchange(
   db: Database,
   upstream: Upstream,
-  settings: SettingsInForce,
+  settings: EffectiveSettings,
   userId: string,
   { message, context_id, model }: MessageRequest,
-  { signal, hold, clock }: RunningRequest,
+  { signal, reserve, clock }: RequestContext,
 ): Promise<PreparedExchange> {
   requireChat(settings)
-  const askedAt = isoNow(clock)
+  const sentAt = isoNow(clock)
   const earlier =
     context_id === undefined
       ? []
-      : await readConversation(db, userId, context_id, Buffer.byteLength(message), hold)
+      : await readConversation(db, userId, context_id, Buffer.byteLength(message), reserve)
   const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {
       userId,
       contextId: context_id ?? createId('ctx'),
-      opensContext: context_id === undefined,
+      isNewContext: context_id === undefined,
       messageId: createId('msg'),
-      answerId: createId('msg'),
+      replyId: createId('msg'),
       message,
       model: chosen,
-      askedAt,
+      sentAt,
     },
     modelRequest: {
       model: chosen,
@@ -67,46 +67,50 @@ export async function prepareExchange(
   }
 }
 
-/** Sends a message and waits for the whole answer; an answer that fails leaves nothing behind. */
+/** Sends a message and waits for the whole reply. If it fails, nothing is stored. */
 export async function sendMessage(
   db: Database,
   upstream: Upstream,
-  settings: SettingsInForce,
+  settings: EffectiveSettings,
   userId: string,
   sent: MessageRequest,
-  running: RunningRequest,
+  context: RequestContext,
 ): Promise<SendResponse> {
-  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
-  const { choices, model } = await upstream.complete(modelRequest, running.signal)
+  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
+  const { choices, model } = await upstream.complete(modelRequest, context.signal)
   const response = storableText(choices[0]?.message.content ?? '')
-  const createdAt = isoNow(running.clock)
+  const createdAt = isoNow(context.clock)
   await storeExchange(db, {
     ...exchange,
-    answer: response,
+    reply: response,
     incomplete: false,
     model,
     finishReason: choices[0]?.finish_reason ?? null,
     createdAt,
   })
-  return { id: exchange.answerId, response, context_id: exchange.contextId, created_at: createdAt }
+  return { id: exchange.replyId, response, context_id: exchange.contextId, created_at: createdAt }
 }
 
-/** Reading models and history stays possible: only the model is not asked. @throws Refusal `feature_disabled` */
-function requireChat({ features }: SettingsInForce): void {
+/** The lists of models and messages can be read even if chat is off. @throws ApiError `feature_disabled` */
+function requireChat({ features }: EffectiveSettings): void {
   if (features.chat) return
-  throw new Refusal('feature_disabled', 'Chat is turned off in the settings of the service (features.chat)', {
-    details: { feature: 'chat' },
-  })
+  throw new ApiError(
+    'feature_disabled',
+    'Chat is turned off in the settings of the service (features.chat)',
+    {
+      details: { feature: 'chat' },
+    },
+  )
 }
 
-/** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */
-const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
+/** How many tokens a completion may generate: as requested, and at most as the settings allow. */
+const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
 
-/** One stateless completion; nothing of it is stored. @throws Refusal `feature_disabled` */
+/** One stateless completion. Nothing is stored. @throws ApiError `feature_disabled` */
 export async function complete(
   upstream: Upstream,
-  settings: SettingsInForce,
+  settings: EffectiveSettings,
   request: CompletionRequest & { messages: Message[] },
   signal: AbortSignal,
 ): Promise<Completion> {

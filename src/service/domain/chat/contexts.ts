@@ -1,59 +1,59 @@
 import { sql } from 'kysely'
 import type { Message } from '../../../contract/completion.ts'
-import type { Hold } from '../../limits/memory-budget.ts'
-import { Refusal } from '../../refusal.ts'
+import { ApiError } from '../../api-error.ts'
+import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** @throws Refusal `context_not_found`, for another user's context too */
+/** @throws ApiError `context_not_found`, also for the context of another user */
 export async function findContext(db: Database, userId: string, id: string): Promise<void> {
   const [found] = await selectContext(db, { id, userId })
-  if (!found) throw notFound(id)
+  if (!found) throw contextNotFound(id)
 }
 
-const notFound = (id: string) => new Refusal('context_not_found', `No context ${id}`)
+const contextNotFound = (id: string) => new ApiError('context_not_found', `No context ${id}`)
 
 const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** Maximum size of a conversation that a model is sent, with the new message; models take a fraction of it. */
-const longestConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
+/** Maximum size of a conversation that is sent to a model, with the new message. Models accept a fraction of it. */
+const maxConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 
-/** The most bytes of texts as JSON: twice the text, unless it has many control characters, of six bytes each. */
-export const longestJson = 8 * 1024 * 1024
+/** Maximum bytes of texts as JSON: twice the text, because few texts have many control characters, of six bytes each. */
+export const maxJsonBytes = 8 * 1024 * 1024
 
 /**
- * The whole conversation of a user's context, oldest first, as a model takes it.
- * @param added bytes of the message that comes next
- * @throws Refusal `context_not_found`, for another user's context too; `context_too_long`; as `hold`
+ * The whole conversation of a user's context for the model, oldest first.
+ * @param added bytes of the new message
+ * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`; as `reserve`
  */
 export async function readConversation(
   db: Database,
   userId: string,
   contextId: string,
   added: number,
-  hold: Hold,
+  reserve: ReserveMemory,
 ): Promise<Message[]> {
   await findContext(db, userId, contextId)
   const [{ bytes = 0, messages = 0 } = {}] = await measureContext(db, { contextId })
-  if (bytes + added > longestConversation.bytes || messages > longestConversation.messages) {
-    throw tooLong()
+  if (bytes + added > maxConversation.bytes || messages > maxConversation.messages) {
+    throw contextTooLong()
   }
-  await hold(bytes)
+  await reserve(bytes)
   const earlier = await selectConversation(db, { contextId })
   const escapes = earlier.reduce((sum, { content }) => sum + countEscapes(content ?? ''), 0)
-  if (bytes + escapes > longestJson) throw tooLong()
+  if (bytes + escapes > maxJsonBytes) throw contextTooLong()
   return earlier
 }
 
-const tooLong = () =>
-  new Refusal(
+const contextTooLong = () =>
+  new ApiError(
     'context_too_long',
     'The conversation would exceed 4 MiB of text, 8 MiB of JSON, or 10,000 messages; start a new one',
   )
 
-/** How many bytes longer a text is as JSON (RFC 8259 section 7), without writing it. */
+/** How many bytes longer a text is as JSON (RFC 8259 section 7). Does not write the JSON. */
 export function countEscapes(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {
@@ -66,7 +66,7 @@ export function countEscapes(text: string): number {
 
 const shortEscapes = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)))
 
-/** Looks at no more messages than a conversation may have, so that a longer one takes no longer. */
+/** Reads at most as many messages as a conversation may have, so that a longer one takes no longer. */
 const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =>
   db
     .selectFrom((from) =>
@@ -74,7 +74,7 @@ const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =
         .selectFrom('messages')
         .select(sql<number>`octet_length(content)`.as('size'))
         .where('context_id', '=', contextId)
-        .limit(longestConversation.messages + 1)
+        .limit(maxConversation.messages + 1)
         .as('sizes'),
     )
     .select([sql<number>`coalesce(sum(size), 0)`.as('bytes'), sql<number>`count(*)`.as('messages')]),
@@ -84,47 +84,47 @@ const selectConversation = prepareQuery((db, { contextId }: { contextId: string 
   db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),
 )
 
-/** A message and its answer, which lie side by side in the history. */
+/** A message and its reply, which are adjacent in the history. */
 export interface Exchange {
   userId: string
   contextId: string
-  /** Whether the context is to be made along with the exchange. */
-  opensContext: boolean
+  /** Whether the context is created with the exchange. */
+  isNewContext: boolean
   messageId: string
   /** The id of the assistant's message. */
-  answerId: string
+  replyId: string
   message: string
-  /** As `storableText` makes it. */
-  answer: string
-  /** Whether more of the answer may come, or it was cut off. */
+  /** See `storableText`. */
+  reply: string
+  /** Whether the reply is still arriving or was truncated. */
   incomplete: boolean
   model: string
   finishReason: string | null
-  askedAt: string
-  /** When the answer began. */
+  sentAt: string
+  /** When the reply began. */
   createdAt: string
 }
 
-/** Stores both messages, and the context when it is new: all of it or nothing. */
+/** Stores both messages, and a new context, in one transaction. */
 export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
   const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
   return db.transaction().execute(async (transaction) => {
-    if (exchange.opensContext) await insertContext(transaction, stored)
+    if (exchange.isNewContext) await insertContext(transaction, stored)
     else await lockContext(transaction, stored)
     await insertMessages(transaction, stored)
   })
 }
 
-const insertContext = prepareQuery((db, { contextId, userId, askedAt }: Stored) =>
-  db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: askedAt }),
+const insertContext = prepareQuery((db, { contextId, userId, sentAt }: ExchangeRow) =>
+  db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: sentAt }),
 )
 
-/** Two exchanges at once in one context: PostgreSQL would number their rows as they come, one's between the other's. */
-const lockContext = prepareQuery((db, { contextId }: Pick<Stored, 'contextId'>) =>
+/** Without this lock, PostgreSQL could interleave the rows of two concurrent exchanges in one context. */
+const lockContext = prepareQuery((db, { contextId }: Pick<ExchangeRow, 'contextId'>) =>
   db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
 )
 
-const insertMessages = prepareQuery((db, exchange: Stored) => {
+const insertMessages = prepareQuery((db, exchange: ExchangeRow) => {
   const shared = { context_id: exchange.contextId, user_id: exchange.userId }
   return db.insertInto('messages').values([
     {
@@ -135,13 +135,13 @@ const insertMessages = prepareQuery((db, exchange: Stored) => {
       incomplete: 0,
       model: null,
       finish_reason: null,
-      created_at: exchange.askedAt,
+      created_at: exchange.sentAt,
     },
     {
       ...shared,
-      id: exchange.answerId,
+      id: exchange.replyId,
       role: 'assistant',
-      content: exchange.answer,
+      content: exchange.reply,
       incomplete: exchange.incomplete,
       model: exchange.model,
       finish_reason: exchange.finishReason,
@@ -150,26 +150,26 @@ const insertMessages = prepareQuery((db, exchange: Stored) => {
   ])
 })
 
-/** What has arrived of an answer that was stored when it began. */
-export async function updateAnswer(
+/** Stores the text of a reply that has arrived since `storeExchange`. */
+export async function updateReply(
   db: Database,
-  answer: Pick<Exchange, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>,
+  reply: Pick<Exchange, 'replyId' | 'reply' | 'incomplete' | 'model' | 'finishReason'>,
 ): Promise<void> {
-  await updateMessage(db, { ...answer, incomplete: answer.incomplete ? 1 : 0 })
+  await updateMessage(db, { ...reply, incomplete: reply.incomplete ? 1 : 0 })
 }
 
 const updateMessage = prepareQuery(
-  (db, answer: Pick<Stored, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>) =>
+  (db, reply: Pick<ExchangeRow, 'replyId' | 'reply' | 'incomplete' | 'model' | 'finishReason'>) =>
     db
       .updateTable('messages')
       .set({
-        content: answer.answer,
-        incomplete: answer.incomplete,
-        model: answer.model,
-        finish_reason: answer.finishReason,
+        content: reply.reply,
+        incomplete: reply.incomplete,
+        model: reply.model,
+        finish_reason: reply.finishReason,
       })
-      .where('id', '=', answer.answerId),
+      .where('id', '=', reply.replyId),
 )
 
-/** An exchange as the columns take it. */
-type Stored = Omit<Exchange, 'incomplete'> & { incomplete: number }
+/** An exchange with the types of the columns. */
+type ExchangeRow = Omit<Exchange, 'incomplete'> & { incomplete: number }

@@ -1,26 +1,26 @@
 /**
- * A model may say anything, and whoever asked must hear what the history will hold: a text column
- * ends at U+0000 on Node 22 and cannot hold it in PostgreSQL, and UTF-8 has no lone surrogates.
+ * The text of a model as the history can store it, so that the response and the history are the same. On
+ * Node 22, SQLite truncates text at U+0000; PostgreSQL refuses it; UTF-8 has no lone surrogates.
  */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
-/** The same for a text in pieces: a character may lie half in one and half in the next. */
+/** `storableText` for a text in parts, of which two may share a surrogate pair. */
 export class StorableStream {
-  /** The first half of a character. */
+  /** The first half of a surrogate pair. */
   #held = ''
 
-  /** What can be said of the text so far. */
+  /** Returns the text of a part, without a trailing half of a surrogate pair. */
   take(piece: string): string {
     const text = this.#held + piece
-    const end = endsInHalf(text) ? text.length - 1 : text.length
+    const end = endsInHighSurrogate(text) ? text.length - 1 : text.length
     this.#held = text.slice(end)
     return storableText(text.slice(0, end))
   }
 
-  /** What is left when no piece follows. */
+  /** Returns the rest if no part follows. */
   end(): string {
     return storableText(this.#held)
   }
 }
 
-const endsInHalf = (text: string) => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
+const endsInHighSurrogate = (text: string) => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800

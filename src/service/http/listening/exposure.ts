@@ -2,29 +2,29 @@ import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { maxPemBytes, readNamedFile } from '../../../system/read-named-file.ts'
 
-/** How the service is seen from other machines. */
+/** How other machines reach the service. */
 export interface ExposureOptions {
-  /** PEM files; with them the service speaks HTTPS and nothing else. */
+  /** PEM files. With them, the service uses HTTPS only. */
   tls?: { certFile: string; keyFile: string } | undefined
-  /** One reverse proxy stands in front, and its `X-Forwarded-For`, `-Proto` and `-Host` are believed. */
+  /** The service is behind one reverse proxy, and trusts its `X-Forwarded-For`, `-Proto`, and `-Host`. */
   behindProxy?: boolean | undefined
-  /** The origin that clients see, where it is not the address that the service listens on. */
+  /** The origin that clients use, if it is not the address that the service listens on. */
   publicUrl?: string | undefined
 }
 
 export interface Exposure {
-  /** PEM, known to fit together. */
+  /** PEM. The key belongs to the certificate. */
   tls: { cert: Buffer; key: Buffer } | undefined
   behindProxy: boolean
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   publicUrl: string | undefined
-  /** Other machines may be at the other end of a connection or of the proxy: who it was is worth a log line. */
-  namesAddresses: boolean
+  /** Whether clients may be on other machines, so that the log contains their addresses. */
+  logsAddresses: boolean
 }
 
 /**
- * @throws Failure `usage` where keys would cross a network unencrypted, `config` for certificates
- * that cannot be used, `refused` for a public URL that cannot be one
+ * @throws Failure `usage` if keys would cross a network unencrypted, `config` for certificates
+ * that cannot be used, `refused` for a public URL with a path
  */
 export function readExposure(host: string, options: ExposureOptions): Exposure {
   const { tls, behindProxy = false, publicUrl } = options
@@ -41,7 +41,7 @@ export function readExposure(host: string, options: ExposureOptions): Exposure {
     tls: tls && readCertificate(tls),
     behindProxy,
     publicUrl: publicUrl === undefined ? undefined : readPublicUrl(publicUrl),
-    namesAddresses: behindProxy || !isLoopback(host),
+    logsAddresses: behindProxy || !isLoopback(host),
   }
 }
 
@@ -90,10 +90,10 @@ function readPublicUrl(text: string): string {
 }
 
 /**
- * The origin under which people sign in, or undefined where nobody has said what clients call this
- * service: behind a proxy, or on all addresses of the machine at once. A wrong one would have
- * browsers refused, and cookies sent without `Secure`.
- * @param listening the origin that it listens on
+ * The origin under which people sign in. Undefined if it is unknown: without a public URL behind a proxy,
+ * or on all addresses of the machine. With a wrong one, the service would refuse browsers, and set
+ * cookies without `Secure`.
+ * @param listening the origin that the service listens on
  */
 export function issuerOf(exposure: Exposure | undefined, listening: string): string | undefined {
   if (exposure?.publicUrl !== undefined) return exposure.publicUrl
@@ -101,5 +101,5 @@ export function issuerOf(exposure: Exposure | undefined, listening: string): str
   return exposure?.behindProxy || hostname === '0.0.0.0' || hostname === '[::]' ? undefined : listening
 }
 
-/** What is said where there is none. */
-export const noSignIn = 'Browser sign-in is off: the service was started without a public URL'
+/** The message if `issuerOf` returns undefined. */
+export const signInIsOff = 'Browser sign-in is off: the service was started without a public URL'

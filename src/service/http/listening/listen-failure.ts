@@ -1,7 +1,7 @@
 import type { Listener } from '../../../contract/advice.ts'
 import { Failure } from '../../../contract/failure.ts'
 
-/** Why nothing could listen there, in words; what is no such trouble stays what it is. */
+/** The Failure for an error of `listen`. Any other error is returned as it is. */
 export function listenFailure(cause: unknown, host: string, port: number, listener: Listener): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   switch (code) {

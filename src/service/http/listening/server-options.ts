@@ -3,7 +3,7 @@ import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from
 import { createId } from '../../domain/identifiers.ts'
 import type { Exposure } from './exposure.ts'
 
-/** What is set of Fastify and of Node's HTTP server. */
+/** The options of Fastify and of Node's HTTP server. */
 export function serverOptions({
   logger,
   exposure,
@@ -15,7 +15,7 @@ export function serverOptions({
 }): FastifyServerOptions {
   const connections = limitConnections(requestTimeout)
   return {
-    // Its own lines name hosts and ports; those of record-answer.ts say who asked for what and how it went.
+    // Fastify's request lines contain hosts and ports; record-response.ts logs each request instead.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     rewriteUrl: toOriginForm,
@@ -24,14 +24,14 @@ export function serverOptions({
     requestTimeout,
     keepAliveTimeout,
     ...(exposure?.tls ? { https: { ...connections, ...exposure.tls } } : { http: connections }),
-    // One proxy: what stands before its own entries anybody may have written.
+    // Only the entry of the one proxy is trusted: a client can send the others.
     ...(exposure?.behindProxy && { trustProxy: (_: string, hop: number) => hop === 0 }),
-    // A request on a connection that was open before the service began to stop is still served.
+    // A request on a connection that was open when the service began to stop is still served.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // The contract validates. Named here, Fastify does not load its own compilers: half of its start-up.
+    // The contract validates. With these, Fastify does not load its compilers, which take half of its start-up time.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // As long as the request line can be: an id that is too long is one that does not exist.
+    // As long as the request line can be, so that an id that is too long is reported as an unknown id.
     routerOptions: { maxParamLength: 16 * 1024 },
   }
 }
@@ -40,21 +40,21 @@ function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
 }
 
-/** What is safe in a header, a line of a log and a database. */
-const form = /^[A-Za-z0-9._-]{1,64}$/
+/** Characters that are safe in a header, a log line, and a database. */
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
-/** The caller's own `x-request-id`, so that its logs and ours name one thing alike, or else a new one. */
+/** The client's `x-request-id`, so that the logs of both use the same id, or a new one. */
 function requestIdFor(headers: IncomingHttpHeaders): string {
   const given = headers['x-request-id']
-  return typeof given === 'string' && form.test(given) ? given : createId('req')
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : createId('req')
 }
 
 /**
- * The target of a request as path and query. One may also name scheme and host (RFC 9112 section
- * 3.2.2); routes would match that too, and whatever looks at the address itself would not.
+ * The target of a request as path and query. A target may also contain scheme and host (RFC 9112
+ * section 3.2.2). Routes would match it, but code that reads the URL itself would not.
  */
 function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefined }): string {
-  // Fastify keeps what was there before in it, and oidc-provider would take the difference for a prefix.
+  // Fastify keeps the original URL here, and oidc-provider would take the difference for a path prefix.
   request.originalUrl = undefined
   const { url = '' } = request
   const [authority = ''] = /^https?:\/\/[^/?#]*/i.exec(url) ?? []
@@ -62,28 +62,28 @@ function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefi
   return authority !== '' && !rest.startsWith('/') ? `/${rest}` : rest
 }
 
-/** The largest body in bytes: parsing it must not block the event loop for long. */
+/** Maximum size of a body, in bytes: parsing it must not block the event loop for long. */
 export const bodyLimit = 4 * 1024 * 1024
 
-/** The most lines in the head of a request. */
-export const headerLines = 100
+/** Maximum number of header lines of a request. */
+export const maxHeaderLines = 100
 
-/** How long, in ms, the head of a request may take. */
-const headTimeout = 20_000
+/** How long, in ms, the headers of a request may take to arrive. */
+const headersTimeout = 20_000
 
 /**
- * Longer than proxies keep an idle connection, which is 60 s as a rule: so that they are the ones
- * to close it, and no request is lost on the way to a connection that closes.
+ * In ms. Longer than proxies keep an idle connection, usually 60 s, so that the proxy closes it first,
+ * and sends no request on a connection that the service is closing.
  */
 const keepAliveTimeout = 75_000
 
-/** What Node itself sees to on every connection; `requestTimeout` in ms, for a whole request to arrive. */
+/** The limits that Node enforces on every connection. `requestTimeout` in ms, for a whole request to arrive. */
 function limitConnections(requestTimeout: number) {
   return {
     maxHeaderSize: 16 * 1024,
     requestTimeout,
-    headersTimeout: Math.min(requestTimeout, headTimeout),
-    // Node looks for requests that are overdue this often.
+    headersTimeout: Math.min(requestTimeout, headersTimeout),
+    // How often, in ms, Node checks for requests that are overdue.
     connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
   }
 }

@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** How long, in ms, a connection on which nothing was said may go on once the service stops. */
-const silence = 250
+/** How long, in ms, a connection that has sent nothing stays open once the service stops. */
+const idleGrace = 250
 
 /**
- * Ends connections that hold something up, and that Node leaves alone. One whose reader takes
- * nothing of what is written to it for so many ms: what it waits for, a model among it, is given up,
- * and what has arrived is kept. And, when the service stops, one that never asked for anything, as
- * browsers and proxies open them beforehand.
+ * Closes connections that Node would keep open. First, a connection whose client reads nothing for
+ * `stall` ms: its request is aborted, and the part of the reply that has arrived is stored. Second, when
+ * the service stops, a connection that has sent no request, as browsers and proxies open them in advance.
  */
 export function watchConnections(server: FastifyInstance, stall: number): void {
   const { server: listener } = server
@@ -18,7 +17,7 @@ export function watchConnections(server: FastifyInstance, stall: number): void {
     socket.once('close', () => sockets.delete(socket))
   }
   listener.on('connection', watch)
-  // What is written over TLS waits in a socket of its own.
+  // Data that is written over TLS is buffered in a separate socket.
   if ('setSecureContext' in listener) listener.on('secureConnection', watch)
 
   const timer = setInterval(() => limitStalls(sockets, stall), Math.min(5_000, stall / 4)).unref()
@@ -26,16 +25,16 @@ export function watchConnections(server: FastifyInstance, stall: number): void {
     clearInterval(timer)
     setTimeout(() => {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-    }, silence).unref()
+    }, idleGrace).unref()
     done()
   })
 }
 
-/** A slow reader is no stalled one: Node's own time-out counts what the system could pass on of a large write. */
+/** A slow reader is not stalled: Node's socket timeout restarts with each part of a large write that is sent. */
 function limitStalls(sockets: ReadonlySet<Socket>, stall: number): void {
   for (const socket of sockets) {
-    // Nobody else sets this very time-out, so that one which is set can be told from Node's own for
-    // idle connections.
+    // Nothing else sets a timeout of this value, which distinguishes it from Node's timeout for idle
+    // connections.
     if (socket.writableLength > 0) {
       if (socket.timeout !== stall) socket.setTimeout(stall)
     } else if (socket.timeout === stall) {

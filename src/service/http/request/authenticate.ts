@@ -1,107 +1,110 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../../system/clock.ts'
-import type { Caller, Callers } from '../../domain/access/callers.ts'
+import { ApiError } from '../../api-error.ts'
+import type { KeyAuthenticator } from '../../domain/access/key-authenticator.ts'
 import { hashKey } from '../../domain/access/keys.ts'
-import { adminId, type Permission } from '../../domain/access/permissions.ts'
-import { findTokenCaller } from '../../oauth/token-caller.ts'
-import { Refusal } from '../../refusal.ts'
+import { adminId, type Permission, type Principal } from '../../domain/access/permissions.ts'
+import { findTokenPrincipal } from '../../oauth/token-principal.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** Digests of the keys that live only in this process; they act as the admin. */
+/** Digests of the keys that exist only in this process. They act as the built-in admin. */
 export type ProcessKeys = ReadonlySet<string>
 
-/** Where the credentials of a request are looked up. */
-interface Credentials {
-  callers: Callers
+/** Where `authenticate` looks up the credential of a request. */
+interface CredentialSources {
+  keys: KeyAuthenticator
   db: Database
   processKeys: ProcessKeys
   clock: Clock
 }
 
-const processCaller: Caller = {
+const processPrincipal: Principal = {
   keyId: 'process',
   userId: adminId,
-  may: () => true,
-  lacks: () => 'the API key does not have it',
+  can: () => true,
+  denialReason: () => 'the API key does not have it',
   hourlyLimit: null,
-  isCounted: false,
+  isRateLimited: false,
 }
 
-/** RFC 6750 section 2.1; the scheme's name knows no case (RFC 9110 section 11.1). */
+/** RFC 6750 section 2.1. The name of the scheme is case-insensitive (RFC 9110 section 11.1). */
 const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 /**
- * Whom a request acts as.
- * @throws Refusal `unauthorized`, in the same words for a key that is unknown, revoked or past its end
+ * The principal of a request.
+ * @throws ApiError `unauthorized`, with the same message for an unknown, a revoked, and an expired key
  */
-export async function authenticate(credentials: Credentials, headers: IncomingHttpHeaders): Promise<Caller> {
+export async function authenticate(
+  credentials: CredentialSources,
+  headers: IncomingHttpHeaders,
+): Promise<Principal> {
   if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
-    throw new Refusal('unauthorized', 'Missing API key: send the header Authorization: Bearer <API_KEY>')
+    throw new ApiError('unauthorized', 'Missing API key: send the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  const caller = key === undefined ? undefined : await findCaller(credentials, key)
-  if (!caller) throw new Refusal('unauthorized', 'Invalid API key')
-  return caller
+  const principal = key === undefined ? undefined : await findPrincipal(credentials, key)
+  if (!principal) throw new ApiError('unauthorized', 'Invalid API key')
+  return principal
 }
 
-/** As `generateKey` makes them; access tokens are shorter. */
-const keyForm = /^ck_[A-Za-z0-9_-]{43}$/
+/** The format of `generateKey`. Access tokens are shorter. */
+const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
 
-/** A key says of itself that it is one; anything else may be an access token. */
-async function findCaller(
-  { callers, db, processKeys, clock }: Credentials,
+/** Anything that does not have the format of a key may be an access token. */
+async function findPrincipal(
+  { keys: principals, db, processKeys, clock }: CredentialSources,
   key: string,
-): Promise<Caller | undefined> {
-  if (!keyForm.test(key)) return findTokenCaller(db, key, clock)
+): Promise<Principal | undefined> {
+  if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
   const digest = hashKey(key)
-  return processKeys.has(digest) ? processCaller : callers.find(digest)
+  return processKeys.has(digest) ? processPrincipal : principals.find(digest)
 }
 
-/** @throws Refusal `forbidden`, which names what is missing, and to whom */
-export function authorize(caller: Caller, permission: Permission): void {
-  if (caller.may(permission)) return
-  throw new Refusal('forbidden', `Missing permission ${permission}: ${caller.lacks(permission)}`, {
+/** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
+export function authorize(principal: Principal, permission: Permission): void {
+  if (principal.can(permission)) return
+  throw new ApiError('forbidden', `Missing permission ${permission}: ${principal.denialReason(permission)}`, {
     details: { missing_permission: permission },
   })
 }
 
-/** How long, in ms, a request may take to arrive without being asked again whose it is. */
+/** How long, in ms, a request may take to arrive before it is authenticated again. */
 const promptArrival = 500
 
-/** Whom the requests that are being answered act as. */
-export class RequestCallers {
-  readonly #find: (headers: IncomingHttpHeaders) => Promise<Caller>
-  readonly #known = new WeakMap<FastifyRequest, { caller: Caller; at: number }>()
+/** The principals of the requests in progress. */
+export class RequestPrincipals {
+  readonly #find: (headers: IncomingHttpHeaders) => Promise<Principal>
+  readonly #known = new WeakMap<FastifyRequest, { caller: Principal; at: number }>()
 
   readonly #clock: Clock
 
-  /** @param find as `authenticate` does it */
-  constructor(find: (headers: IncomingHttpHeaders) => Promise<Caller>, clock: Clock) {
+  /** @param find `authenticate` for the headers of a request */
+  constructor(find: (headers: IncomingHttpHeaders) => Promise<Principal>, clock: Clock) {
     this.#find = find
     this.#clock = clock
   }
 
-  /** Finds out whose a request is. @throws Refusal `unauthorized` */
-  async identify(request: FastifyRequest): Promise<Caller> {
-    const caller = await this.#find(request.headers)
-    this.#known.set(request, { caller, at: this.#clock.monotonic() })
-    return caller
+  /** @throws ApiError `unauthorized` */
+  async authenticate(request: FastifyRequest): Promise<Principal> {
+    const principal = await this.#find(request.headers)
+    this.#known.set(request, { caller: principal, at: this.#clock.monotonic() })
+    return principal
   }
 
-  /** Undefined for a request of nobody, or before `identify`. */
-  find(request: FastifyRequest): Caller | undefined {
+  /** Undefined for a request that was not authenticated. */
+  find(request: FastifyRequest): Principal | undefined {
     return this.#known.get(request)?.caller
   }
 
-  /** The same where there must be one. @throws Refusal `unauthorized` */
-  of(request: FastifyRequest): Caller {
-    const caller = this.find(request)
-    if (caller) return caller
-    throw new Refusal('unauthorized', 'Invalid API key')
+  /** @throws ApiError `unauthorized` for a request that was not authenticated */
+  require(request: FastifyRequest): Principal {
+    const principal = this.find(request)
+    if (principal) return principal
+    throw new ApiError('unauthorized', 'Invalid API key')
   }
 
-  /** Whether a body came so late that rights may have been taken away meanwhile. */
+  /** Whether the body arrived so late that a permission may have been revoked in the meantime. */
   isLate(request: FastifyRequest): boolean {
     return this.#clock.monotonic() - (this.#known.get(request)?.at ?? 0) > promptArrival
   }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
-import { invalidRequest, Refusal } from '../../refusal.ts'
+import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { RequestMemory } from './request-memory.ts'
 
-/** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
-const bounds = { depth: 101, values: 50_000 }
+/** The body itself and 100 levels of arrays and objects inside it. A conversation has 4 values per message. */
+const bodyLimits = { depth: 101, values: 50_000 }
 
 const faults = {
   depth: 'must not be nested more than 100 levels deep',
@@ -14,9 +14,9 @@ const faults = {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Takes JSON bodies and no others. They must be UTF-8 (RFC 8259 section 8.1): bytes that were
- * replaced would be stored as if they had been meant. Whether there must be a body is left to
- * validation. Fastify's own parser also refuses a key `__proto__`.
+ * Accepts JSON bodies only. They must be UTF-8 (RFC 8259 section 8.1), because replacement characters
+ * would be stored as if they had been sent. Validation decides whether a body is required. Fastify's
+ * parser also refuses a key `__proto__`.
  */
 export function acceptJson(server: FastifyInstance, memory: RequestMemory): void {
   const parse = server.getDefaultJsonParser('error', 'ignore')
@@ -28,19 +28,19 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
   ) => {
     const coding = request.headers['content-encoding']
     if (coding !== undefined && coding !== 'identity') {
-      return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
+      return done(new ApiError('unsupported_media_type', `The body must not be compressed (${coding})`))
     }
     const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
     if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
       return done(
-        new Refusal(
+        new ApiError(
           'unsupported_media_type',
           `The JSON body must be UTF-8, not ${charset} (RFC 8259 section 8.1)`,
         ),
       )
     }
     if (body.length === 0) return done(null, undefined)
-    const exceeded = exceededBound(body, bounds)
+    const exceeded = exceededLimit(body, bodyLimits)
     if (exceeded) return done(invalidRequest([{ path: '', message: faults[exceeded] }]))
     let text: string
     try {
@@ -48,7 +48,7 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
     } catch {
       return done(invalidRequest([{ path: '', message: 'must be UTF-8' }]))
     }
-    // The parser's words quote the body, which may hold a password that ends up in somebody's log.
+    // The parser's message quotes the body, which may contain a password that would then be logged.
     parse(request, text, (error, value) =>
       error
         ? done(invalidRequest([{ path: '', message: 'must be valid JSON' }]))
@@ -70,18 +70,18 @@ const backslash = 0x5c
 const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 
-/** Arrays and objects inside each other, and values in all of them. */
-interface BodyBounds {
+/** Maximum depth of nested arrays and objects, and maximum number of all values. */
+interface BodyLimits {
   depth: number
   values: number
 }
 
 /**
- * Which bound a JSON text exceeds, if any. Looks at the bytes: what walks a parsed value overflows the
- * stack where `depth` matters, and blocks the event loop where `values` does. For a text that is not
- * JSON, any result may be returned.
+ * The limit that a JSON text exceeds, if any. Reads the bytes, because walking a parsed value would
+ * overflow the stack if it is too deep, and block the event loop if it has too many values. For a text
+ * that is not JSON, the result is meaningless.
  */
-export function exceededBound(text: Uint8Array, bounds: BodyBounds): keyof BodyBounds | undefined {
+export function exceededLimit(text: Uint8Array, bounds: BodyLimits): keyof BodyLimits | undefined {
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {
@@ -92,7 +92,7 @@ export function exceededBound(text: Uint8Array, bounds: BodyBounds): keyof BodyB
       values++
     } else if (openings.has(byte)) {
       depth++
-      // An empty one counts too: at most twice as many are counted as there are.
+      // Counts one value also for an empty array or object, so the count is at most twice the real number.
       values++
       if (depth > bounds.depth) return 'depth'
     } else if (closings.has(byte)) {
@@ -103,7 +103,7 @@ export function exceededBound(text: Uint8Array, bounds: BodyBounds): keyof BodyB
   return undefined
 }
 
-/** The place of the closing quote; the end of a text that has none. */
+/** The position of the closing quote, or the end of a text that has none. */
 function endOfString(text: Uint8Array, opening: number): number {
   let at = opening
   for (;;) {

@@ -6,8 +6,8 @@ import {
   type RequestOf,
 } from '../../../contract/endpoints.ts'
 import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
-import { invalidRequest } from '../../refusal.ts'
-import { bounds } from './bounds.ts'
+import { invalidRequest } from '../../api-error.ts'
+import { fieldConstraints } from './field-constraints.ts'
 
 export interface Validated<N extends EndpointName> {
   body: RequestOf<N>
@@ -15,9 +15,9 @@ export interface Validated<N extends EndpointName> {
 }
 
 /**
- * The one place where requests are checked: the contract's types first, then this service's bounds
- * on every field whose type is right, so that one answer names every fault.
- * @throws Refusal `invalid_request`
+ * The only place where requests are checked: first the types of the contract, then the constraints of
+ * this service on each field whose type is correct, so that one response lists all faults.
+ * @throws ApiError `invalid_request`
  */
 export function validate<N extends EndpointName>(name: N, body: unknown, query: object): Validated<N> {
   const endpoint: Endpoint = endpoints[name]
@@ -29,8 +29,8 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
     faults.push(...Object.keys(query).map((path) => ({ path, message: 'is an unknown parameter' })))
   }
   if (endpoint.request) faults.push(...check(name, endpoint.request, body))
-  // A completion is not stored, so a model may be asked about any text.
-  if (name !== 'createCompletion') faults.push(...findUnstorable(body, ''))
+  // A completion is not stored, so it may contain any text.
+  if (name !== 'createCompletion') faults.push(...findInvalidText(body, ''))
   if (faults.length > 0) throw invalidRequest(faults)
   return { body: body as RequestOf<N>, query: checkedQuery as QueryOf<N> }
 }
@@ -40,18 +40,18 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
     !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
-  const outOfBounds = (bounds[name] ?? [])
+  const outOfBounds = (fieldConstraints[name] ?? [])
     .filter((bound) => isSound(bound.path))
-    .flatMap((bound) => bound.check(at(value, bound.path)))
+    .flatMap((bound) => bound.check(valueAt(value, bound.path)))
   return [...faults, ...outOfBounds]
 }
 
-/** Entries of an array that are checked at once. */
-const part = 50
+/** How many entries of an array are checked at once. */
+const arrayPart = 50
 
 /**
- * What the contract finds. A long array is checked in parts, up to the first that has faults: to
- * describe every fault of tens of thousands of entries would block the event loop for seconds.
+ * The faults that the contract finds. A long array is checked in parts, up to the first part with
+ * faults: to describe all faults of tens of thousands of entries would block the event loop for seconds.
  */
 function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
   const [key, entries] = Object.entries(Object(value)).find(isLongArray) ?? []
@@ -59,15 +59,15 @@ function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown
     const parsed = checkShape(schema, value)
     return parsed.success ? [] : faultsOf(parsed.error)
   }
-  for (let from = 0; from < entries.length; from += part) {
-    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + part) })
+  for (let from = 0; from < entries.length; from += arrayPart) {
+    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + arrayPart) })
     if (faults.length > 0) return faults.map((fault) => moveIndex(fault, key, from))
   }
   return []
 }
 
 const isLongArray = (entry: [string, unknown]): entry is [string, unknown[]] =>
-  Array.isArray(entry[1]) && entry[1].length > part
+  Array.isArray(entry[1]) && entry[1].length > arrayPart
 
 /** The fault of a part as a fault of the whole array: `messages.3.role` becomes `messages.53.role`. */
 function moveIndex(fault: Fault, key: string, by: number): Fault {
@@ -77,28 +77,28 @@ function moveIndex(fault: Fault, key: string, by: number): Fault {
 }
 
 /**
- * Texts and names that a database cannot hold: a text column ends at U+0000 on Node 22, PostgreSQL
- * refuses it, and UTF-8 has no lone surrogates.
+ * Strings and keys that a database cannot store. On Node 22, SQLite truncates text at U+0000; PostgreSQL
+ * refuses it; UTF-8 has no lone surrogates.
  */
-function findUnstorable(value: unknown, path: string): Fault[] {
+function findInvalidText(value: unknown, path: string): Fault[] {
   const message = 'must be Unicode text without U+0000'
   if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {
     if (!isStorable(name)) return [{ path, message: 'must have only keys of Unicode text without U+0000' }]
-    return findUnstorable(inner, path === '' ? name : `${path}.${name}`)
+    return findInvalidText(inner, path === '' ? name : `${path}.${name}`)
   })
 }
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
-function at(value: unknown, path: string): unknown {
+function valueAt(value: unknown, path: string): unknown {
   let found = value
   for (const key of path === '' ? [] : path.split('.')) found = Reflect.get(Object(found), key)
   return found
 }
 
-/** In a query everything is text: where the contract wants a number, one is read. */
+/** Query parameters are text: converts those that are numbers in the contract. */
 function readQuery(schema: NonNullable<Endpoint['query']>, raw: object): object {
   const read: Record<string, unknown> = { ...raw }
   for (const issue of schema.safeParse(raw).error?.issues ?? []) {

@@ -4,20 +4,20 @@ import { paths } from '../metadata.ts'
 import type { SignInSession } from '../sessions.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
-/** What a person sees of their account. */
+/** The content of the account page. */
 export interface AccountFacts extends Notice {
   email: string
-  /** Of all forms of the page. */
+  /** The token of all forms of the page. */
   token: string
-  /** The session that looks at this. */
+  /** The id of the session of this browser. */
   ownId: string
   sessions: readonly SignInSession[]
   hasSecondFactor: boolean
-  /** A second factor that waits for its first code. */
+  /** A second factor before its first code. */
   unconfirmed: { secret: string; svg: string } | undefined
 }
 
-/** Sessions, password and second factor of the person who is signed in. */
+/** Sessions, password, and second factor of the person who is signed in. */
 export function accountPage(account: AccountFacts): Page {
   const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
 ${writeNotice(account)}
@@ -27,14 +27,14 @@ ${writeSecondFactor(account)}`
   return renderOAuthPage('Your account', content, { notice: account, isWide: true })
 }
 
-/** A person has left. */
+/** The page after signing out. */
 export function signedOutPage(): Page {
   const content = html`<p role="status">This browser is signed out. Programs that you signed in stay signed in.</p>
 <p><a href="${paths.signIn}">Sign in again</a></p>`
   return renderOAuthPage('Signed out', content)
 }
 
-/** A form of this page; its fields and buttons say what is to be done. */
+/** A form of the account page. Its fields and buttons define the action. */
 const form = ({ token }: AccountFacts, content: Html) => html`<form method="post" action="${paths.account}">
 <input type="hidden" name="token" value="${token}">
 ${content}
@@ -68,12 +68,12 @@ function nameOf({ kind, agent, scope }: SignInSession): string {
   return `${agent.split(/[/ ]/, 1)[0] || 'A program'}: ${scope}`
 }
 
-function describe({ address, created_at: begun, last_used_at: last }: SignInSession): string {
+function describe({ address, created_at: startedAt, last_used_at: last }: SignInSession): string {
   const from = address === '' ? '' : ` from ${address}`
-  return `since ${minuteOf(begun)}, last used ${minuteOf(last)}${from}`
+  return `since ${minuteOf(startedAt)}, last used ${minuteOf(last)}${from}`
 }
 
-/** `2026-03-01 12:30 UTC`: without script nobody here knows the person's own clock. */
+/** `2026-03-01 12:30 UTC`: without a script, the time zone of the person is unknown. */
 const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`
 
 const currentPassword = (id: string) => html`<label for="${id}">Current password</label>

@@ -1,45 +1,45 @@
 import { type Html, html } from '../../../pages/html.ts'
 import { type Page, renderPage } from '../../../pages/page.ts'
 
-/** What a page says about the form that the person sent last. */
+/** The result of the form that the person sent last. */
 export interface Notice {
-  /** What went wrong. */
+  /** An error. */
   alert?: string | undefined
   done?: string | undefined
-  /** Seconds until another attempt makes sense. */
+  /** Seconds until the next attempt is allowed. */
   retryAfter?: number | undefined
 }
 
-/** Asks the person to wait for so many seconds. */
-export function askToWait(seconds: number): Notice {
+/** Asks the person to wait. */
+export function waitNotice(seconds: number): Notice {
   const [count, unit] = seconds < 60 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute']
   const words = `${count} ${unit}${count === 1 ? '' : 's'}`
   return { alert: `Too many failed attempts. Try again in ${words}.`, retryAfter: seconds }
 }
 
-/** The notice as content of a page. */
+/** The notice as HTML. */
 export function writeNotice({ alert, done }: Notice): Html {
   return html`${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
 ${done !== undefined && html`<p class="done" role="status">${done}</p>`}`
 }
 
 interface OAuthPageOptions {
-  /** Decides the status and `Retry-After`. The content shows it. */
+  /** Sets the status and `Retry-After`. The content must show it. */
   notice?: Notice
   /** Default: 429 for a notice with a wait, 400 for an alert, else 200. */
   status?: number
   /** Makes room for more than one form. */
   isWide?: boolean
   /**
-   * Where a form may lead to besides this service: an address of a program on the person's machine.
-   * Chromium holds redirects after a form to `form-action` too.
+   * Where a form may redirect to besides this service: a program on the person's machine. Chromium applies
+   * `form-action` also to redirects after a form.
    */
-  leadsTo?: string | undefined
+  redirectUri?: string | undefined
 }
 
 /** A page of the sign-in. */
 export function renderOAuthPage(title: string, content: Html, options: OAuthPageOptions = {}): Page {
-  const { notice: { alert, retryAfter } = {}, isWide = false, leadsTo } = options
+  const { notice: { alert, retryAfter } = {}, isWide = false, redirectUri } = options
   const { status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200 } = options
   return renderPage({
     status,
@@ -48,9 +48,9 @@ export function renderOAuthPage(title: string, content: Html, options: OAuthPage
     className: isWide ? 'wide' : undefined,
     content: html`<h1>${title}</h1>
 ${content}`,
-    formAction: leadsTo === undefined ? "'self'" : `'self' ${sourceOf(leadsTo)}`,
+    formAction: redirectUri === undefined ? "'self'" : `'self' ${sourceOf(redirectUri)}`,
     headers: {
-      // Not `no-referrer`: a form would be sent with `Origin: null`, and could not be told from a foreign one.
+      // Not `no-referrer`: forms would be sent with `Origin: null`, like forms of other sites.
       'referrer-policy': 'same-origin',
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
     },
@@ -58,14 +58,14 @@ ${content}`,
 }
 
 /**
- * Says what cannot be done, and what to do instead.
+ * A page with an error and what to do about it.
  * @param retryAfter seconds
  */
 export function errorPage(status: number, title: string, sentence: string, retryAfter?: number): Page {
   return renderOAuthPage(title, html`<p role="alert">${sentence}</p>`, { status, notice: { retryAfter } })
 }
 
-/** CSP level 3, section 2.3.1 knows no IPv6 address; all of a scheme is the nearest. */
+/** CSP level 3, section 2.3.1 has no IPv6 addresses, so the whole scheme is allowed instead. */
 function sourceOf(address: string): string {
   const { protocol, host, origin } = new URL(address)
   return host.startsWith('[') ? protocol : origin

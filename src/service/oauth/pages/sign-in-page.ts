@@ -2,17 +2,17 @@ import { type Html, html } from '../../../pages/html.ts'
 import type { Page } from '../../../pages/page.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
-/** What the forms of one sign-in have in common. */
+/** The common part of the forms of a sign-in. */
 export interface SignInForm extends Notice {
-  /** Where it is sent. */
+  /** The path that the form is sent to. */
   action: string
-  /** Against requests that another site has a browser send. */
+  /** Protects against cross-site request forgery. */
   token: string
-  /** The redirect URI of the program that asked; undefined where a person came by themselves. */
-  leadsTo: string | undefined
+  /** The redirect URI of the program that began the sign-in; undefined if no program did. */
+  redirectUri: string | undefined
 }
 
-/** Asks for address and password. */
+/** Asks for email and password. */
 export function signInPage(form: SignInForm, email: string): Page {
   return renderForm(
     'Sign in',
@@ -25,7 +25,7 @@ export function signInPage(form: SignInForm, email: string): Page {
   )
 }
 
-/** Asks for the code of an authenticator program. */
+/** Asks for the code of an authenticator app. */
 export function codePage(form: SignInForm): Page {
   return renderForm(
     'Enter your code',
@@ -37,12 +37,12 @@ export function codePage(form: SignInForm): Page {
   )
 }
 
-/** Says what a program wants to do, and asks whether it may. */
+/** Shows what a program requests, and asks for consent. */
 export function consentPage(
   form: SignInForm,
   about: { email: string; rights: string[]; other: string },
 ): Page {
-  const program = new URL(form.leadsTo ?? '').host
+  const program = new URL(form.redirectUri ?? '').host
   return renderForm(
     'Allow chatctl to use your account?',
     form,
@@ -54,15 +54,15 @@ export function consentPage(
 }
 
 function renderForm(title: string, form: SignInForm, fields: Html, agree: string): Page {
-  const { action, token, leadsTo } = form
+  const { action, token, redirectUri } = form
   const content = html`${writeNotice(form)}
 <form method="post" action="${action}">
 <input type="hidden" name="token" value="${token}">
 ${fields}
 <div class="buttons">
 <button class="strong" name="decision" value="allow">${agree}</button>
-${leadsTo !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
+${redirectUri !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
 </div>
 </form>`
-  return renderOAuthPage(title, content, { notice: form, leadsTo })
+  return renderOAuthPage(title, content, { notice: form, redirectUri })
 }

@@ -1,4 +1,4 @@
-/** The first schema. Once released, not one character of it may change: write the next number. */
+/** The first schema. Must not change, because its checksum is stored: write a new migration instead. */
 export const initial = {
   number: 1,
   name: 'initial',

@@ -1,4 +1,4 @@
-/** What a team needs: keys with rights and an end, sign-ins, and who changed what. */
+/** For teams: permissions and expiry of keys, sign-in, and the audit log. */
 export const team = {
   number: 2,
   name: 'team',

@@ -5,9 +5,9 @@ export interface Migration {
   /** 1, 2, 3 …: the position in the list. */
   number: number
   name: string
-  /** SQL as SQLite reads it, run in one transaction. */
+  /** SQL of SQLite, run in one transaction. */
   statements: string
 }
 
-/** Forward only: what is in this list has run somewhere and never changes. */
+/** Only append to this list: these migrations have run on existing databases. */
 export const migrations: readonly Migration[] = [initial, team]

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import type { PostgresClient } from './postgres-client.ts'
 
-/** How long, in ms, to wait before listening is tried again: twice as long each time. */
-const shortestPause = 100
-const longestPause = 1_000
+/** In ms, between attempts to listen: doubles each time, up to the maximum. */
+const minPause = 100
+const maxPause = 1_000
 
 /**
- * Says that something may have changed, whichever process changed it. It listens on a connection of
- * its own, and what it might have missed is made up for: each second counts as a change.
+ * Reports that data may have changed, in this or another process. Listens on a separate connection. Each
+ * second counts as a change, in case a notification was lost.
  */
 export class ChangeFeed {
   readonly #connect: () => PostgresClient
@@ -21,52 +21,52 @@ export class ChangeFeed {
     this.#connect = connect
   }
 
-  /** The first call begins to listen: a command that never asks needs no second connection. */
+  /** The first call starts listening, so that a command that never calls it needs no second connection. */
   generation(): number {
     this.#listening ??= this.#listen()
     return this.#changes + Math.floor(performance.now() / 1000)
   }
 
-  /** A change of this process's own, which must not wait for its way through the database. */
+  /** Reports a change of this process at once, without waiting for the notification. */
   bump(): void {
     this.#changes += 1
   }
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await this.#client?.leave()
+    await this.#client?.disconnect()
     await this.#listening
   }
 
   async #listen(): Promise<void> {
     const { signal } = this.#closed
-    let pause = shortestPause
+    let pause = minPause
     while (!signal.aborted) {
       const client = this.#connect()
       this.#client = client
-      // It ends after each error, which is all that matters here.
+      // An `end` event follows each error.
       client.on('error', () => {})
       client.on('notification', () => this.bump())
       const ended = once(client, 'end')
       try {
-        // A client that is ended while it connects ends, and leaves `connect` waiting for ever.
+        // If a client is ended while it connects, its `connect` never settles.
         await Promise.race([client.connect(), ended])
         await client.query(`listen ${channel}`)
-        // Nobody knows what happened while nobody listened.
+        // Data may have changed while no client listened.
         this.bump()
-        pause = shortestPause
+        pause = minPause
         if (!signal.aborted) await ended
       } catch {
         // Tried again below.
       }
-      await client.leave()
+      await client.disconnect()
       await sleep(pause, signal)
-      pause = Math.min(2 * pause, longestPause)
+      pause = Math.min(2 * pause, maxPause)
     }
   }
 }
 
-/** Ends early when aborted, and keeps no process alive. */
+/** Ends early when aborted. Does not keep the process alive. */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
@@ -76,16 +76,16 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What the triggers call, and what the change feed listens to. */
+/** The channel of the notifications. */
 const channel = 'chatctl'
 
-/** Changed with the SQL below, so that older triggers are replaced. */
+/** Must change with the SQL below, so that older triggers are replaced. */
 const trigger = 'chatctl_changed_1'
 
-/** What `Store.generation` speaks of. */
+/** The tables of `Store.generation`. */
 const watched = ['settings', 'api_configuration', 'api_keys', 'users']
 
-/** How many triggers of this version the schema has; `allTriggers` when nothing is to be done. */
+/** Counts the triggers of this version; `allTriggers` if all exist. */
 export const countTriggers = `
 select count(*) as n from pg_trigger t
   join pg_class c on c.oid = t.tgrelid
@@ -95,8 +95,8 @@ where s.nspname = current_schema() and t.tgname in ('${trigger}', '${trigger}_ro
 export const allTriggers = 2 * watched.length
 
 /**
- * Tells all processes of a change, whoever made it: psql included. That a key was used is not one.
- * May run on top of itself.
+ * Notifies all processes of a change by any client, also by psql. The last use of a key does not count as
+ * a change. May run again.
  */
 export const createTriggers = `
 create or replace function chatctl_notify() returns trigger language plpgsql as $$

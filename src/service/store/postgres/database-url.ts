@@ -3,40 +3,44 @@ import { parse } from 'pg-connection-string'
 import { Failure } from '../../../contract/failure.ts'
 import { readPasswordFile } from './password-file.ts'
 
-/** How to connect, and the database in words that hold no secret. */
-export interface Address {
+/** How to connect, and the location of the database without a secret. */
+export interface ParsedDatabaseUrl {
   config: ClientConfig
   /** `postgres://host:port/database`. */
-  place: string
+  location: string
 }
 
-/** How long, in ms, to wait for a connection: for one of the pool's, too. */
+/** How long, in ms, to wait for a connection, also for one of the pool. */
 const connectTimeout = 3_000
 
-/** Unless sslmode says that nothing is checked, TLS proves whom it talks to. pg does so too, and warns that it will not for ever. */
+/** These modes verify the server, as in pg. `verify-full` replaces them, because pg prints a warning for them. */
 const unchecked = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/
 
 const int8 = 20
 const numeric = 1700
 
-/** Counts and sums are numbers, as from SQLite; none comes near 2^53. */
+/** Counts and sums are numbers, as in SQLite. None is near 2^53. */
 const numbers = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === int8 || oid === numeric ? Number : types.getTypeParser(oid, format as 'text'),
 }
 
 /**
- * Reads a URL as libpq does: `env` fills in what the URL omits.
- * @param statementTimeout how long, in ms, the server works on one statement; the URL may say otherwise
+ * Reads a URL like libpq: `env` fills in what the URL omits.
+ * @param statementTimeout how long, in ms, one statement may take on the server; the URL may override it
  * @throws Failure `config`, which does not repeat the URL
  */
-export function readDatabaseUrl(url: string, statementTimeout: number, env: NodeJS.ProcessEnv): Address {
+export function readDatabaseUrl(
+  url: string,
+  statementTimeout: number,
+  env: NodeJS.ProcessEnv,
+): ParsedDatabaseUrl {
   const connectionString = /[?&]uselibpqcompat=/.test(url) ? url : url.replace(unchecked, '$1verify-full')
   const bounds: ClientConfig = {
     application_name: 'chatctl',
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
-    // A process that is stopped in the middle must not hold locks for ever.
+    // A process that is suspended during a transaction must not hold locks forever.
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     types: numbers,
@@ -45,9 +49,9 @@ export function readDatabaseUrl(url: string, statementTimeout: number, env: Node
     const config = { ...bounds, ...complete(parse(connectionString), env) }
     const { host, port, database } = new Client(config)
     if (!Number.isInteger(port)) throw new Error('the port is not a number')
-    return { config, place: placeOf(host, port, database ?? '') }
+    return { config, location: locationOf(host, port, database ?? '') }
   } catch (error) {
-    // Without a cause: an error of the URL parser carries the URL.
+    // Without a cause: an error of the URL parser contains the URL.
     const words = error instanceof Error ? error.message : String(error)
     throw new Failure('config', `Invalid database URL: ${words}`, {
       hint: 'For example: postgres://user@host:5432/database. Percent-encode special characters',
@@ -56,8 +60,8 @@ export function readDatabaseUrl(url: string, statementTimeout: number, env: Node
 }
 
 /**
- * What pg would take from the environment of the process is taken from `env`, and a password that neither
- * has from libpq's password file. Every value is set, for pg fills in what is not.
+ * Reads from `env` what pg would read from the environment of the process, and the password, if both omit
+ * it, from the password file of libpq. Sets every value, because pg would fill in the others.
  */
 function complete(named: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): ClientConfig {
   const user = named.user || env['PGUSER'] || env['USER'] || env['USERNAME'] || ''
@@ -83,7 +87,7 @@ function sslOf(mode: string | undefined): ClientConfig['ssl'] {
   return ['prefer', 'require', 'verify-ca', 'verify-full'].includes(mode ?? '')
 }
 
-function placeOf(host: string, port: number, database: string): string {
+function locationOf(host: string, port: number, database: string): string {
   const shown = host.includes('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
   return `postgres://${shown}:${port}/${encodeURIComponent(database)}`
 }

@@ -9,29 +9,29 @@ import {
 import type { Migration } from '../migrations/migrations.ts'
 import { allTriggers, countTriggers, createTriggers } from './change-feed.ts'
 
-/** "chat" in ASCII: the advisory lock that processes take which migrate one database. */
+/** "chat" in ASCII: the advisory lock of processes that migrate a database. */
 const migrationLock = 0x63_68_61_74
 
 /**
- * Brings the schema that comes first in the search path to the newest one, each migration in a
- * transaction of its own. Several processes may call this at once on one database.
- * @returns whether this call made the schema from nothing
- * @throws Failure `storage` for tables that are not ours, are newer than this program or whose
- * migrations differ from this program's; nothing is written then
+ * Migrates the first schema of the search path, each migration in a separate transaction. Several
+ * processes may call it concurrently on one database.
+ * @returns whether this call created the schema
+ * @throws Failure `storage` for tables of another program or of a newer chatctl, or with different
+ * migrations; nothing is written then
  */
 export async function migratePostgres(
   client: ClientBase,
-  place: string,
+  location: string,
   wanted: readonly Migration[],
 ): Promise<boolean> {
   let created = false
-  if ((await appliedTo(client, place, wanted)) < wanted.length) {
+  if ((await schemaVersion(client, location, wanted)) < wanted.length) {
     for (const migration of wanted) {
       await underLock(client, async () => {
         // Another process may have come first while this one waited for the lock.
-        const done = await appliedTo(client, place, wanted)
+        const done = await schemaVersion(client, location, wanted)
         if (done >= migration.number) return
-        if (done === 0) await client.query(ledger)
+        if (done === 0) await client.query(createMigrationsTable)
         await apply(client, migration)
         created ||= done === 0
       })
@@ -46,12 +46,12 @@ export async function migratePostgres(
 }
 
 /**
- * The number of the newest schema that the database has; 0 for an empty one.
+ * The number of the newest migration that ran; 0 for an empty database.
  * @throws Failure `storage`, as `migratePostgres`
  */
-export async function appliedTo(
+export async function schemaVersion(
   client: ClientBase,
-  place: string,
+  location: string,
   wanted: readonly Migration[],
 ): Promise<number> {
   const { rows } = await client.query<{
@@ -59,28 +59,28 @@ export async function appliedTo(
     encoding: string
     tables: number
     columns: number
-  }>(look)
+  }>(inspectSchema)
   const [{ schema, encoding, tables, columns } = { schema: null, encoding: '', tables: 0, columns: 0 }] = rows
   if (schema === null) {
-    throw new Failure('storage', `${place} has no schema in which this user can create tables`, {
+    throw new Failure('storage', `${location} has no schema in which this user can create tables`, {
       hint: 'Create a schema and add it to the search_path of the user',
     })
   }
   if (encoding !== 'UTF8') {
-    throw new Failure('storage', `${place} has the encoding ${encoding}; chatctl requires UTF8`, {
+    throw new Failure('storage', `${location} has the encoding ${encoding}; chatctl requires UTF8`, {
       advice: [{ code: 'create_database', exists: true }],
     })
   }
   if (tables === 0) return 0
-  if (columns !== 4) throw foreignDatabase(place, 'Create a separate database or schema for chatctl')
+  if (columns !== 4) throw foreignDatabase(location, 'Create a separate database or schema for chatctl')
   const applied = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )
-  return checkAppliedMigrations(applied.rows, wanted, place)
+  return checkAppliedMigrations(applied.rows, wanted, location)
 }
 
-/** What extensions put beside our tables is not another program's data. */
-const look = `
+/** Tables of extensions are not data of another program. */
+const inspectSchema = `
 with ours as (
   select c.oid, c.relname from pg_class c join pg_namespace s on s.oid = c.relnamespace
   where s.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -93,7 +93,7 @@ select current_schema() as schema, current_setting('server_encoding') as encodin
     where ours.relname = 'migrations' and a.attname in ('number', 'name', 'checksum', 'applied_at')
   ) as columns`
 
-const ledger =
+const createMigrationsTable =
   'create table migrations (number bigint primary key, name text not null, checksum text not null, applied_at text not null)'
 
 async function apply(client: ClientBase, migration: Migration): Promise<void> {
@@ -112,7 +112,7 @@ async function hasTriggers(client: ClientBase): Promise<boolean> {
 async function underLock(client: ClientBase, work: () => Promise<void>): Promise<void> {
   await client.query('begin')
   try {
-    // Large tables take their time, and so does another process that migrates them.
+    // To migrate large tables takes long, and so does waiting for another process.
     await client.query('set local statement_timeout = 0')
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
     await work()
@@ -123,12 +123,12 @@ async function underLock(client: ClientBase, work: () => Promise<void>): Promise
   }
 }
 
-/** Now, as `toISOString` of a Date writes it. */
+/** The current time in the format of `Date.toISOString`. */
 const now = `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
- * A migration's SQLite text as PostgreSQL reads it. Integers are 64 bits wide in SQLite. A check of
- * `json_valid` becomes a cast that fails for what is not JSON, and takes what SQLite takes.
+ * Translates the SQL of a migration from SQLite to PostgreSQL. Integers have 64 bits in SQLite. A check
+ * with `json_valid` becomes a cast that fails for invalid JSON.
  */
 function translateSchema(statements: string): string {
   return statements

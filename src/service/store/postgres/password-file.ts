@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Directories } from '../../../system/directories.ts'
 
-/** Whose password is looked for. */
+/** The connection that the password is for. */
 export interface PasswordOwner {
   host: string
   port: number
@@ -11,10 +11,10 @@ export interface PasswordOwner {
 }
 
 /**
- * The password that libpq would take from its file, `$PGPASSFILE` or `~/.pgpass`: lines of
- * `host:port:database:user:password`, where `*` is any and `\` escapes. pg reads it too, with a
- * warning on stderr that it will not for long.
- * @returns undefined without a matching line, and for a file that others may read, as in libpq
+ * The password from the password file of libpq, `$PGPASSFILE` or `~/.pgpass`: lines of
+ * `host:port:database:user:password`, in which `*` matches anything and `\` escapes. pg would read it with
+ * a deprecation warning on stderr.
+ * @returns undefined without a matching line, or if other users may access the file, as in libpq
  */
 export async function readPasswordFile(
   owner: PasswordOwner,
@@ -35,7 +35,7 @@ export function findPassword(
   text: string,
   { host, port, database, user }: PasswordOwner,
 ): string | undefined {
-  // A Unix socket in the usual place goes by the name of localhost, as in libpq.
+  // A Unix socket also matches localhost, as in libpq for the default socket directory.
   const hosts = host.startsWith('/') ? [host, 'localhost'] : [host]
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue

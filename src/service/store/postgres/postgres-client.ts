@@ -1,11 +1,11 @@
 import { Client } from 'pg'
 
-/** How long, in ms, a server may take to part. */
-const longestFarewell = 1_000
+/** How long, in ms, a server may take to close the connection. */
+const disconnectTimeout = 1_000
 
-/** pg's client, with an end to everything. */
+/** A client of pg that always closes its connection. */
 export class PostgresClient extends Client {
-  /** Hangs up when it fails. pg leaves the server waiting for a password, and whoever drops a database with it. */
+  /** Closes the connection if it fails. pg would leave the server waiting for a password, which blocks DROP DATABASE. */
   override connect(): Promise<this>
   override connect(callback: (error: Error) => void): void
   override connect(callback?: (error: Error) => void): Promise<this> | undefined {
@@ -26,9 +26,9 @@ export class PostgresClient extends Client {
     return undefined
   }
 
-  /** Ends the connection, even where nobody answers any more; never fails. */
-  async leave(): Promise<void> {
-    const timer = setTimeout(() => this.connection.stream.destroy(), longestFarewell)
+  /** Ends the connection, also if the server does not respond. Never fails. */
+  async disconnect(): Promise<void> {
+    const timer = setTimeout(() => this.connection.stream.destroy(), disconnectTimeout)
     await this.end().catch(() => {})
     clearTimeout(timer)
   }

@@ -2,17 +2,17 @@ import { CompiledQuery } from 'kysely'
 import {
   type Counters,
   type CountRequest,
-  countedColumns,
+  type CountResult,
+  countColumns,
   countRequests,
   firstRow,
-  type Taken,
 } from '../counters.ts'
 import type { Database } from '../tables.ts'
 
-/** Two processes that make the table at once: PostgreSQL lets one of them fail. */
-const madeByAnother = ['23505', '42P07']
+/** SQLSTATEs if another process creates the table at the same time. */
+const alreadyExists = ['23505', '42P07']
 
-/** Rows are rewritten at each turn; with room beside them no index is touched. */
+/** Rows are rewritten often. With free space in the page, PostgreSQL does not update the index. */
 const table = `
 create table if not exists request_counts (
   key_id text primary key,
@@ -26,21 +26,21 @@ create table if not exists request_counts (
 ) with (fillfactor = 50)`
 
 /**
- * One statement for all asks. It turns `synchronous_commit` off for itself alone: a crash of the
- * server takes the last counts away, and nobody waits for its disk. Rows are locked in the order
- * of their keys, so that two processes cannot wait for each other.
+ * One statement for all requests. It turns `synchronous_commit` off for itself only: it does not wait for
+ * the disk, and a crash of the server loses the last counts. Rows are locked in the order of their keys,
+ * so that two processes cannot deadlock.
  */
 const statement = `${countRequests(
-  `select ${countedColumns.map((name) => `asks.${name}`).join(', ')}
-    from unnest($1::text[], ${countedColumns.slice(1).map((_, index) => `$${index + 2}::bigint[]`)})
-      as asks (${countedColumns.join(', ')}),
+  `select ${countColumns.map((name) => `asks.${name}`).join(', ')}
+    from unnest($1::text[], ${countColumns.slice(1).map((_, index) => `$${index + 2}::bigint[]`)})
+      as asks (${countColumns.join(', ')}),
       (select set_config('synchronous_commit', 'off', true)) as relaxed
     order by asks.key_id`,
   'least',
   'greatest',
 )}, key_id`
 
-/** Counts in the service's own database, which is not closed here. */
+/** Counts in the database of the service, which `close` does not close. */
 export class PostgresCounters implements Counters {
   readonly #db: Database
   #made: Promise<void> | undefined
@@ -49,15 +49,15 @@ export class PostgresCounters implements Counters {
     this.#db = db
   }
 
-  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
+  async count(requests: readonly CountRequest[]): Promise<CountResult[]> {
     this.#made ??= this.#makeTable()
     await this.#made
-    const rows = asks.map(firstRow)
-    const columns = countedColumns.map((_, column) => rows.map((row) => row[column]))
+    const rows = requests.map(firstRow)
+    const columns = countColumns.map((_, column) => rows.map((row) => row[column]))
     const query = CompiledQuery.raw(statement, columns)
-    const taken = await this.#db.executeQuery<Taken & { key_id: string }>(query)
+    const taken = await this.#db.executeQuery<CountResult & { key_id: string }>(query)
     const byKey = new Map(taken.rows.map(({ key_id, ...row }) => [key_id, row]))
-    return asks.map(({ keyId }) => {
+    return requests.map(({ keyId }) => {
       const row = byKey.get(keyId)
       if (!row) throw new Error('PostgreSQL did not return every count')
       return row
@@ -71,7 +71,7 @@ export class PostgresCounters implements Counters {
       await this.#db.executeQuery(CompiledQuery.raw(table))
     } catch (error) {
       const { code } = error as { code?: unknown }
-      if (typeof code === 'string' && madeByAnother.includes(code)) return
+      if (typeof code === 'string' && alreadyExists.includes(code)) return
       this.#made = undefined
       throw error
     }

@@ -11,27 +11,26 @@ import {
 } from 'kysely'
 import type { Pool, PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg'
 import { isStaleStatement, isUnavailable, StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
-import type { ReadLane } from './read-lane.ts'
+import type { ReadPipeline } from './read-pipeline.ts'
 
 /**
- * Kysely over pg. Unlike Kysely's own driver it prepares statements, lets all readers share a
- * connection, gives up on a server that does not answer, and never hands a connection back that is
- * of no use any more.
+ * Kysely with pg. Unlike Kysely's own driver, it prepares statements, shares one connection for all reads,
+ * gives up on a server that does not respond, and never returns an unusable connection to the pool.
  */
-export function createPostgresDialect(means: ConnectionParts): Dialect {
+export function createPostgresDialect(parts: ConnectionParts): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),
     createIntrospector: (db) => new PostgresIntrospector(db),
-    createDriver: () => createDriver(means),
+    createDriver: () => createDriver(parts),
   }
 }
 
-function createDriver(means: ConnectionParts): Driver {
+function createDriver(parts: ConnectionParts): Driver {
   const own = (connection: DatabaseConnection) => connection as PostgresConnection
   return {
     init: async () => {},
-    acquireConnection: async () => new PostgresConnection(means),
+    acquireConnection: async () => new PostgresConnection(parts),
     releaseConnection: async (connection) => own(connection).release(),
     beginTransaction: (connection) => own(connection).begin(),
     commitTransaction: (connection) => own(connection).commit(),
@@ -40,22 +39,22 @@ function createDriver(means: ConnectionParts): Driver {
   }
 }
 
-/** What all connections of one store have in common. */
+/** What all connections of one store share. */
 interface ConnectionParts {
-  /** For what writes, and for transactions. */
+  /** For writes and transactions. */
   pool: Pool
-  /** For what only reads. */
-  lane: ReadLane
+  /** For reads outside of transactions. */
+  reads: ReadPipeline
   statements: StatementNames
-  /** How long, in ms, an answer may take before the connection counts as lost. */
-  patience: number
-  /** Told of each committed write that others must see, before whoever wrote is answered. */
+  /** How long, in ms, a result may take before the connection counts as lost. */
+  responseTimeout: number
+  /** Called after each commit that changes a table of `Store.generation`, before the caller continues. */
   onChange(): void
 }
 
 const counted = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** What one query or one transaction works with. It takes a client of the pool when it needs one. */
+/** The connection of one query or transaction. It takes a client from the pool when it needs one. */
 class PostgresConnection implements DatabaseConnection {
   readonly #means: ConnectionParts
   #client: PoolClient | undefined
@@ -63,8 +62,8 @@ class PostgresConnection implements DatabaseConnection {
   #hasChanged = false
   #isLost = false
 
-  constructor(means: ConnectionParts) {
-    this.#means = means
+  constructor(parts: ConnectionParts) {
+    this.#means = parts
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -89,13 +88,13 @@ class PostgresConnection implements DatabaseConnection {
   async commit(): Promise<void> {
     const { command } = await this.#send({ text: 'commit' })
     this.#isInTransaction = false
-    // What PostgreSQL makes of a commit after an error that somebody swallowed.
+    // PostgreSQL rolls back at the commit if a statement failed and its error was ignored.
     if (command === 'ROLLBACK')
       throw new Error('the transaction had failed before its end, and nothing was stored')
     if (this.#hasChanged) this.#means.onChange()
   }
 
-  /** Never fails: a connection that cannot roll back is thrown away, which does it. */
+  /** Never fails: if it cannot roll back, the connection is closed, which rolls back too. */
   async rollback(): Promise<void> {
     this.#isInTransaction = false
     if (this.#isLost) return
@@ -123,61 +122,61 @@ class PostgresConnection implements DatabaseConnection {
     } catch (error) {
       if (!isStaleStatement(error)) throw error
       this.#means.statements.renew()
-      // A transaction has failed with it, and is run again as a whole.
+      // The whole transaction has failed; `retryTransactions` runs it again.
       if (this.#isInTransaction) throw error
       return this.#execute(text, parameters)
     }
   }
 
   async #send(query: QueryConfig, onLane = false): Promise<ServerResult> {
-    const bounded = { ...query, query_timeout: this.#means.patience }
+    const bounded = { ...query, query_timeout: this.#means.responseTimeout }
     try {
-      if (onLane) return await this.#means.lane.query(bounded)
-      this.#client ??= await this.#means.pool.connect().catch(refused)
+      if (onLane) return await this.#means.reads.query(bounded)
+      this.#client ??= await this.#means.pool.connect().catch(connectionRefused)
       return await this.#client.query(bounded)
     } catch (error) {
-      if (isUnavailable(error) || isOfTheSocket(error)) this.#isLost = true
-      if (!isOfTheSocket(error)) throw error
+      if (isUnavailable(error) || isSocketError(error)) this.#isLost = true
+      if (!isSocketError(error)) throw error
       throw new StorageUnavailable((error as Error).message, { cause: error })
     }
   }
 }
 
-/** Whatever the server or the network says at the door: there is no database now. */
-function refused(cause: Error): never {
+/** Any error while connecting means that the database is unavailable. */
+function connectionRefused(cause: Error): never {
   throw new StorageUnavailable(cause.message, { cause })
 }
 
-/** The socket's errors and pg's own about it; a wrong argument is a bug and stays one. */
-const isOfTheSocket = (error: unknown): boolean =>
+/** Errors of the socket, and those of pg about it. A TypeError or RangeError is a bug. */
+const isSocketError = (error: unknown): boolean =>
   error instanceof Error &&
   sqlStateOf(error) === undefined &&
   !(error instanceof StorageUnavailable || error instanceof TypeError || error instanceof RangeError)
 
-/** No text of PostgreSQL holds U+0000, and where one is looked for there is nothing to be found. */
+/** PostgreSQL cannot store U+0000, so a search for text with it must find nothing. */
 const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
 
-/** What is known of a text of SQL, found out once. */
+/** Properties of an SQL text, determined once. */
 interface KnownStatement {
-  /** Of the prepared statement; undefined for one that is sent whole each time. */
+  /** The name of the prepared statement; undefined if it is not prepared. */
   name: string | undefined
-  /** Whether it may change what `Store.generation` speaks of. */
+  /** Whether it may change a table of `Store.generation`. */
   changes: boolean
-  /** Whether it can only read: it neither writes nor locks. */
+  /** Whether it neither writes nor locks. */
   reads: boolean
 }
 
-/** Far more than the service has; lists of values make a text for each length. */
-const most = 500
+/** Far more than the service needs. A list of values has a different text for each length. */
+const maxStatements = 500
 
-/** Using a key notes the time, and that alone is no change. */
+/** The last use of a key does not count as a change. */
 const noted = /^update "api_keys" set "last_used_at" = \$1 where/
 const changing =
   /\b(?:insert\s+into|update|delete\s+from)\s+"?(?:settings|api_configuration|api_keys|users)\b/i
 
 const reading = /^\s*select\b(?!.*\bfor (?:no key )?(?:update|share)\b)/is
 
-/** The texts that one process sends. Each is parsed and planned once a connection, under a name of its own. */
+/** The names of the prepared statements of one process. Each is parsed and planned once per connection. */
 export class StatementNames {
   readonly #known = new Map<string, KnownStatement>()
   #round = 0
@@ -187,7 +186,7 @@ export class StatementNames {
     if (known) return known
     const digest = createHash('sha256').update(sql).digest('base64url').slice(0, 22)
     const statement = {
-      name: this.#known.size < most ? `c${this.#round}_${digest}` : undefined,
+      name: this.#known.size < maxStatements ? `c${this.#round}_${digest}` : undefined,
       changes: changing.test(sql) && !noted.test(sql),
       reads: reading.test(sql),
     }
@@ -195,7 +194,7 @@ export class StatementNames {
     return statement
   }
 
-  /** Has everything prepared anew under other names: the tables are not what they were. */
+  /** Prepares all statements again under other names, because the tables have changed. */
   renew(): void {
     this.#round += 1
     this.#known.clear()

@@ -1,12 +1,12 @@
 import { Failure } from '../../../contract/failure.ts'
 
-/** What a PostgreSQL server answers instead of a result: `code` is its SQLSTATE. */
+/** An error of the PostgreSQL server; `code` is the SQLSTATE. */
 interface PostgresServerError extends Error {
   code: string
   severity: string
 }
 
-/** The database cannot be asked now: it is not reached, was lost, or does not answer. */
+/** The database cannot be reached, the connection was lost, or the server does not respond. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
 }
@@ -32,10 +32,10 @@ export const isUniqueViolation = (error: unknown): boolean => hasState(error, /^
 /** `disk_full`. */
 export const isDiskFull = (error: unknown): boolean => hasState(error, /^53100$/)
 
-/** Two transactions in each other's way: the one that was ended may simply run again. */
+/** A conflict of two transactions, of which this one may run again. */
 export const isConflict = (error: unknown): boolean => hasState(error, /^40(001|P01)$/)
 
-/** Held up for too long (`query_canceled` is what `statement_timeout` says), or out of memory. */
+/** A lock or statement timeout (`query_canceled`), or out of memory. */
 export const isBusy = (error: unknown): boolean =>
   isConflict(error) || hasState(error, /^(55P03|57014|53000|53200)$/)
 
@@ -43,52 +43,53 @@ export const isBusy = (error: unknown): boolean =>
 export const isDamaged = (error: unknown): boolean => hasState(error, /^XX00[12]$/)
 
 /**
- * Whether a connection is of no use any more, or none is to be had: broken (08), ended by the server
- * (57P), too many, timed out within a transaction, or on a server that has become a standby (25006).
- * Known by name, for the postgres bundle has its own copy of the class.
+ * Whether a connection is unusable or none is available: lost (08), ended by the server (57P), too many,
+ * idle for too long in a transaction, or on a server that has become a standby (25006). Checks the name of
+ * the class, because the postgres bundle has a separate copy of it.
  */
 export const isUnavailable = (error: unknown): boolean =>
   (error instanceof Error && error.name === 'StorageUnavailable') ||
   hasState(error, /^(08...|57P0[1-5]|53300|25P03|25006)$/)
 
 /**
- * A statement that was prepared before the tables changed, or that somebody threw away: it works
- * when prepared anew.
+ * A prepared statement that the server does not know any more, or from before the tables changed. It works
+ * if it is prepared again.
  */
 export const isStaleStatement = (error: unknown): boolean =>
   hasState(error, /^26000$/) || (hasState(error, /^0A000$/) && /cached plan/.test((error as Error).message))
 
 /**
- * What a PostgreSQL server or the way to it said, in words, with the next step. Undefined for any
- * other error.
- * @param place the database, without a password
+ * The Failure for an error of a PostgreSQL server or the connection to it. Undefined for any other error.
+ * @param location the database, without a password
  */
-export function postgresFailure(error: unknown, place: string): Failure | undefined {
+export function postgresFailure(error: unknown, location: string): Failure | undefined {
   const cause = error instanceof Error && error.name === 'StorageUnavailable' ? error.cause : error
-  return refusedAtTheDoor(cause, place) ?? tlsFailure(cause, place) ?? otherFailure(error, cause, place)
+  return (
+    connectFailure(cause, location) ?? tlsFailure(cause, location) ?? otherFailure(error, cause, location)
+  )
 }
 
-function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
+function connectFailure(cause: unknown, location: string): Failure | undefined {
   const words = cause instanceof Error ? cause.message : ''
-  // pg itself, when the server wants a password and none was given.
+  // pg throws this if the server requires a password and there is none.
   const isMissing = /password must be a (non-empty )?string/.test(words)
   switch (isMissing ? '28P01' : sqlStateOf(cause)) {
     case '28P01':
     case '28000':
       return new Failure(
         'storage',
-        `${place} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
+        `${location} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
         {
           hint: 'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names',
         },
       )
     case '3D000':
-      return new Failure('storage', `No ${place}`, {
+      return new Failure('storage', `No ${location}`, {
         advice: [{ code: 'create_database', exists: false }],
       })
     case '42501':
     case '3F000':
-      return new Failure('storage', `${place} denied access to this user: ${words}`, {
+      return new Failure('storage', `${location} denied access to this user: ${words}`, {
         hint: 'Make the user the owner of the database, or grant it all privileges on its schema',
         cause,
       })
@@ -97,39 +98,39 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
   }
 }
 
-function tlsFailure(cause: unknown, place: string): Failure | undefined {
+function tlsFailure(cause: unknown, location: string): Failure | undefined {
   if (!(cause instanceof Error)) return undefined
   const code = 'code' in cause ? String(cause.code) : ''
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
   if (!isTls) return undefined
-  return new Failure('tls', `No encrypted connection to ${place}: ${cause.message}`, {
+  return new Failure('tls', `No encrypted connection to ${location}: ${cause.message}`, {
     hint: 'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
     cause,
   })
 }
 
-function otherFailure(error: unknown, cause: unknown, place: string): Failure | undefined {
+function otherFailure(error: unknown, cause: unknown, location: string): Failure | undefined {
   const words = cause instanceof Error ? cause.message : String(cause)
   if (isUnavailable(error)) {
-    return new Failure('unreachable', `Cannot reach ${place}: ${reason(cause) ?? words}`, {
+    return new Failure('unreachable', `Cannot reach ${location}: ${reason(cause) ?? words}`, {
       hint: 'Check that PostgreSQL is running there and accepts connections from this machine',
       cause,
     })
   }
   if (isDiskFull(error)) {
-    return new Failure('storage', `No space left on the disk of ${place}`, {
+    return new Failure('storage', `No space left on the disk of ${location}`, {
       hint: 'Free some space on the server and try again',
       cause,
     })
   }
   if (isBusy(error)) {
-    return new Failure('storage', `${place} is busy: ${words}`, { hint: 'Try again', cause })
+    return new Failure('storage', `${location} is busy: ${words}`, { hint: 'Try again', cause })
   }
   if (sqlStateOf(error) === undefined) return undefined
-  return new Failure('storage', `Cannot use ${place}: ${words}`, { cause })
+  return new Failure('storage', `Cannot use ${location}: ${words}`, { cause })
 }
 
-/** Where a name has several addresses, Node's error has no words but the errors of each. */
+/** If a host has several addresses, the error of Node has no message, only an error for each address. */
 function reason(cause: unknown): string | undefined {
   if (!(cause instanceof AggregateError)) return undefined
   return cause.errors.map((error: Error) => error.message).join(', ')

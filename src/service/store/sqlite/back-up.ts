@@ -18,25 +18,25 @@ export interface Backup {
   schema_version: number
 }
 
-/** How long, in ms, a lock of another process is waited for. */
+/** How long, in ms, to wait for a lock of another process. */
 const busyTimeout = 10_000
-/** One step copies everything: a copy in many steps begins anew whenever somebody writes. */
+/** Copies everything in one step: a copy in several steps starts again after each write. */
 const wholeDatabase = 0x7fff_ffff
 
 /**
- * Copies the data of a folder as it is at one moment, also while a service writes. The copy appears
- * under its name when it is whole, checked and on the disk.
- * @throws Failure `conflict` for a file that exists, `not_found` where there is no data, `storage`
+ * Copies a consistent state of the data of a directory, also while a service writes. The copy gets its
+ * name when it is complete, checked, and flushed to disk.
+ * @throws Failure `conflict` for a file that exists, `not_found` without data, `storage`
  */
-export async function backUp(folder: string, target: string): Promise<Backup> {
+export async function backUp(directory: string, target: string): Promise<Backup> {
   const file = resolve(target)
   if (existsSync(file)) {
     throw new Failure('conflict', `${file} already exists`, {
       hint: 'Choose another file name; a backup never replaces a file',
     })
   }
-  const data = databaseFile(folder)
-  demandReadable(data, new Failure('not_found', `No data in ${folder} yet`))
+  const data = databaseFile(directory)
+  requireReadable(data, new Failure('not_found', `No data in ${directory} yet`))
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -56,8 +56,8 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
   }
 }
 
-/** One file is all that a backup consists of, and reading it makes no others. */
-function leaveWriteAheadLog(file: string): void {
+/** A backup is one file, and reading it creates no other files. */
+function disableWriteAheadLog(file: string): void {
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file)
   database.exec('pragma journal_mode = delete')
@@ -67,19 +67,19 @@ function leaveWriteAheadLog(file: string): void {
 export interface Restored {
   data: string
   restored_from: string
-  /** The data that was there before; null where there was none. */
+  /** The file of the previous data; null if there was none. */
   kept: string | null
   schema_version: number
 }
 
 /**
- * Puts a backup in the place of the data of a folder, and keeps what was there beside it, whatever
- * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
+ * Replaces the data of a directory with a backup. Keeps the previous data beside it, even if it is damaged
+ * or of a newer chatctl. The caller must ensure that no service runs.
  * @throws as `checkBackup`; nothing is changed then
  */
-export async function restore(folder: string, backup: string, clock: Clock): Promise<Restored> {
+export async function restore(directory: string, backup: string, clock: Clock): Promise<Restored> {
   const file = resolve(backup)
-  const data = databaseFile(folder)
+  const data = databaseFile(directory)
   const partial = `${data}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -90,36 +90,36 @@ export async function restore(folder: string, backup: string, clock: Clock): Pro
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp(clock)}.db`) : null
     if (kept) moveDatabase(data, kept)
     moveIntoPlace(partial, data)
-    // A backup of an older program is brought up to date here, not at the next start.
-    const store = openSqlite(folder)
+    // Migrates a backup of an older program now and not at the next start.
+    const store = openSqlite(directory)
     const version = schemaVersion(store.connection, data)
     await store.close()
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
     removePartial(partial)
-    throw sqliteFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(directory), file)
   } finally {
     source?.close()
   }
 }
 
-/** What failed before this is what is told: where there is no folder, there is no file in it either. */
+/** Ignores errors, so that the first one is reported. Without the directory, there is no such file either. */
 function removePartial(file: string): void {
   try {
     rmSync(file, { force: true })
   } catch {}
 }
 
-/** With its log, in which there may be what no checkpoint has written back. */
+/** Also moves the write-ahead log, which may contain data that is not in the database file yet. */
 function moveDatabase(from: string, to: string): void {
   for (const suffix of ['-wal', '-shm', '']) {
     if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix)
   }
 }
 
-/** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
+/** Opens with `immutable`, so that SQLite creates no files beside the backup. */
 function openBackup(file: string): DatabaseSync {
-  demandReadable(file, new Failure('refused', `No backup ${file}`))
+  requireReadable(file, new Failure('refused', `No backup ${file}`))
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while in use; it may be incomplete`, {
       advice: [{ code: 'back_up_again' }],
@@ -132,7 +132,7 @@ function openBackup(file: string): DatabaseSync {
 }
 
 /** @throws `absent` for a file that does not exist; Failure `storage` for one that cannot be read */
-function demandReadable(file: string, absent: Failure): void {
+function requireReadable(file: string, absent: Failure): void {
   try {
     accessSync(file, constants.R_OK)
   } catch (cause) {
@@ -141,18 +141,18 @@ function demandReadable(file: string, absent: Failure): void {
   }
 }
 
-/** Into a new file of its owner's alone. */
+/** Copies into a new private file. */
 async function copyInto(target: string, source: DatabaseSync): Promise<void> {
   rmSync(target, { force: true })
   makePrivateFile(target)
   const { backup } = process.getBuiltinModule('node:sqlite')
   await backup(source, target, { rate: wholeDatabase })
-  leaveWriteAheadLog(target)
+  disableWriteAheadLog(target)
 }
 
 /**
- * Whether a file is data of ours and whole.
- * @returns the number of its schema
+ * Checks that a file is a complete database of chatctl.
+ * @returns the number of its newest migration
  * @throws Failure `refused` for a file that does not exist, `storage`
  */
 export function checkBackup(backup: string): number {
@@ -182,5 +182,5 @@ const notABackup = (file: string, cause: unknown): Failure =>
 const isSystemError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code))
 
-/** Of now, as names of files take it. */
+/** The current time for a file name. */
 const timestamp = (clock: Clock): string => isoNow(clock).replaceAll(/[:.]/g, '-')

@@ -4,26 +4,26 @@ import { isBusy } from './sqlite-errors.ts'
 
 /** How long, in ms, a writer waits for writers in other processes. */
 const busyTimeout = 10_000
-/** How long, in ms, it sleeps between two attempts, at most. */
-const longestPause = 20
+/** Maximum pause between two attempts, in ms. */
+const maxPause = 20
 
 /** The operations that one COMMIT makes durable. */
 interface Group {
-  /** Settles with the COMMIT. */
+  /** Settles after the COMMIT. */
   done: Promise<void>
   settle(error?: unknown): void
 }
 
 /**
- * Writes to one SQLite database, from one connection. What is written in one turn of the event
- * loop shares a transaction, and so one fsync; each operation is a savepoint in it, so that one
- * that fails takes nothing else along. Nobody hears of success before the COMMIT.
+ * Writes to one SQLite database from one connection. All writes of one turn of the event loop share a
+ * transaction and its fsync. Each operation is a savepoint, so that a failure does not affect the others.
+ * No operation succeeds before the COMMIT.
  *
- * Another process's lock is waited for without blocking the thread, as `busy_timeout` would.
+ * Waits for a lock of another process without blocking the thread, which `busy_timeout` would do.
  */
 export class GroupCommit {
   readonly #connection: DatabaseSync
-  readonly #turns = createTurns()
+  readonly #mutex = createMutex()
   #group: Group | undefined
 
   /** @param connection with a `busy_timeout` of 0 */
@@ -32,32 +32,32 @@ export class GroupCommit {
   }
 
   /**
-   * Waits for its turn and opens an operation; `commit` or `rollback` must follow. In between
-   * nobody else writes, so that only queries belong there.
+   * Waits for the mutex and begins an operation; `commit` or `rollback` must follow. No other operation can
+   * write until then, so it must contain only queries.
    */
   async begin(): Promise<void> {
-    await this.#turns.take()
+    await this.#mutex.acquire()
     try {
       if (!this.#group) await this.#open()
       this.#connection.exec('savepoint operation')
     } catch (error) {
-      this.#turns.pass()
+      this.#mutex.release()
       throw error
     }
   }
 
-  /** Runs a statement of the operation that is open. */
+  /** Runs a statement of the current operation. */
   run<T>(statement: () => T): T {
     try {
       return statement()
     } catch (error) {
-      // After some errors, a full disk among them, SQLite has rolled everything back by itself.
+      // After some errors, such as a full disk, SQLite has rolled back the transaction itself.
       if (!this.#connection.isTransaction) this.#end(error)
       throw error
     }
   }
 
-  /** Settles when the operation is on the disk. It is over either way: `rollback` must not follow. */
+  /** Settles when the operation is flushed to disk. Ends the operation in any case: `rollback` must not follow. */
   async commit(): Promise<void> {
     const group = this.#group
     try {
@@ -66,7 +66,7 @@ export class GroupCommit {
       await this.rollback()
       throw error
     }
-    this.#turns.pass()
+    this.#mutex.release()
     await group?.done
   }
 
@@ -76,21 +76,21 @@ export class GroupCommit {
         this.run(() => this.#connection.exec('rollback to operation; release operation'))
       }
     } finally {
-      this.#turns.pass()
+      this.#mutex.release()
     }
   }
 
-  /** Settles when nothing that was begun is left open. */
+  /** Settles when all operations have ended. */
   async settled(): Promise<void> {
-    await this.#turns.take()
-    this.#turns.pass()
+    await this.#mutex.acquire()
+    this.#mutex.release()
     await this.#group?.done.catch(() => {})
   }
 
   async #open(): Promise<void> {
     await this.#lockFile()
     const { promise: done, resolve, reject } = Promise.withResolvers<void>()
-    // Of a failure each operation of the group hears by itself, if there is any.
+    // Each operation of the group receives the failure; without one, it must not be an unhandled rejection.
     done.catch(() => {})
     this.#group = { done, settle: (error) => (error === undefined ? resolve() : reject(error)) }
     const group = this.#group
@@ -99,7 +99,7 @@ export class GroupCommit {
 
   async #lockFile(): Promise<void> {
     const deadline = performance.now() + busyTimeout
-    for (let pause = 1; ; pause = Math.min(pause * 2, longestPause)) {
+    for (let pause = 1; ; pause = Math.min(pause * 2, maxPause)) {
       try {
         this.#connection.exec('begin immediate')
         return
@@ -111,8 +111,8 @@ export class GroupCommit {
   }
 
   async #finish(group: Group): Promise<void> {
-    // Whoever already waits for a turn still joins.
-    await this.#turns.take()
+    // Operations that already wait still join the group.
+    await this.#mutex.acquire()
     try {
       if (this.#group !== group) return
       this.#connection.exec('commit')
@@ -121,7 +121,7 @@ export class GroupCommit {
       this.#end(error)
       if (this.#connection.isTransaction) this.#connection.exec('rollback')
     } finally {
-      this.#turns.pass()
+      this.#mutex.release()
     }
   }
 
@@ -131,28 +131,28 @@ export class GroupCommit {
   }
 }
 
-/** A rollback that fails too; whoever wrote has heard of the first failure, and the next one to write will see. */
+/** For a rollback that fails too: the operations have received the first failure. */
 const ignored = (): void => {}
 
-/** Lets one after the other in, first come, first served. */
-interface Turns {
-  /** Settles when it is the caller's turn; `pass` must follow. */
-  take(): Promise<void>
-  pass(): void
+/** First come, first served. */
+interface Mutex {
+  /** Settles when the caller has the mutex; `release` must follow. */
+  acquire(): Promise<void>
+  release(): void
 }
 
-function createTurns(): Turns {
+function createMutex(): Mutex {
   const waiting: (() => void)[] = []
   let taken = false
   return {
-    async take() {
+    async acquire() {
       if (!taken) {
         taken = true
         return
       }
       await new Promise<void>((resolve) => waiting.push(resolve))
     },
-    pass() {
+    release() {
       const next = waiting.shift()
       if (next) next()
       else taken = false

@@ -2,20 +2,20 @@ import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
-import { type CountRequest, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
+import { type CountRequest, type CountResult, countColumns, countRequests, firstRow } from '../counters.ts'
 
-/** An open file of counts, which all processes on one data folder share. */
+/** An open file of request counts, which all processes on one data directory share. */
 export interface LimitsFile {
   path: string
-  /** @throws what node:sqlite throws; busy at once, for waiting would block the thread */
-  take(asks: readonly CountRequest[]): Taken[]
+  /** @throws errors of node:sqlite; busy at once, because waiting would block the thread */
+  count(requests: readonly CountRequest[]): CountResult[]
   close(): void
 }
 
-/** Counts of another form than this program's are as good as damaged: nothing else can be done with them. */
-class UnknownForm extends Error {}
+/** A file in an unknown format cannot be used and is treated like a damaged one. */
+class UnknownFormat extends Error {}
 
-export const isUnknownForm = (error: unknown): boolean => error instanceof UnknownForm
+export const isUnknownFormat = (error: unknown): boolean => error instanceof UnknownFormat
 
 const version = 1
 const schema = `
@@ -31,27 +31,27 @@ create table if not exists request_counts (
 ) strict, without rowid;
 pragma user_version = ${version};`
 
-const statement = countRequests(`values (${countedColumns.map(() => '?').join(', ')})`, 'min', 'max')
+const statement = countRequests(`values (${countColumns.map(() => '?').join(', ')})`, 'min', 'max')
 
 /**
- * `limits.db`; or `limits-2.db` and so on, after damage. A damaged file is not renamed: another
- * process that has it open would, when it closes it, remove the log of the file that took its name
+ * `limits.db`, or `limits-2.db` and so on after damage. A damaged file is not renamed: another process
+ * that has it open would remove the log of the new file with its name when it closes the old one
  * (https://sqlite.org/howtocorrupt.html, section 4).
  */
-export const limitsPath = (folder: string, number: number): string =>
-  join(folder, number === 1 ? 'limits.db' : `limits-${number}.db`)
+export const limitsPath = (directory: string, number: number): string =>
+  join(directory, number === 1 ? 'limits.db' : `limits-${number}.db`)
 
-/** The number of the newest file; 1 where there is none. */
-export function newestNumber(folder: string): number {
-  const numbers = readdirSync(folder).map((name) => Number(/^limits-(\d{1,9})\.db$/.exec(name)?.[1] ?? 1))
+/** The number of the newest file; 1 if there is none. */
+export function newestNumber(directory: string): number {
+  const numbers = readdirSync(directory).map((name) => Number(/^limits-(\d{1,9})\.db$/.exec(name)?.[1] ?? 1))
   return Math.max(1, ...numbers)
 }
 
-/** Whether some process found the file damaged and went on to the next. */
-export const isSuperseded = (folder: string, number: number): boolean =>
-  existsSync(limitsPath(folder, number + 1))
+/** Whether a process has found the file damaged and created the next one. */
+export const isSuperseded = (directory: string, number: number): boolean =>
+  existsSync(limitsPath(directory, number + 1))
 
-/** Opens a file of counts, or makes it, 0600. @throws what node:sqlite throws; busy at once */
+/** Opens a file of request counts, or creates it with mode 0600. @throws errors of node:sqlite; busy at once */
 export function openLimitsFile(path: string): LimitsFile {
   closeSync(openSync(path, 'a', 0o600))
   const { DatabaseSync } = loadSqlite()
@@ -60,15 +60,15 @@ export function openLimitsFile(path: string): LimitsFile {
     prepare(database)
     const count = database.prepare(statement)
     const [begin, commit] = [database.prepare('begin immediate'), database.prepare('commit')]
-    // `all` and not `get`, which does not hear whether the commit worked.
-    const takeOne = (ask: CountRequest) => count.all(...firstRow(ask))[0] as unknown as Taken
+    // Not `get`, which does not report a failed commit.
+    const takeOne = (request: CountRequest) => count.all(...firstRow(request))[0] as unknown as CountResult
     return {
       path,
-      take(asks) {
-        if (asks.length === 1) return asks.map(takeOne)
+      count(requests) {
+        if (requests.length === 1) return requests.map(takeOne)
         begin.run()
         try {
-          const taken = asks.map(takeOne)
+          const taken = requests.map(takeOne)
           commit.run()
           return taken
         } catch (error) {
@@ -86,9 +86,9 @@ export function openLimitsFile(path: string): LimitsFile {
 
 function prepare(database: DatabaseSync): void {
   const { user_version: found } = database.prepare('pragma user_version').get() as { user_version: number }
-  if (found !== 0 && found !== version) throw new UnknownForm(`its user_version is ${found}`)
+  if (found !== 0 && found !== version) throw new UnknownFormat(`its user_version is ${found}`)
   database.exec('pragma journal_mode = wal')
-  // What a crash of the machine takes away are the last counts; a crash of the process, none.
+  // A crash of the machine loses the last counts; a crash of the process loses none.
   database.exec('pragma synchronous = normal')
   if (found === 0) database.exec(`begin immediate; ${schema} commit`)
 }

@@ -7,15 +7,15 @@ import {
 } from '../check-applied-migrations.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 
-/** "chat" in ASCII, in the file's header: tells our files from any other SQLite database. */
+/** "chat" in ASCII, in the header of the file: identifies databases of chatctl. */
 const applicationId = 0x63_68_61_74
 
 /**
- * Brings the database to the newest schema, each migration in a transaction of its own. Several
- * processes may call this at once on one file.
- * @returns whether this call made the schema from nothing
- * @throws Failure `storage` for a file that is not ours, is newer than this program or whose
- * migrations differ from this program's; nothing is written then
+ * Migrates the database to the newest schema, each migration in a separate transaction. Several processes
+ * may call it concurrently on one file.
+ * @returns whether this call created the schema
+ * @throws Failure `storage` for a file of another program or of a newer chatctl, or with different
+ * migrations; nothing is written then
  */
 export function migrateSqlite(
   database: DatabaseSync,
@@ -30,7 +30,7 @@ export function migrateSqlite(
       // Another process may have come first while this one waited for the lock.
       const done = schemaVersion(database, file, wanted)
       if (done < migration.number) {
-        if (done === 0) createLedger(database)
+        if (done === 0) createMigrationsTable(database)
         apply(database, migration)
         created ||= done === 0
       }
@@ -44,7 +44,7 @@ export function migrateSqlite(
 }
 
 /**
- * The number of the newest schema that the database has; 0 for an empty one.
+ * The number of the newest migration that ran; 0 for an empty database.
  * @throws as `migrateSqlite`
  */
 export function schemaVersion(
@@ -64,7 +64,7 @@ export function schemaVersion(
   return checkAppliedMigrations(applied, wanted, file)
 }
 
-function createLedger(database: DatabaseSync): void {
+function createMigrationsTable(database: DatabaseSync): void {
   database.exec(`pragma application_id = ${applicationId}`)
   database.exec(
     'create table migrations (number integer primary key, name text not null, checksum text not null, applied_at text not null) strict',

@@ -20,20 +20,20 @@ export interface SqliteStore extends Store {
 /** How long, in ms, opening waits for other processes. */
 const busyTimeout = 10_000
 
-export const databaseFile = (folder: string): string => join(resolve(folder), 'chatctl.db')
+export const databaseFile = (directory: string): string => join(resolve(directory), 'chatctl.db')
 
 /**
- * Opens the database in a data folder, making both when missing: the folder 0700, the file 0600.
- * @throws Failure `storage`, with the folder or the file named
+ * Opens the database in a data directory. Creates both if they are missing, with modes 0700 and 0600.
+ * @throws Failure `storage`, which names the directory or the file
  */
-export function openSqlite(folder: string, wanted: readonly Migration[] = migrations): SqliteStore {
-  const file = databaseFile(folder)
+export function openSqlite(directory: string, wanted: readonly Migration[] = migrations): SqliteStore {
+  const file = databaseFile(directory)
   let writer: DatabaseSync | undefined
   let reader: DatabaseSync | undefined
   try {
-    makePrivateDirectory(resolve(folder))
-    // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
-    demandFile(file)
+    makePrivateDirectory(resolve(directory))
+    // SQLite would create the file with the mode of the umask; -wal and -shm get the mode of the file.
+    requireWritableFile(file)
     const { DatabaseSync } = loadSqlite()
     writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     const created = prepare(writer, file, wanted)
@@ -42,12 +42,12 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   } catch (error) {
     reader?.close()
     writer?.close()
-    throw sqliteFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(directory), file)
   }
 }
 
-/** Makes the file when it is missing; says of one that is there whether it may be written. */
-function demandFile(file: string): void {
+/** Creates the file if it is missing. @throws if an existing file is not writable */
+function requireWritableFile(file: string): void {
   try {
     makePrivateFile(file)
   } catch (error) {
@@ -59,16 +59,16 @@ function demandFile(file: string): void {
 function createStore(connections: SqliteConnections, file: string, created: boolean): SqliteStore {
   const { reader, writer } = connections
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
-  // Counts the commits of all other connections to the file, our own writer's among them.
+  // Counts the commits of all other connections to the file, including `writer`.
   const version = reader.prepare('pragma data_version')
   let known: number | undefined
   return {
     engine: 'sqlite',
     db,
     connection: writer,
-    place: file,
+    location: file,
     created,
-    // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
+    // The pragma locks the file and costs as much as a query, so it runs once per turn of the event loop.
     generation() {
       if (known === undefined) {
         known = (version.get() as { data_version: number }).data_version
@@ -87,16 +87,16 @@ function createStore(connections: SqliteConnections, file: string, created: bool
 }
 
 function prepare(connection: DatabaseSync, file: string, wanted: readonly Migration[]): boolean {
-  // Migrated before the journal mode is set: a file that is refused must stay as it was.
+  // Before the journal mode is set, because a file that is refused must not change.
   const created = migrateSqlite(connection, file, wanted)
   useWriteAheadLog(connection)
   connection.exec('pragma synchronous = full')
-  // From now on a lock is waited for without blocking the thread (group-commit.ts).
+  // From now on, group-commit.ts waits for locks without blocking the thread.
   connection.exec('pragma busy_timeout = 0')
   return created
 }
 
-/** SQLite does not wait by itself when several connections change the journal mode at once. */
+/** SQLite does not wait if several connections change the journal mode at once. */
 function useWriteAheadLog(connection: DatabaseSync): void {
   const deadline = performance.now() + busyTimeout
   for (;;) {
@@ -111,9 +111,9 @@ function useWriteAheadLog(connection: DatabaseSync): void {
 }
 
 /**
- * Makes an empty file of 0600. What root makes in somebody else's folder is theirs, so that they can
- * use it: SQLite's further files take the file's owner. Only a file that is new is given away, for
- * one that lies there already may be a link to anything.
+ * Creates an empty file with mode 0600. If root creates it, the owner of the directory becomes its owner,
+ * and so of the further files of SQLite. Only a new file changes its owner, because an existing one may be
+ * a link to any file.
  * @throws EEXIST
  */
 export function makePrivateFile(file: string): void {

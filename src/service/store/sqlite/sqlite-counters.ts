@@ -2,66 +2,66 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Counters,
   type CountRequest,
+  type CountResult,
   hoursAhead,
   minutesAhead,
-  type Taken,
   type Warn,
 } from '../counters.ts'
 import { isBusy, isDamaged } from '../storage-failure.ts'
 import {
   isSuperseded,
-  isUnknownForm,
+  isUnknownFormat,
   type LimitsFile,
   limitsPath,
   newestNumber,
   openLimitsFile,
 } from './limits-file.ts'
 
-/** How long, in ms, to try for a file that others hold. */
-const patience = 5_000
-/** How long, in ms, a file that could not be used is left alone. */
-const rest = 1_000
-/** How often, in ms, to look whether another process has gone on to the next file. */
-const lookInterval = 1_000
+/** How long, in ms, to wait for a lock on the file. */
+const lockTimeout = 5_000
+/** How long, in ms, a file that could not be used is not tried again. */
+const retryInterval = 1_000
+/** How often, in ms, to check whether another process has created the next file. */
+const checkInterval = 1_000
 
 /**
- * Counts in a file of its own in the data folder, opened at the first ask. Limits do not stop the
- * service: where the file is damaged the next one is begun, and while none can be written (the
- * disk is full, another program holds it) this process counts by itself.
+ * Counts in a separate file in the data directory, opened with the first count. A problem with the file
+ * does not stop the service: if it is damaged, the next one is created, and while none can be written (a
+ * full disk, a lock of another program), this process counts separately.
  */
 export class SqliteCounters implements Counters {
-  readonly #folder: string
+  readonly #directory: string
   readonly #warn: Warn
   readonly #memory = new MemoryCounters()
   #file: LimitsFile | undefined
   #number = 0
-  #lookAt = 0
-  /** Until when the file is left alone. */
-  #restsUntil: number | undefined
+  #nextCheck = 0
+  /** When to try the file again. */
+  #retryAt: number | undefined
 
-  constructor(folder: string, warn: Warn) {
-    this.#folder = folder
+  constructor(directory: string, warn: Warn) {
+    this.#directory = directory
     this.#warn = warn
   }
 
-  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
-    if (this.#restsUntil !== undefined && performance.now() < this.#restsUntil) return this.#memory.take(asks)
+  async count(requests: readonly CountRequest[]): Promise<CountResult[]> {
+    if (this.#retryAt !== undefined && performance.now() < this.#retryAt) return this.#memory.count(requests)
     try {
-      const taken = await this.#takeWaiting(asks)
-      if (this.#restsUntil !== undefined) {
-        this.#restsUntil = undefined
+      const taken = await this.#countWithRetry(requests)
+      if (this.#retryAt !== undefined) {
+        this.#retryAt = undefined
         this.#memory.clear()
       }
       return taken
     } catch (error) {
-      if (this.#restsUntil === undefined) {
+      if (this.#retryAt === undefined) {
         this.#warn(
           'cannot use the file of request counts: this process counts its requests separately',
           error,
         )
       }
-      this.#restsUntil = performance.now() + rest
-      return this.#memory.take(asks)
+      this.#retryAt = performance.now() + retryInterval
+      return this.#memory.count(requests)
     }
   }
 
@@ -69,12 +69,12 @@ export class SqliteCounters implements Counters {
     this.#closeFile()
   }
 
-  /** SQLite itself would wait by blocking the thread. */
-  async #takeWaiting(asks: readonly CountRequest[]): Promise<Taken[]> {
-    const deadline = performance.now() + patience
+  /** Waits for a lock itself, because SQLite would block the thread. */
+  async #countWithRetry(requests: readonly CountRequest[]): Promise<CountResult[]> {
+    const deadline = performance.now() + lockTimeout
     for (;;) {
       try {
-        return this.#takeOrGoOn(asks)
+        return this.#countOrReplaceFile(requests)
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
       }
@@ -82,28 +82,28 @@ export class SqliteCounters implements Counters {
     }
   }
 
-  #takeOrGoOn(asks: readonly CountRequest[]): Taken[] {
+  #countOrReplaceFile(requests: readonly CountRequest[]): CountResult[] {
     try {
-      return this.#open().take(asks)
+      return this.#open().count(requests)
     } catch (error) {
-      if (!isDamaged(error) && !isUnknownForm(error)) throw error
-      const damaged = limitsPath(this.#folder, this.#number)
+      if (!isDamaged(error) && !isUnknownFormat(error)) throw error
+      const damaged = limitsPath(this.#directory, this.#number)
       this.#closeFile()
       this.#number += 1
       this.#warn(`${damaged} is damaged: the request counts start again at zero in a new file`, error)
-      return this.#open().take(asks)
+      return this.#open().count(requests)
     }
   }
 
   #open(): LimitsFile {
     const now = performance.now()
-    if (this.#number === 0) this.#number = newestNumber(this.#folder)
-    else if (now > this.#lookAt && isSuperseded(this.#folder, this.#number)) {
+    if (this.#number === 0) this.#number = newestNumber(this.#directory)
+    else if (now > this.#nextCheck && isSuperseded(this.#directory, this.#number)) {
       this.#closeFile()
-      this.#number = newestNumber(this.#folder)
+      this.#number = newestNumber(this.#directory)
     }
-    if (now > this.#lookAt) this.#lookAt = now + lookInterval
-    this.#file ??= openLimitsFile(limitsPath(this.#folder, this.#number))
+    if (now > this.#nextCheck) this.#nextCheck = now + checkInterval
+    this.#file ??= openLimitsFile(limitsPath(this.#directory, this.#number))
     return this.#file
   }
 
@@ -113,20 +113,19 @@ export class SqliteCounters implements Counters {
   }
 }
 
-/** Counts of this process alone, for as long as those of all processes cannot be written. */
+/** The counts of this process only, while those of all processes cannot be written. */
 class MemoryCounters {
-  readonly #rows = new Map<string, Taken>()
+  readonly #rows = new Map<string, CountResult>()
 
-  take(asks: readonly CountRequest[]): Taken[] {
-    return asks.map((ask) => this.#takeOne(ask))
+  count(requests: readonly CountRequest[]): CountResult[] {
+    return requests.map((request) => this.#countOne(request))
   }
 
-  /** Forgets all counts. */
   clear(): void {
     this.#rows.clear()
   }
 
-  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
+  #countOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): CountResult {
     const row = this.#rows.get(keyId)
     const keepsHour = row !== undefined && row.hour >= hour && row.hour <= hour + hoursAhead
     const keepsMinute = row !== undefined && row.minute >= minute && row.minute <= minute + minutesAhead

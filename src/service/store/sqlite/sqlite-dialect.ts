@@ -10,15 +10,15 @@ import {
 } from 'kysely'
 import { GroupCommit } from './group-commit.ts'
 
-/** Two connections to one file: what is read is what was committed, whatever is being written. */
+/** Two connections to one file, so that reads see only committed data. */
 export interface SqliteConnections {
   reader: DatabaseSync
   writer: DatabaseSync
 }
 
 /**
- * Kysely over node:sqlite. Outside of a transaction reading goes to the reader, at once, and each
- * write is an operation of its own; a transaction is one operation on the writer.
+ * Kysely with node:sqlite. Outside of a transaction, a read uses the reader at once, and each write is a
+ * separate operation. A transaction is one operation on the writer.
  */
 export function createSqliteDialect({ reader, writer }: SqliteConnections): Dialect {
   const reading = createStatements(reader)
@@ -43,25 +43,25 @@ export function createSqliteDialect({ reader, writer }: SqliteConnections): Dial
   }
 }
 
-/** Kysely does not reach its driver when no query ran. */
+/** Kysely does not call `destroy` of its driver if no query ran. */
 export function closeBoth({ reader, writer }: SqliteConnections): void {
   if (reader.isOpen) reader.close()
   if (writer.isOpen) writer.close()
 }
 
-/** Kysely would else let one query in at a time; who waits for whom is settled below. */
+/** Otherwise, Kysely would run one query at a time. `GroupCommit` orders the writes. */
 class Adapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
   }
 }
 
-/** SQLite locks the whole database for a writer, and knows no rows to lock. */
+/** SQLite locks the whole database for a writer and has no row locks. */
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(): void {}
 }
 
-/** What one query or one transaction works with. */
+/** The connection of one query or transaction. */
 class SqliteConnection implements DatabaseConnection {
   readonly #reading: SqliteStatements
   readonly #writing: SqliteStatements
@@ -104,7 +104,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async rollback(): Promise<void> {
-    // Kysely asks for it after a commit that failed, too: by then the turn is somebody else's.
+    // Kysely also calls it after a failed commit, when another operation may have begun.
     if (!this.#isInTransaction) return
     this.#isInTransaction = false
     await this.#commits.rollback()
@@ -120,7 +120,7 @@ function isReading({ query, sql }: CompiledQuery): boolean {
 /** Runs a query as a prepared statement. */
 type SqliteStatements = <Row>(query: CompiledQuery) => QueryResult<Row>
 
-/** Statements kept prepared; the service has far fewer distinct ones. */
+/** Maximum number of prepared statements; the service has far fewer distinct ones. */
 const maxStatements = 200
 
 function createStatements(database: DatabaseSync): SqliteStatements {

@@ -1,6 +1,6 @@
 import { Failure } from '../../../contract/failure.ts'
 
-/** What node:sqlite throws: `errcode` is SQLite's extended result code, its low byte the primary one. */
+/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
 interface SqliteError extends Error {
   code: 'ERR_SQLITE_ERROR'
   errcode: number
@@ -21,20 +21,20 @@ function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** The low byte of the result code; undefined for what SQLite did not throw. */
+/** The primary result code; undefined for any other error. */
 const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
 /** `EACCES` and the like. */
 const systemCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Whether another process held the database for longer than `busy_timeout`. */
+/** Whether another process locked the database for longer than `busy_timeout`. */
 export const isBusy = (error: unknown): boolean => primaryCode(error) === busy
 
-/** Whether the file is there and is not what SQLite wrote. */
+/** Whether the file is corrupt or not a database. */
 export const isDamaged = (error: unknown): boolean =>
   [corrupt, notADatabase].includes(primaryCode(error) ?? 0)
 
-/** Whether a write failed for want of room: the disk is full, or a quota or file size limit is reached. */
+/** Whether a write failed because the disk is full, or a quota or file size limit is reached. */
 export function isDiskFull(error: unknown): boolean {
   if (primaryCode(error) === full) return true
   if (isSqliteError(error) && error.errcode === writeFailed) return true
@@ -44,31 +44,31 @@ export function isDiskFull(error: unknown): boolean {
 export const isUniqueViolation = (error: unknown): boolean =>
   isSqliteError(error) && error.errcode === uniqueViolated
 
-/** An error met while opening the data, in words, with the next step; a bug stays what it is. */
-export function sqliteFailure(error: unknown, folder: string, file: string): unknown {
+/** The Failure for an error of the database file or its directory. Any other error is returned as it is. */
+export function sqliteFailure(error: unknown, directory: string, file: string): unknown {
   if (error instanceof Failure) return error
   if (isDiskFull(error)) {
-    return new Failure('storage', `No space left on the disk of ${folder}`, {
+    return new Failure('storage', `No space left on the disk of ${directory}`, {
       hint: 'Free some space and try again, or use another data directory',
       cause: error,
     })
   }
   const system = systemCode(error)
   if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
-    const { path = folder } = error as NodeJS.ErrnoException
+    const { path = directory } = error as NodeJS.ErrnoException
     return new Failure('storage', `Cannot write ${path} (${system})`, {
       hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
   }
   if (system === 'ENOTDIR' || system === 'EEXIST') {
-    return new Failure('storage', `${folder} is not a directory`, {
+    return new Failure('storage', `${directory} is not a directory`, {
       hint: 'Choose a directory as the data directory',
       cause: error,
     })
   }
   if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
-    return new Failure('storage', `Cannot use the data directory ${folder} (${system})`, {
+    return new Failure('storage', `Cannot use the data directory ${directory} (${system})`, {
       hint: 'Make it writable for this user, or use another data directory',
       cause: error,
     })
@@ -88,7 +88,7 @@ export function sqliteFailure(error: unknown, folder: string, file: string): unk
     case readOnly:
     case cannotOpen:
       return new Failure('storage', `Cannot open ${file} for writing`, {
-        hint: `Make ${folder} and the files in it writable for this user, or use another data directory`,
+        hint: `Make ${directory} and the files in it writable for this user, or use another data directory`,
         cause: error,
       })
     case undefined:

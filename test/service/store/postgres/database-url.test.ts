@@ -14,7 +14,7 @@ describe('the URL of a PostgreSQL database', () => {
     const about = { host: 'db.example', port: 6432, user: 'ada', password: 'p', database: 'chat' }
     expect(clientOf('postgres:///', env)).to.include({ ...about, ssl: false })
     expect(clientOf('postgres:///', { ...env, PGSSLMODE: 'require' })).to.include({ ...about, ssl: true })
-    expect(readDatabaseUrl('postgres:///', 0, env).place).to.equal('postgres://db.example:6432/chat')
+    expect(readDatabaseUrl('postgres:///', 0, env).location).to.equal('postgres://db.example:6432/chat')
   })
 
   it('takes precedence over the environment', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { AnswerRecord } from '../../src/service/domain/chat/chat-stream.ts'
+import { StoredReply } from '../../src/service/domain/chat/chat-stream.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -7,16 +7,16 @@ import { withFolder } from './temporary-service.ts'
 
 /** The first message of a conversation, with a reply to come. */
 const firstExchange = () => ({
-  ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
-  ...{ messageId: createId('msg'), answerId: createId('msg') },
-  ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
+  ...{ userId: 'usr_admin', contextId: createId('ctx'), isNewContext: true },
+  ...{ messageId: createId('msg'), replyId: createId('msg') },
+  ...{ message: 'hello', model: 'm', sentAt: new Date().toISOString() },
 })
 
 describe('a reply that is stored while it arrives', () => {
   it('is stored by the next attempt after one has failed', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
-      const record = new AnswerRecord(db, firstExchange(), systemClock)
+      const record = new StoredReply(db, firstExchange(), systemClock)
       await record.take({ kind: 'delta', text: 'one ', model: 'm' })
       await record.take({ kind: 'delta', text: 'two', model: 'm' })
       await record.take({ kind: 'finish', reason: 'stop', model: 'm', usage: undefined })
@@ -39,7 +39,7 @@ describe('a reply that is stored while it arrives', () => {
   it('is not stored later if its first piece could not be stored', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
-      const record = new AnswerRecord(db, firstExchange(), systemClock)
+      const record = new StoredReply(db, firstExchange(), systemClock)
       connection.exec(
         "create trigger full before insert on messages begin select raise(abort, 'no room'); end",
       )

@@ -2,6 +2,7 @@ import type { Clock } from '../../system/clock.ts'
 import {
   type Counters,
   type CountRequest,
+  type CountResult,
   hourLength,
   hourOf,
   hoursAhead,
@@ -9,7 +10,6 @@ import {
   minuteOf,
   minutesAhead,
   secondsLeft,
-  type Taken,
 } from '../store/counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
@@ -21,11 +21,11 @@ export interface RequestLimits {
 export interface WindowState {
   limit: number
   remaining: number
-  /** Whole seconds until the window begins anew; 1 or more. */
+  /** Whole seconds until the next window begins; 1 or more. */
   reset: number
 }
 
-/** Whether a request may go on, and how the windows that hold its key stand. */
+/** Whether a request is admitted, and the state of the windows of its key. */
 export interface Admission {
   isAdmitted: boolean
   hour: WindowState | undefined
@@ -37,22 +37,22 @@ interface WaitingRequest {
   fail(error: unknown): void
 }
 
-/** The requests of one key since the last time that was counted. */
+/** The requests of one key since the last count. */
 interface Queue extends RequestLimits {
   waiting: WaitingRequest[]
 }
 
-/** Keys whose spent windows are remembered; a refused key beyond that asks the counters again. */
-const mostSpent = 10_000
+/** For how many keys a used-up window is remembered. For more keys, each request is counted again. */
+const maxSpent = 10_000
 
 /**
- * Lets requests in as the counters allow. All that arrive in one turn of the event loop, or while
- * the turn before is being counted, are counted together: one ask a key.
+ * Admits requests as the counters allow. All requests that arrive in one turn of the event loop, or during
+ * a count, are counted together, with one count request for each key.
  */
-export class Limiter {
+export class RateLimiter {
   readonly #counters: Counters
   readonly #clock: Clock
-  readonly #spent = new Map<string, Taken>()
+  readonly #spent = new Map<string, CountResult>()
   #queues = new Map<string, Queue>()
   #running: Promise<void> | undefined
 
@@ -61,7 +61,7 @@ export class Limiter {
     this.#clock = clock
   }
 
-  /** Costs the key one request, if it is admitted. @throws what the counters throw */
+  /** An admitted request costs the key one request. @throws as the counters */
   admit(keyId: string, { hourly, minute }: RequestLimits): Promise<Admission> {
     const now = this.#clock.now()
     const spent = this.#spent.get(keyId)
@@ -71,7 +71,7 @@ export class Limiter {
     return new Promise((settle, fail) => {
       const queue = this.#queues.get(keyId)
       if (queue) {
-        // The newest limits hold for all: they were read last.
+        // The newest limits apply to all requests: they were read last.
         queue.hourly = hourly
         queue.minute = minute
         queue.waiting.push({ settle, fail })
@@ -82,7 +82,7 @@ export class Limiter {
     })
   }
 
-  /** Counts what still waits, then closes the counters. */
+  /** Counts the requests that wait, then closes the counters. */
   async close(): Promise<void> {
     await this.#running
     await this.#counters.close()
@@ -105,55 +105,55 @@ export class Limiter {
   async #count(queues: Map<string, Queue>): Promise<void> {
     const asked = this.#clock.now()
     const [hour, minute] = [hourOf(asked), minuteOf(asked)]
-    const asks: CountRequest[] = []
+    const requests: CountRequest[] = []
     for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
-      asks.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
+      requests.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
     }
-    const taken = await this.#counters.take(asks)
+    const taken = await this.#counters.count(requests)
     const now = this.#clock.now()
     let index = 0
     for (const [keyId, queue] of queues) {
       const state = taken[index++]
       if (!state) throw new Error('the counters did not return every count')
       this.#remember(keyId, state, queue.waiting.length)
-      queue.waiting.forEach(({ settle }, place) => {
-        const isAdmitted = place < state.granted
-        // Those behind it in the same turn have not been let in yet, as far as this one sees.
-        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - place : 0))
+      queue.waiting.forEach(({ settle }, location) => {
+        const isAdmitted = location < state.granted
+        // The state after this request, without those behind it in the same turn.
+        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - location : 0))
       })
     }
   }
 
-  /** Counts of a window only grow: once it is spent, refusing needs no look at them. */
-  #remember(keyId: string, state: Taken, wanted: number): void {
+  /** The count of a window only grows, so a used-up window refuses requests without another count. */
+  #remember(keyId: string, state: CountResult, wanted: number): void {
     this.#spent.delete(keyId)
     if (state.granted === wanted) return
-    if (this.#spent.size >= mostSpent) this.#spent.clear()
+    if (this.#spent.size >= maxSpent) this.#spent.clear()
     this.#spent.set(keyId, state)
   }
 }
 
-/** Whether a window that is still in force has nothing left. */
+/** Whether a current window is used up. */
 function isSpent(
-  { hour, hourCount, minute, minuteCount }: Taken,
+  { hour, hourCount, minute, minuteCount }: CountResult,
   limits: RequestLimits,
   now: number,
 ): boolean {
-  const isInForce = (window: number, current: number, ahead: number) =>
+  const isCurrent = (window: number, current: number, ahead: number) =>
     window >= current && window <= current + ahead
   return (
-    (limits.hourly !== null && hourCount >= limits.hourly && isInForce(hour, hourOf(now), hoursAhead)) ||
+    (limits.hourly !== null && hourCount >= limits.hourly && isCurrent(hour, hourOf(now), hoursAhead)) ||
     (limits.minute !== null &&
       minuteCount >= limits.minute &&
-      isInForce(minute, minuteOf(now), minutesAhead) &&
-      // The hour's count may be of an hour that is over, and would be shown.
-      isInForce(hour, hourOf(now), hoursAhead))
+      isCurrent(minute, minuteOf(now), minutesAhead) &&
+      // Otherwise, the count of a past hour would be shown.
+      isCurrent(hour, hourOf(now), hoursAhead))
   )
 }
 
-/** @param behind how many requests were counted that came after this one */
+/** @param behind how many of the counted requests came after this one */
 function admissionOf(
-  { hour, hourCount, minute, minuteCount }: Taken,
+  { hour, hourCount, minute, minuteCount }: CountResult,
   limits: RequestLimits,
   now: number,
   isAdmitted: boolean,

@@ -2,46 +2,46 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 
-/** In the data directory, apart from the database: a backup or a dump does not contain it. */
+/** In the data directory and not in the database, so that a backup or a dump does not contain it. */
 const keyFile = 'second-factor.key'
 const algorithm = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
 
-/** Encrypts the secrets of second factors, so that the database alone does not give codes away. */
-export class FactorSeal {
+/** Encrypts the secrets of second factors, so that the database alone does not reveal codes. */
+export class SecondFactorCipher {
   readonly #file: string
   #known: { key: Buffer; id: string } | undefined
 
-  /** @param folder the data directory, where the key is made when it is first needed */
-  constructor(folder: string) {
-    this.#file = join(folder, keyFile)
+  /** @param directory the data directory, where the key is created when it is first needed */
+  constructor(directory: string) {
+    this.#file = join(directory, keyFile)
   }
 
-  /** @param userId bound to the secret, so that it is of no use in another row */
-  seal(secret: string, userId: string): string {
+  /** @param userId bound to the secret, so that it cannot be used in the row of another user */
+  encrypt(secret: string, userId: string): string {
     this.#known ??= readKey(this.#file, true)
     const { key, id } = this.#known
     const nonce = randomBytes(nonceLength)
     const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(userId))
-    const sealed = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
-    return `${id}.${sealed.toString('base64url')}`
+    const encrypted = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+    return `${id}.${encrypted.toString('base64url')}`
   }
 
   /**
-   * @param stored what `seal` returned, or a plain secret that an earlier version stored
-   * @throws Refusal `internal_error` where the key that sealed it is missing
+   * @param stored the result of `encrypt`, or a plain secret that an earlier version stored
+   * @throws ApiError `internal_error` if the encryption key is missing
    */
-  open(stored: string, userId: string): string {
+  decrypt(stored: string, userId: string): string {
     if (isPlain(stored)) return stored
-    const [sealedBy = '', text = ''] = stored.split('.')
+    const [keyId = '', text = ''] = stored.split('.')
     try {
-      // A new key would be in the way of the one that an administrator puts back.
+      // Does not create a key, because an administrator may restore the missing one.
       this.#known ??= readKey(this.#file, false)
       const { key, id } = this.#known
-      if (sealedBy !== id) throw new Error(`${this.#file} is key ${id}, not ${sealedBy}`)
+      if (keyId !== id) throw new Error(`${this.#file} is key ${id}, not ${keyId}`)
       const bytes = Buffer.from(text, 'base64url')
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength))
       decipher.setAAD(Buffer.from(userId)).setAuthTag(bytes.subarray(-tagLength))
@@ -49,7 +49,7 @@ export class FactorSeal {
         decipher.update(bytes.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8')
       )
     } catch (cause) {
-      throw new Refusal(
+      throw new ApiError(
         'internal_error',
         'The second factor cannot be checked because its encryption key is missing. Ask an administrator to reset it',
         { cause },
@@ -58,15 +58,15 @@ export class FactorSeal {
   }
 }
 
-/** Base32, as secrets are shown (RFC 4648 section 6). */
+/** Base32 (RFC 4648 section 6). */
 export const isPlain = (stored: string): boolean => /^[A-Z2-7]+$/.test(stored)
 
-function readKey(file: string, isMadeIfMissing: boolean): { key: Buffer; id: string } {
+function readKey(file: string, createIfMissing: boolean): { key: Buffer; id: string } {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (!isMadeIfMissing || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!createIfMissing || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     text = makeKey(file)
   }
   const key = Buffer.from(text.trim(), 'base64url')
@@ -74,7 +74,7 @@ function readKey(file: string, isMadeIfMissing: boolean): { key: Buffer; id: str
   return { key, id: createHash('sha256').update(key).digest('hex').slice(0, 12) }
 }
 
-/** Of several processes one makes the key, complete and on the disk before it has its name. */
+/** One of several processes creates the key. The file is complete and flushed to disk before it gets its name. */
 function makeKey(file: string): string {
   const aside = `${file}.${process.pid}.tmp`
   const descriptor = openSync(aside, 'w', 0o600)

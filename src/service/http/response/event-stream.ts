@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
+import { errorBodyOf } from '../../api-error.ts'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
-import { errorBodyOf } from '../../refusal.ts'
-import { toRefusal } from '../../to-refusal.ts'
+import { toApiError } from '../../to-api-error.ts'
 
-/** An answer that arrives in pieces. */
+/** The result of a handler whose reply arrives in parts. */
 export class EventStream {
   readonly events: AsyncGenerator<ChatEvent>
   constructor(events: AsyncGenerator<ChatEvent>) {
@@ -16,9 +16,9 @@ const keepAlive = 15_000
 
 /**
  * Server-sent events (HTML Living Standard section 9.2): `delta`, then `done`; or `error`, which
- * ends the stream. Waits for the first piece, so that a failure before it still gets a status of
- * its own, unless the model takes longer than a client may wait for a first byte.
- * @param onError told of a failure that can only be reported inside the stream
+ * ends the stream. Waits for the first part of the reply, so that an earlier failure can have its HTTP
+ * status. If the model takes longer than `silence`, the stream begins without it.
+ * @param onError called with a failure that can only be reported inside the stream
  * @param silence in ms, after which a comment is sent
  */
 export async function openEventStream(
@@ -31,7 +31,7 @@ export async function openEventStream(
   return new EventBody(events, first, onError, silence)
 }
 
-/** Events as bytes, taken no faster than the client reads. */
+/** The events as bytes, read no faster than the client reads them. */
 class EventBody extends Readable {
   readonly #events: AsyncGenerator<ChatEvent>
   readonly #onError: (error: unknown) => void
@@ -60,7 +60,7 @@ class EventBody extends Readable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearInterval(this.#ping)
-    // The client may be gone in the middle of an answer.
+    // Stops the model if the client has disconnected during the reply.
     this.#events.return(undefined).then(
       () => done(error),
       () => done(error),
@@ -82,7 +82,7 @@ class EventBody extends Readable {
     } catch (error) {
       if (this.destroyed) return
       this.#onError(error)
-      this.push(frame('error', errorBodyOf(toRefusal(error))))
+      this.push(frame('error', errorBodyOf(toApiError(error))))
     } finally {
       this.#isWaiting = false
     }
@@ -92,7 +92,7 @@ class EventBody extends Readable {
 
 const frame = (event: string, data: unknown) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** What `work` comes to, or undefined when it takes longer than so many ms. */
+/** The result of `work`, or undefined if it takes longer than `ms`. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<undefined>((resolve) => {

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
-import { type Callers, createCallers } from '../../src/service/domain/access/callers.ts'
+import {
+  createKeyAuthenticator,
+  type KeyAuthenticator,
+} from '../../src/service/domain/access/key-authenticator.ts'
 import { hashKey } from '../../src/service/domain/access/keys.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
@@ -22,7 +25,7 @@ const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promi
   })
 
 const revoked = { revoked_at: '2026-01-01T00:00:00.000Z' }
-const find = (callers: Callers, key: string) => callers.find(hashKey(key))
+const find = (callers: KeyAuthenticator, key: string) => callers.find(hashKey(key))
 
 onEachEngine('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
@@ -31,12 +34,12 @@ onEachEngine('callers of the embedded service', (_, engine) => {
   it('are cached as long as the database reports no change', () =>
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
-      const callers = createCallers({ ...store, generation: () => 1 }, systemClock)
+      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
       const caller = await find(callers, key)
-      expect(caller).to.include({ userId: 'usr_admin', hourlyLimit: null, isCounted: true })
+      expect(caller).to.include({ userId: 'usr_admin', hourlyLimit: null, isRateLimited: true })
       await other.db.updateTable('api_keys').set(revoked).execute()
       expect(await find(callers, key)).to.equal(caller)
-      expect(await find(createCallers(store, systemClock), key)).to.equal(undefined)
+      expect(await find(createKeyAuthenticator(store, systemClock), key)).to.equal(undefined)
       await callers.close()
     }))
 
@@ -46,8 +49,8 @@ onEachEngine('callers of the embedded service', (_, engine) => {
         const { db } = which === 'this' ? store : other
         const user = await plantUser(store.db)
         const { key } = await plantKey(store.db, { user_id: user.id })
-        const callers = createCallers(store, systemClock)
-        const may = async (permission: string) => (await find(callers, key))?.may(permission)
+        const callers = createKeyAuthenticator(store, systemClock)
+        const may = async (permission: string) => (await find(callers, key))?.can(permission)
         expect(await may('read:users')).to.equal(false)
         await db.updateTable('users').set({ role: 'editor' }).where('id', '=', user.id).execute()
         await seen(async () => {
@@ -73,7 +76,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
     withStores(async (store) => {
       const { key } = await plantKey(store.db, { expires_at: '2026-06-01T00:00:00.000Z' })
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T23:59:59.999Z'))
-      const callers = createCallers({ ...store, generation: () => 1 }, clock)
+      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, clock)
       expect(await find(callers, key)).to.include({ userId: 'usr_admin' })
       clock.pass(1)
       expect(await find(callers, key)).to.equal(undefined)
@@ -84,7 +87,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
     withStores(async (store, other) => {
       const { id, key } = await plantKey(store.db)
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T12:00:00.000Z'))
-      const callers = createCallers(store, clock)
+      const callers = createKeyAuthenticator(store, clock)
       const use = async () => {
         await Promise.all([find(callers, key), find(callers, key)])
         await callers.close()
@@ -110,7 +113,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
           planted.push(await plantKey(transaction, { last_used_at: '2999-01-01T00:00:00.000Z' }))
         return planted
       })
-      const callers = createCallers({ ...store, generation: () => 1 }, systemClock)
+      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
       for (const round of [1, 2]) {
         for (const { id, key } of keys) {
           expect(await find(callers, key), `${round}`).to.include({ keyId: id })

@@ -1,34 +1,34 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorBodyOf } from '../../refusal.ts'
+import { errorBodyOf } from '../../api-error.ts'
 import type { Readiness } from './readiness.ts'
 import { renderStatusPage } from './status-page.ts'
 
-/** What anybody may ask for, without a key and at no cost to a quota, with its name in the metrics. */
-const openPaths: ReadonlyMap<string, string> = new Map([
+/** The paths that require no key and cost no quota, with their labels in the metrics. */
+const publicPaths: ReadonlyMap<string, string> = new Map([
   ['/', 'status_page'],
   ['/healthz', 'healthz'],
   ['/readyz', 'readyz'],
 ])
 
-export const isOpenPath = (path: string): boolean => openPaths.has(path)
+export const isPublicPath = (path: string): boolean => publicPaths.has(path)
 
-export interface OpenRoutesParts {
+export interface PublicRoutesOptions {
   readiness: Readiness
-  /** Shown where it is known. */
+  /** Shown if it is known. */
   version: string | undefined
-  /** What clients call this service; else what they called it in their request. */
+  /** The origin that clients use. Default: the origin of the request. */
   publicUrl: string | undefined
 }
 
-/** Whether the service is alive and ready, and a page for whoever opens its address in a browser. */
-export function addOpenRoutes(
+/** Adds the health checks, and a page for people who open the address of the service in a browser. */
+export function addPublicRoutes(
   server: FastifyInstance,
-  { readiness, version, publicUrl }: OpenRoutesParts,
+  { readiness, version, publicUrl }: PublicRoutesOptions,
 ): void {
   const get = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) =>
     server.get(
       path,
-      { config: { isOpen: true, endpoint: openPaths.get(path) ?? 'unknown' } },
+      { config: { isPublic: true, endpoint: publicPaths.get(path) ?? 'unknown' } },
       async (request, reply) => {
         reply.header('cache-control', 'no-store')
         return handler(request, reply)
@@ -36,20 +36,20 @@ export function addOpenRoutes(
     )
   get('/healthz', () => ({ status: 'ok' }))
   get('/readyz', async (_, reply) => {
-    const refusal = await readiness.check()
-    if (!refusal) return { status: 'ready' }
-    return reply.code(503).send(errorBodyOf(refusal))
+    const apiError = await readiness.check()
+    if (!apiError) return { status: 'ready' }
+    return reply.code(503).send(errorBodyOf(apiError))
   })
   get('/', async (request, reply) => {
     const isReady = (await readiness.check()) === undefined
-    const url = publicUrl ?? urlAsSeen(request)
+    const url = publicUrl ?? requestedOrigin(request)
     const page = renderStatusPage({ version, url, isReady })
     return reply.code(page.status).headers(page.headers).send(page.body)
   })
 }
 
-/** The origin that the browser was given; of a host that is none, nothing is repeated. */
-function urlAsSeen({ protocol, host, socket }: FastifyRequest): string {
+/** The origin of the request. An invalid host is not repeated in the page. */
+function requestedOrigin({ protocol, host, socket }: FastifyRequest): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
   const isHost = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)
   const url = `${scheme}://${host}`

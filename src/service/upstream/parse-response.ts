@@ -2,11 +2,11 @@ import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
 import type { ModelServer } from './model-server.ts'
 import type { CompletionResult, TokenCounts } from './upstream.ts'
-import { messageIn, unusable } from './upstream-refusal.ts'
+import { invalidResponse, messageInBody } from './upstream-error.ts'
 
 /**
- * What this service needs of a model server's answer; anything else that is odd or missing is left
- * out rather than a reason to refuse a good answer.
+ * The fields of a model server's response that this service needs. Other fields that are missing or
+ * invalid are omitted, so that a usable response is not refused.
  */
 const text = z.catch(z.optional(z.string()), undefined)
 const count = z.catch(z.optional(z.pipe(z.number(), z.transform(Math.floor))), undefined)
@@ -21,7 +21,7 @@ const choice = z.looseObject({
   index: count,
 })
 
-/** Some servers say -1 for what they did not count. */
+/** Some servers send -1 for a count that they do not know. */
 const tokens = z.catch(
   z.optional(
     z.pipe(z.number().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)), z.transform(Math.floor)),
@@ -39,11 +39,11 @@ const completion = z.looseObject({
 })
 
 /**
- * @param hidden as `UpstreamAddress` has it
- * @throws Refusal `upstream_error` for what is no list of models
+ * @param secrets see `UpstreamAddress`
+ * @throws ApiError `upstream_error` for a body that is not a list of models
  */
-export function readModels(body: unknown, hidden: readonly string[]): Model[] {
-  return parse(modelList, body, hidden).data.map(({ id, created, owned_by }) => ({
+export function parseModels(body: unknown, secrets: readonly string[]): Model[] {
+  return parse(modelList, body, secrets).data.map(({ id, created, owned_by }) => ({
     id,
     created: created ?? 0,
     object: 'model',
@@ -52,20 +52,20 @@ export function readModels(body: unknown, hidden: readonly string[]): Model[] {
 }
 
 /**
- * @param asked the model, for a server that does not say which one answered
- * @throws Refusal `upstream_error` for what is no completion
+ * @param asked the requested model, for a server that does not name the model in its response
+ * @throws ApiError `upstream_error` for a body that is not a completion
  */
-export function readCompletion(
+export function parseCompletion(
   body: unknown,
   asked: string,
-  { hidden, clock }: Pick<ModelServer, 'hidden' | 'clock'>,
+  { secrets, clock }: Pick<ModelServer, 'secrets' | 'clock'>,
 ): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body, hidden)
-  if (choices.length === 0) throw unusable('sent a response without choices')
+  const { choices, created, model, usage } = parse(completion, body, secrets)
+  if (choices.length === 0) throw invalidResponse('sent a response without choices')
   return {
     created: created ?? Math.floor(clock.now() / 1000),
     model: model ?? asked,
-    usage: readUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    usage: parseUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     choices: choices.map(({ message, finish_reason, index }, position) => ({
       index: index ?? position,
       message: { role: message.role ?? 'assistant', content: message.content ?? '' },
@@ -74,9 +74,9 @@ export function readCompletion(
   }
 }
 
-/** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
-export function readUsage(given: unknown): TokenCounts | undefined {
-  // Nearly every piece of a stream has none.
+/** Token counts; a missing one is 0. Undefined if the server sends none. */
+export function parseUsage(given: unknown): TokenCounts | undefined {
+  // Nearly every chunk of a stream has none.
   if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data
   if (!counts) return undefined
@@ -85,12 +85,12 @@ export function readUsage(given: unknown): TokenCounts | undefined {
   return { prompt_tokens, completion_tokens, total_tokens }
 }
 
-function parse<S extends z.ZodMiniType>(schema: S, body: unknown, hidden: readonly string[]): z.infer<S> {
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown, secrets: readonly string[]): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  // Some gateways report what failed behind them with a status of 200.
-  const words = Object(body).error ? messageIn(body, hidden) : undefined
+  // Some gateways report an error of the model server with status 200.
+  const words = Object(body).error ? messageInBody(body, secrets) : undefined
   throw words === undefined
-    ? unusable('sent a response that is not in the OpenAI format', result.error)
-    : unusable(`failed: ${words}`)
+    ? invalidResponse('sent a response that is not in the OpenAI format', result.error)
+    : invalidResponse(`failed: ${words}`)
 }

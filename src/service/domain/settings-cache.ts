@@ -1,30 +1,30 @@
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import {
-  type ApiConfigurationInForce,
   apiConfigurationOf,
-  type SettingsInForce,
+  type EffectiveApiConfiguration,
+  type EffectiveSettings,
   settingsOf,
 } from './settings.ts'
 
-/** What is configured at this moment. */
-export interface Configured {
-  readonly settings: SettingsInForce
-  readonly api: ApiConfigurationInForce
+/** The settings and the API configuration in effect. */
+export interface CurrentSettings {
+  readonly settings: EffectiveSettings
+  readonly api: EffectiveApiConfiguration
 }
 
-/** Settings and API configuration for every request, read anew when they may have changed. */
-export class LiveSettings {
+/** The settings and the API configuration for each request, read again only if they may have changed. */
+export class SettingsCache {
   readonly #store: Store
-  #cached: (Configured & { generation: number; documents: string }) | undefined
-  #reading: { generation: number; done: Promise<Configured> } | undefined
+  #cached: (CurrentSettings & { generation: number; documents: string }) | undefined
+  #reading: { generation: number; done: Promise<CurrentSettings> } | undefined
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** In force at once after a change in this process, and within a second after one in another. */
-  read(): Configured | Promise<Configured> {
+  /** Returns a change of this process at once, and one of another process within a second. */
+  read(): CurrentSettings | Promise<CurrentSettings> {
     const generation = this.#store.generation()
     if (this.#cached?.generation === generation) return this.#cached
     if (this.#reading?.generation !== generation) {
@@ -38,8 +38,8 @@ export class LiveSettings {
     return this.#reading.done
   }
 
-  /** @param generation asked for before reading: what changes meanwhile is read again */
-  async #read(generation: number): Promise<Configured> {
+  /** @param generation from before the read, so that a change during the read causes another read */
+  async #read(generation: number): Promise<CurrentSettings> {
     const [row] = await selectBoth(this.#store.db, {})
     const { settings, api } = row ?? { settings: '{}', api: '{}' }
     const documents = `${settings}\n${api}`
@@ -48,7 +48,7 @@ export class LiveSettings {
       known?.documents === documents
         ? known
         : { settings: settingsOf(settings), api: apiConfigurationOf(api) }
-    // A read that began earlier may end later.
+    // A read that began earlier may end later than a newer one.
     if (!known || known.generation <= generation) {
       this.#cached = { settings: configured.settings, api: configured.api, generation, documents }
     }

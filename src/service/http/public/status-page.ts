@@ -2,9 +2,9 @@ import { html } from '../../../pages/html.ts'
 import { type Page, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
 
-interface StatusFacts {
+interface StatusPageContent {
   version: string | undefined
-  /** The service's origin, as whoever looks at the page would type it. */
+  /** The origin of the service, as the reader of the page would type it. */
   url: string
   isReady: boolean
 }
@@ -29,8 +29,8 @@ pre{margin-top:10px;padding:12px 14px;border:1px solid var(--edge);border-radius
 code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
-/** A page of static HTML that says what answers here and how to connect. It loads nothing and knows no secret. */
-export function renderStatusPage({ version, url, isReady }: StatusFacts): Page {
+/** A static HTML page that says what runs here and how to connect. It loads nothing and contains no secret. */
+export function renderStatusPage({ version, url, isReady }: StatusPageContent): Page {
   const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
   const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service is running at <strong>${url}</strong>. Use it from the terminal, or from a program with an API key.</p>

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createServer } from '../../../src/service/http/create-server.ts'
-import { Readiness } from '../../../src/service/http/open/readiness.ts'
+import { Readiness } from '../../../src/service/http/public/readiness.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { systemClock } from '../../../src/system/clock.ts'

@@ -1,25 +1,25 @@
 import type { Clock } from '../../system/clock.ts'
-import { Refusal } from '../refusal.ts'
+import { ApiError } from '../api-error.ts'
 import { networkOf } from './attempt-throttle.ts'
 
 /** How many sign-ins a network may begin at once, and how many per second after that. */
 const burst = 200
 const perSecond = 20
 
-/** Networks that are remembered. The one that was idle for longest is forgotten first. */
-const mostNetworks = 10_000
+/** Maximum number of networks that are tracked. The one that was idle for longest is removed first. */
+const maxNetworks = 10_000
 
-/** What a network has left at a moment of the monotonic clock. */
+/** How many sign-ins a network has left, at a time of the monotonic clock. */
 interface Allowance {
   left: number
   at: number
 }
 
 /**
- * Limits how fast one network begins sign-ins, which needs no credential. In the memory of one
- * process: nothing that an anonymous request does is written to the database.
+ * Limits how fast one network begins sign-ins, which requires no credential. The state is in the memory of
+ * the process: an anonymous request never writes to the database.
  */
-export class StartLimit {
+export class SignInRateLimit {
   readonly #clock: Clock
   readonly #networks = new Map<string, Allowance>()
 
@@ -27,7 +27,7 @@ export class StartLimit {
     this.#clock = clock
   }
 
-  /** @throws Refusal `rate_limited` */
+  /** @throws ApiError `rate_limited` */
   take(address: string): void {
     const network = networkOf(address)
     const at = this.#clock.monotonic()
@@ -36,11 +36,11 @@ export class StartLimit {
     this.#networks.delete(network)
     this.#networks.set(network, { left: Math.max(0, left - 1), at })
     for (const oldest of this.#networks.keys()) {
-      if (this.#networks.size <= mostNetworks) break
+      if (this.#networks.size <= maxNetworks) break
       this.#networks.delete(oldest)
     }
     if (left >= 1) return
-    throw new Refusal('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
+    throw new ApiError('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
       retryAfter: 1,
     })
   }

@@ -1,37 +1,36 @@
 import type { Clock } from '../../system/clock.ts'
-import type { Caller } from '../domain/access/callers.ts'
 import { tierLimits } from '../domain/access/keys.ts'
-import { includes, rightsOfUser } from '../domain/access/permissions.ts'
+import { covers, type Principal, userPermissions } from '../domain/access/permissions.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { inSeconds } from './lifetimes.ts'
-import { digest } from './references.ts'
-import { permissionsOf, scopeNames, scopesWith } from './scopes.ts'
+import { digest } from './record-payload.ts'
+import { permissionsOf, scopeNames, scopesGranting } from './scopes.ts'
 import { endedSession } from './sessions.ts'
 
 /**
- * Whom an access token acts for. Read at each request: a token whose grant or session was ended is
- * undefined at once, as one that is unknown or past its end.
+ * The principal of an access token. It is read for each request, so that a token is refused as soon as its
+ * grant or session was ended. Undefined for such a token, and for an unknown or expired one.
  */
-export async function findTokenCaller(
+export async function findTokenPrincipal(
   db: Database,
   token: string,
   clock: Clock,
-): Promise<Caller | undefined> {
+): Promise<Principal | undefined> {
   const [row] = await selectToken(db, { hash: digest(token), now: inSeconds(clock) })
   if (!row) return undefined
-  const ofUser = rightsOfUser(row.id, row.role, JSON.parse(row.permissions))
+  const ofUser = userPermissions(row.id, row.role, JSON.parse(row.permissions))
   const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))
   return {
     keyId: `oauth:${row.id}`,
     userId: row.id,
-    may: (permission) => includes(ofUser, permission) && includes(ofToken, permission),
-    lacks: (permission) =>
-      includes(ofUser, permission)
-        ? `the sign-in did not request it; sign in again with the scope ${scopesWith(permission).join(' or ')}`
+    can: (permission) => covers(ofUser, permission) && covers(ofToken, permission),
+    denialReason: (permission) =>
+      covers(ofUser, permission)
+        ? `the sign-in did not request it; sign in again with the scope ${scopesGranting(permission).join(' or ')}`
         : 'the signed-in user does not have it',
     hourlyLimit: tierLimits.pro,
-    isCounted: true,
+    isRateLimited: true,
   }
 }
 

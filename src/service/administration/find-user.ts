@@ -2,32 +2,35 @@ import { Failure } from '../../contract/failure.ts'
 import { adminId } from '../domain/access/permissions.ts'
 import type { Database } from '../store/tables.ts'
 
-/** A user, as what is done on the machine has to know them. */
-export interface Person {
+export interface UserSummary {
   id: string
   email: string
   role: string
   permissions: string[]
 }
 
-/** As the first migration makes it. */
-const builtIn: Person = { id: adminId, email: 'admin@localhost', role: 'admin', permissions: ['*:*'] }
+/** As the first migration creates it. */
+const builtInAdmin: UserSummary = {
+  id: adminId,
+  email: 'admin@localhost',
+  role: 'admin',
+  permissions: ['*:*'],
+}
 
 /** @throws Failure `not_found`; otherwise as `lookUpPerson` */
-export async function findPerson(db: Database | undefined, name: string): Promise<Person> {
-  const person = await lookUpPerson(db, name)
+export async function requireUser(db: Database | undefined, name: string): Promise<UserSummary> {
+  const person = await findUser(db, name)
   if (person) return person
   throw new Failure('not_found', `No user ${name}`, { advice: [{ code: 'list_users' }] })
 }
 
 /**
- * A user by id or email, whose case does not matter; undefined for nobody.
- *
- * @param db undefined where there is no data yet, and so the built-in admin alone
+ * A user by id or email, regardless of case; undefined if there is none.
+ * @param db undefined if there is no data yet; then the built-in admin is the only user
  */
-export async function lookUpPerson(db: Database | undefined, name: string): Promise<Person | undefined> {
+export async function findUser(db: Database | undefined, name: string): Promise<UserSummary | undefined> {
   const key = name.toLowerCase()
-  if (!db) return name === builtIn.id || key === builtIn.email ? builtIn : undefined
+  if (!db) return name === builtInAdmin.id || key === builtInAdmin.email ? builtInAdmin : undefined
   const row = await db
     .selectFrom('users')
     .select(['id', 'email', 'role', 'permissions'])

@@ -2,8 +2,8 @@ import type { ErrorBody } from '../contract/error-body.ts'
 import type { Fault } from '../contract/faults.ts'
 
 /**
- * The service's own values of `error.code`, each with its status: docs/interface.md, "Errors", shows no
- * code. docs/reference/service.md lists them.
+ * The values of `error.code` with their statuses. docs/interface.md, "Errors", defines no values.
+ * docs/reference/service.md lists these.
  */
 const statuses = {
   invalid_request: 400,
@@ -36,24 +36,24 @@ const statuses = {
   storage_full: 507,
 }
 
-export type RefusalCode = keyof typeof statuses
+export type ApiErrorCode = keyof typeof statuses
 
-/** A request that the service answers with an error, for a reason that the caller may know. */
-export class Refusal extends Error {
-  override name = 'Refusal'
+/** An error that the service sends in its response. The message is for the client. */
+export class ApiError extends Error {
+  override name = 'ApiError'
 
-  /** What talks to a model server is a bundle of its own with its own copy of this class: both are one kind. */
+  /** The bundle of the model server connection has a separate copy of this class: both are recognized. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof Error && value.name === 'Refusal' && 'code' in value
+    return value instanceof Error && value.name === 'ApiError' && 'code' in value
   }
 
-  readonly code: RefusalCode
+  readonly code: ApiErrorCode
   readonly details: Record<string, unknown> | undefined
-  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  /** When to try again, in seconds; sent as `Retry-After`. */
   readonly retryAfter: number | undefined
 
   constructor(
-    code: RefusalCode,
+    code: ApiErrorCode,
     message: string,
     options: { details?: Record<string, unknown>; retryAfter?: number | undefined; cause?: unknown } = {},
   ) {
@@ -64,27 +64,27 @@ export class Refusal extends Error {
   }
 }
 
-export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
+export const statusOf = (apiError: ApiError): number => statuses[apiError.code]
 
 /** docs/interface.md, "Errors". */
-export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
+export function errorBodyOf({ code, message, details }: ApiError): ErrorBody {
   return { error: { code, message, ...(details && { details }) } }
 }
 
-/** More would make the response larger than the request. */
-const mostFaults = 100
+/** More faults would make the response larger than the request. */
+const maxFaults = 100
 
-/** A request whose content is wrong, with the faults found in it, up to 100. */
-export function invalidRequest(faults: readonly Fault[]): Refusal {
+/** The error for an invalid request, with up to 100 of its faults. */
+export function invalidRequest(faults: readonly Fault[]): ApiError {
   const words = faults
     .slice(0, 3)
     .map(({ path, message }) => (path ? `${path} ${message}` : `the body ${message}`))
-  return new Refusal('invalid_request', sentence(words, faults.length - words.length), {
-    details: { faults: faults.slice(0, mostFaults) },
+  return new ApiError('invalid_request', sentence(words, faults.length - words.length), {
+    details: { faults: faults.slice(0, maxFaults) },
   })
 }
 
-/** Enough of the faults for one line; `details` has more. */
+/** The first faults in one line; `details` has more. */
 function sentence(words: readonly string[], more: number): string {
   const shown = words.join('; ')
   return more > 0 ? `${shown}; and ${more} more` : shown

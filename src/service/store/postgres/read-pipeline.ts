@@ -3,11 +3,11 @@ import type { PostgresClient } from './postgres-client.ts'
 import { isUnavailable } from './postgres-errors.ts'
 
 /**
- * A connection that all readers share: their statements are sent without waiting for the answers of
- * those before, and what is asked in one turn of the event loop leaves in one packet. Each fails or
- * succeeds by itself. Nothing goes here that writes, locks or belongs to a transaction.
+ * A connection that all reads share. Statements are sent without waiting for earlier results, and those of
+ * one turn of the event loop in one packet. Each fails or succeeds separately. It must not be used for
+ * writes, locks, or transactions.
  */
-export class ReadLane {
+export class ReadPipeline {
   readonly #connect: () => PostgresClient
   #client: Promise<PostgresClient> | undefined
 
@@ -23,7 +23,7 @@ export class ReadLane {
     const { stream } = client.connection
     if (stream.writableCorked === 0) {
       stream.cork()
-      // When all that has arrived in this turn has been looked at.
+      // After all input of this turn of the event loop is handled.
       setImmediate(() => stream.uncork())
     }
     try {
@@ -38,7 +38,7 @@ export class ReadLane {
     const opened = this.#client
     this.#client = undefined
     await opened?.then(
-      (client) => client.leave(),
+      (client) => client.disconnect(),
       () => {},
     )
   }
@@ -49,7 +49,7 @@ export class ReadLane {
     const forget = () => {
       if (this.#client === opening) this.#client = undefined
     }
-    // One that is lost is forgotten at once, with all that was asked of it.
+    // The next query opens a new connection.
     client.on('error', forget)
     client.once('end', forget)
     opening.catch(forget)

@@ -1,11 +1,11 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import type { Metrics } from '../../metrics/metrics.ts'
-import { errorBodyOf, Refusal } from '../../refusal.ts'
-import { listenFailure } from '../listening/listen-failure.ts'
-import type { Readiness } from './readiness.ts'
+import { ApiError, errorBodyOf } from '../api-error.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { listenFailure } from './listening/listen-failure.ts'
+import type { Readiness } from './public/readiness.ts'
 
-/** Only programs on this machine are told how the service is doing. */
+/** Metrics and health are for programs on this machine only. */
 const host = '127.0.0.1'
 
 export interface AdminServer {
@@ -14,10 +14,10 @@ export interface AdminServer {
 }
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` on a loopback port of its own, without keys.
- * @param port 0 for any free one; when not given 1,000 above that of the service, else any
+ * Serves `/metrics`, `/healthz`, and `/readyz` on a separate loopback port, without keys.
+ * @param port 0 for any free one. Default: 1,000 above the port of the service, or any if that is in use
  * @param url of the service
- * @throws Failure `conflict`, `refused` for a port that was asked for
+ * @throws Failure `conflict` or `refused` for the given port
  */
 export async function startAdminServer(
   { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
@@ -47,8 +47,8 @@ export async function startAdminServer(
 }
 
 /**
- * Whether a request was meant for this machine. A web page can have its own name lead here (DNS
- * rebinding) and then read what is answered; of an address, or of `localhost`, it can not.
+ * Whether a request was meant for this machine. A web page can make its own host name resolve to this
+ * machine (DNS rebinding) and then read the response. It cannot do so for an IP address or `localhost`.
  */
 function isForMachine(host: string | undefined): boolean {
   const name = (host ?? '').replace(/:\d*$/, '')
@@ -57,10 +57,10 @@ function isForMachine(host: string | undefined): boolean {
 
 /** RFC 9110 section 15.5.20. */
 function refuse(response: ServerResponse): void {
-  const refusal = new Refusal('invalid_request', 'The Host header must be an IP address or localhost')
+  const apiError = new ApiError('invalid_request', 'The Host header must be an IP address or localhost')
   response
     .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-    .end(JSON.stringify(errorBodyOf(refusal)))
+    .end(JSON.stringify(errorBodyOf(apiError)))
 }
 
 async function answer(
@@ -76,16 +76,16 @@ async function answer(
       .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .end(method === 'HEAD' ? undefined : JSON.stringify(body))
   if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz') {
-    const refusal = new Refusal('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
-    send(404, errorBodyOf(refusal))
+    const apiError = new ApiError('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
+    send(404, errorBodyOf(apiError))
   } else if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD')
-    send(405, errorBodyOf(new Refusal('method_not_allowed', `${path} supports GET and HEAD`)))
+    send(405, errorBodyOf(new ApiError('method_not_allowed', `${path} supports GET and HEAD`)))
   } else if (path === '/healthz') {
     send(200, { status: 'ok' })
   } else if (path === '/readyz') {
-    const refusal = await readiness.check()
-    if (refusal) send(503, errorBodyOf(refusal))
+    const apiError = await readiness.check()
+    if (apiError) send(503, errorBodyOf(apiError))
     else send(200, { status: 'ready' })
   } else {
     const { contentType, text } = await metrics.write()
@@ -94,7 +94,7 @@ async function answer(
   }
 }
 
-/** So that of several services on one machine each has one that can be known beforehand. */
+/** Derived from the port of the service, so that each of several services on a machine has a predictable one. */
 function defaultPort(url: string): number {
   const port = Number(new URL(url).port) + 1_000
   return port <= 65_535 ? port : 0

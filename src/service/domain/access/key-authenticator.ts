@@ -1,0 +1,127 @@
+import type { Clock } from '../../../system/clock.ts'
+import { prepareQuery } from '../../store/prepared-query.ts'
+import type { Store } from '../../store/store.ts'
+import type { Database } from '../../store/tables.ts'
+import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
+
+/** Finds the principals of API keys in the database, in their current state. */
+export interface KeyAuthenticator {
+  /**
+   * @param digest see `hashKey`
+   * @returns undefined for an unknown, revoked, or expired key
+   */
+  find(digest: string): Promise<Principal | undefined>
+  /** Waits until the last use of each key is written. */
+  close(): Promise<void>
+}
+
+interface CachedKey {
+  principal: Principal
+  /** Unix ms; Infinity for never. */
+  expiresAt: number
+  /** The time of the last use in the database, in Unix ms. */
+  usedAt: number
+}
+
+/** Unknown keys are not cached, so requests without a valid key cannot fill the cache. */
+const maxCachedKeys = 1_000
+
+/** In ms. `last_used_at` is written at most once a minute, because a write for each request would cost too much. */
+const usageInterval = 60_000
+
+const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
+  db
+    .selectFrom('api_keys')
+    .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .select([
+      'api_keys.id',
+      'api_keys.user_id',
+      'api_keys.last_used_at',
+      'api_keys.hourly_limit',
+      'api_keys.permissions as key_permissions',
+      'api_keys.expires_at',
+      'users.role',
+      'users.permissions as user_permissions',
+    ])
+    .where('api_keys.hash', '=', hash)
+    .where('api_keys.revoked_at', 'is', null),
+)
+
+/**
+ * Caches the principals of keys until a change in the database could affect them.
+ */
+export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthenticator {
+  const cached = new Map<string, CachedKey>()
+  /** When this process last wrote the use of a key, by its id. The write itself clears `cached`. */
+  const usageRecorded = new Map<string, number>()
+  const writing = new Set<Promise<void>>()
+  let generation = Number.NaN
+
+  return {
+    async find(digest) {
+      const current = store.generation()
+      if (current !== generation) {
+        cached.clear()
+        generation = current
+      }
+      let found = cached.get(digest)
+      if (!found) {
+        found = await readKey(store.db, digest)
+        if (!found) return undefined
+        // The row may be older than a change that was made in the meantime.
+        if (store.generation() === current && generation === current) {
+          if (cached.size >= maxCachedKeys) cached.clear()
+          cached.set(digest, found)
+        }
+      }
+      const time = clock.now()
+      if (found.expiresAt <= time) return undefined
+      const { keyId } = found.principal
+      if (time - Math.max(found.usedAt, usageRecorded.get(keyId) ?? 0) >= usageInterval) {
+        if (usageRecorded.size >= maxCachedKeys) usageRecorded.clear()
+        usageRecorded.set(keyId, time)
+        const written = recordUsage(store.db, keyId, time).finally(() => writing.delete(written))
+        writing.add(written)
+      }
+      return found.principal
+    },
+    async close() {
+      await Promise.all(writing)
+    },
+  }
+}
+
+async function readKey(db: Database, digest: string): Promise<CachedKey | undefined> {
+  const [row] = await selectKey(db, { hash: digest })
+  if (!row) return undefined
+  const ofUser = userPermissions(row.user_id, row.role, JSON.parse(row.user_permissions))
+  const ofKey: string[] =
+    row.key_permissions === null ? ['*:*'] : [alwaysGranted, ...JSON.parse(row.key_permissions)]
+  return {
+    principal: {
+      keyId: row.id,
+      userId: row.user_id,
+      can: (permission) => covers(ofUser, permission) && covers(ofKey, permission),
+      denialReason: (permission) =>
+        covers(ofUser, permission)
+          ? 'the API key does not have it'
+          : 'the user of the API key does not have it',
+      hourlyLimit: row.hourly_limit,
+      isRateLimited: true,
+    },
+    expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+    usedAt: row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at),
+  }
+}
+
+async function recordUsage(db: Database, id: string, time: number): Promise<void> {
+  try {
+    await db
+      .updateTable('api_keys')
+      .set({ last_used_at: new Date(time).toISOString() })
+      .where('id', '=', id)
+      .execute()
+  } catch {
+    // A full disk must not prevent reading.
+  }
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+
+/** SHA-256, hex. The database contains only the digests of ids. Ids are random, so they cannot be guessed from a digest. */
+export const digest = (id: string): string => createHash('sha256').update(id).digest('hex')
+
+/**
+ * How a record names another one: `#` and the digest of its id, which is not valid as an id. A payload
+ * from the database already contains references.
+ */
+const referTo = (id: string): string => (id.startsWith('#') ? id : `#${digest(id)}`)
+
+/** The digest of an id or a reference. Must not be used for a value that a client sent. */
+export const digestOfReference = (idOrReference: string): string => referTo(idOrReference).slice(1)
+
+/** Fields of a payload that name another record. */
+const referenceFields = new Set(['grantId', 'sessionUid', 'uid'])
+
+/** The id and the expiry of a record have columns. `cookie` would be the id of a session in an interaction. */
+const omittedFields = new Set(['jti', 'exp', 'consumed', 'cookie'])
+
+/** Replaces the id of an interaction in its return address. */
+const ownId = '{id}'
+
+/** The stored JSON of a payload, without any id. */
+export function writePayload(id: string, payload: object): string {
+  return JSON.stringify(payload, (key, value) => {
+    if (omittedFields.has(key)) return undefined
+    if (typeof value !== 'string') return value
+    if (referenceFields.has(key)) return referTo(value)
+    return key === 'returnTo' ? value.replace(id, ownId) : value
+  })
+}
+
+/** Reverses `writePayload`. @param id the id that the record was found by */
+export function readPayload(id: string | undefined, text: string): Record<string, unknown> {
+  const payload = JSON.parse(text)
+  if (id === undefined) return payload
+  if (typeof payload.returnTo === 'string') payload.returnTo = payload.returnTo.replace(ownId, id)
+  return { ...payload, jti: id }
+}

@@ -1,0 +1,61 @@
+import { ApiError } from './api-error.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
+
+/** The error response for anything that was thrown while a request was handled. It reveals nothing about a bug. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  // Fastify reports this if the client disconnects before the first byte of a stream.
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+    return clientDisconnected()
+  if (isDiskFull(error)) {
+    return new ApiError('storage_full', 'The service has no disk space left; nothing was stored', {
+      cause: error,
+    })
+  }
+  if (isUnavailable(error)) {
+    return new ApiError('storage_unavailable', 'The database of the service does not respond; try again', {
+      retryAfter: 1,
+      cause: error,
+    })
+  }
+  if (isBusy(error)) {
+    return new ApiError(
+      'storage_busy',
+      'The database of the service is locked by another program; try again',
+      { cause: error },
+    )
+  }
+  if (isDamaged(error)) {
+    return new ApiError(
+      'storage_damaged',
+      'The database of the service is damaged; restore it from a backup',
+      {
+        cause: error,
+      },
+    )
+  }
+  return (
+    fromFastify(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
+  )
+}
+
+/** The reason of an abort signal after the client has disconnected. No client receives it. */
+export const clientDisconnected = (): ApiError => new ApiError('request_timeout', 'The client disconnected')
+
+/** Fastify's errors about a request that did not reach a handler. */
+function fromFastify(error: unknown): ApiError | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
+  switch (error.statusCode) {
+    case 413:
+      return new ApiError('payload_too_large', 'The request body is larger than 4 MiB')
+    case 415:
+      return new ApiError(
+        'unsupported_media_type',
+        'The request body must be JSON, with Content-Type: application/json',
+      )
+    case 400:
+      return new ApiError('invalid_request', error.message)
+    default:
+      return undefined
+  }
+}
