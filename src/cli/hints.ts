@@ -129,7 +129,7 @@ function login(profile: string): string {
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
-  if (connection.isExamined) return `Check the base URL ${connection.baseUrl}`
+  if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
     ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`

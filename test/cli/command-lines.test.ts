@@ -255,7 +255,7 @@ describe('an unusual but valid command line', () => {
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`treats an ID such as ${id} as one path segment`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `User "${id}" not found`)
     })
   }
 

@@ -140,8 +140,8 @@ describe('a command in a terminal', () => {
     const words = ['--port', '0', '--admin-port', '0']
     const { type, waitFor, end } = bind(start('service', 'run', ...words))
     await waitFor('admin create EMAIL')
-    expect(terminal?.shown).to.match(/The service listens at http:\S+; Ctrl-C stops it\./)
-    expect(terminal?.shown).to.match(/data lies in \/.*metrics are at http:\S+\/metrics.*admin create EMAIL/s)
+    expect(terminal?.shown).to.match(/The service listens at http:\S+\. Press Ctrl-C to stop it\./)
+    expect(terminal?.shown).to.match(/Data: \/.*Metrics: http:\S+\/metrics.*admin create EMAIL/s)
     expect(terminal?.shown).not.to.contain('{"level"')
     type('\u0003')
     await end()

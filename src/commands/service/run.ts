@@ -135,11 +135,11 @@ function describe(
   { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
 ): string {
-  const lines = [`The service listens at ${url}; Ctrl-C stops it.`]
-  if (database === undefined) lines.push(`Its data lies in ${dataDir}.`)
-  if (adminUrl !== undefined) lines.push(`Its metrics are at ${adminUrl}/metrics.`)
+  const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
+  if (database === undefined) lines.push(`Data: ${dataDir}`)
+  if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
-    lines.push('The first admin is made with: chatctl service admin create EMAIL')
+    lines.push('Create the first admin with: chatctl service admin create EMAIL')
   return lines.join('\n')
 }
 
