@@ -90,7 +90,6 @@ const hints: Hints = {
   },
 
   // Settings as code
-  refresh_plan: 'Make a new plan from the current settings with: --refresh',
   save_plan: `Make a plan with: ${savingCommand}`,
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,

@@ -123,7 +123,7 @@ describe('history export', () => {
     })
     const run = await runExport(sandbox, url, ['--to', to])
     expect(run).to.include({ exitCode: 5, stdout: '' })
-    expect(run.stderr).to.contain('199 messages kept: the same command goes on from there.')
+    expect(run.stderr).to.contain('199 messages saved. To resume, run the same command again.')
     expect(readFileSync(to, 'utf8')).to.equal('old')
     expect(readdirSync(sandbox.home).filter((name) => name.includes('kept'))).to.deep.equal(['kept.jsonl'])
     const again = await runExport(sandbox, url, ['--to', to])
@@ -191,7 +191,7 @@ describe('history export', () => {
     expect(run).to.include({ exitCode: 75, stdout: '' })
     const said = readLines(run.stderr) as unknown as Record<string, { message: string }>[]
     expect(said.map((line) => Object.keys(line)[0])).to.deep.equal(['notice', 'error'])
-    expect(said[0]?.['notice']?.message).to.match(/^\d+ messages kept/)
+    expect(said[0]?.['notice']?.message).to.match(/^\d+ messages saved/)
     // Another output format continues the same export.
     const again = await runExport(sandbox, url, ['--quiet'])
     expect(again).to.include({ exitCode: 0, stderr: '' })

@@ -88,7 +88,7 @@ export default class HistoryExport extends BaseCommand {
         onWritten: (messages, total) => progress.write(messages, total),
         onKept: (messages) => {
           progress.end()
-          output.notice(`${countOf(messages, 'message')} kept: the same command goes on from there.`)
+          output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command again.`)
         },
       })
       progress.end()
@@ -101,7 +101,7 @@ export default class HistoryExport extends BaseCommand {
 }
 
 const hidden =
-  'More messages are of one time than the service has on a page, so that some of them may be missing.'
+  'More messages have the same time than the service returns on one page, so some of them may be missing.'
 
 /** Whose history it is: what an earlier run has left of another's is not gone on from. */
 function identify(context: Context): { service: string | undefined; owner: string[] } {
@@ -115,15 +115,15 @@ function identify(context: Context): { service: string | undefined; owner: strin
 function refuseForeignEnding(file: string | undefined): void {
   const [ending] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
   if (ending === undefined) return
-  throw new Failure('usage', `--to: there is no form for ${ending}, the ending of ${file}`, {
-    hint: 'Name it .jsonl, .json, .md or .html, or choose the form with -o.',
+  throw new Failure('usage', `--to ${file}: unknown format ${ending}`, {
+    hint: 'Use the file extension .jsonl, .json, .md, or .html, or set the format with --output.',
   })
 }
 
 function readSince(text: string, now: number): number {
   const moment = parsePastTime(text, now)
   if (moment !== undefined) return moment
-  throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
-    hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',
+  throw new Failure('usage', `--since: "${text}" is not a date, a time, or a duration`, {
+    hint: 'Use a form such as 2026-01-31, 2026-01-31T08:00:00Z, 7d, or 24h.',
   })
 }
