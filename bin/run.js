@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// CommonJS and ES5 on purpose: a Node that is too old must still be able to read this far.
+// CommonJS and ES5, so that a Node.js version that is too old can still parse this file.
 'use strict'
 
 var package_ = require('../package.json')
@@ -25,7 +25,7 @@ if (words.length === 1 && words[0] === '--version') {
   start()
 }
 
-/** Straight to the descriptor: process.stdout takes as long to open as all the rest of this. */
+/** Writes to the descriptor, because opening process.stdout takes as long as the rest of this file. */
 function print(text) {
   var bytes = Buffer.from(text)
   var written = 0
@@ -33,20 +33,20 @@ function print(text) {
     try {
       written += require('node:fs').writeSync(1, bytes, written)
     } catch (error) {
-      // A reader that is gone is no failure; one that is slow is waited for.
+      // A closed pipe is not a failure. A full pipe is tried again.
       if (error.code === 'EPIPE') process.exit(0)
       if (error.code === 'EAGAIN') continue
-      process.stderr.write('Error: stdout cannot be written: ' + error.message + '\n')
+      process.stderr.write('Error: Cannot write to stdout: ' + error.message + '\n')
       process.exit(1)
     }
   }
 }
 
 /**
- * Prints the help that the build has written (scripts/write-help.ts) if the program itself would
- * print the same: 80 columns, no color.
+ * Prints a help page that the build wrote (scripts/write-help.ts), if the program would print the same
+ * page: 80 columns, no color.
  *
- * @returns whether there was such help
+ * @returns whether a page was printed
  */
 function printHelp(words) {
   var path = nameOfHelp(words)
@@ -63,7 +63,7 @@ function printHelp(words) {
   return true
 }
 
-/** `help`, `help chat send`, `chat send --help`: the words, and nothing else, and at most one flag. */
+/** The file of the page for `help`, `help chat send`, or `chat send --help`; undefined for any other line. */
 function nameOfHelp(words) {
   var last = words[words.length - 1]
   var named
@@ -75,7 +75,7 @@ function nameOfHelp(words) {
     : undefined
 }
 
-/** A terminal has a width and colours of its own. To ask the module for terminals would take longer. */
+/** A terminal needs another width, and colors. Loading node:tty would take longer than this check. */
 function isPerhapsTerminal() {
   var fs = require('node:fs')
   var stdout = fs.fstatSync(1)

@@ -109,10 +109,6 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   yaml: { entry: `module.exports = require('yaml')`, asked: /^yaml$/ },
   csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
-  'wrap-lines': {
-    entry: `export * from './src/cli/output/wrap-lines.ts'`,
-    asked: /\/output\/wrap-lines\.ts$/,
-  },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
     entry: `export * from './src/terminal/markdown/markdown-writer.ts'`,

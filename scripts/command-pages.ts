@@ -7,8 +7,7 @@ import {
   sharedFlagsOf,
   usagesOf,
 } from '../src/cli/help/declared-command.ts'
-import { helpTopics } from '../src/cli/help/help-topics.ts'
-import type { Example, Page } from '../src/cli/help/page.ts'
+import { type Example, helpTopics, type Page } from '../src/cli/help/page.ts'
 import { helpTopicPage } from '../src/cli/help/topic-pages.ts'
 import type { Requests } from '../src/cli/requests.ts'
 import { type EndpointName, endpoints } from '../src/contract/endpoints.ts'

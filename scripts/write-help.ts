@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Declarations } from '../src/cli/help/declared-command.ts'
 import { findPage } from '../src/cli/help/find-page.ts'
-import { helpTopics } from '../src/cli/help/help-topics.ts'
+import { helpTopics } from '../src/cli/help/page.ts'
 import { renderPage } from '../src/cli/help/render-page.ts'
 import { writeManPage } from './man-page.ts'
 

@@ -2,7 +2,7 @@ import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import { readCatalog } from '../cli/command-catalog.ts'
-import { findCommand, isOwnFlag, putFlagsBehindCommand } from '../cli/find-command.ts'
+import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
 import type { Host } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
@@ -13,20 +13,20 @@ import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
 export interface Program {
-  /** File URL of the package's folder. */
+  /** File URL of the package's directory. */
   root: URL
-  /** Every command, `settings:api:set`. */
+  /** IDs of all commands, such as `settings:api:set`. */
   commandIds: readonly string[]
   loadCommand(id: string): Command.Class
 }
 
-/** Commands that look at all the others. */
-export const lookAround = ['complete']
+/** Commands that need the declarations of all commands. */
+export const commandsThatNeedAll = ['complete']
 
 /**
- * Runs one command line, as often as one likes in one process.
+ * Runs one command line. A process can run any number of them.
  *
- * @returns the exit code; 0 where stdout had no reader any more, which aborts the run
+ * @returns the exit code; 0 if the reader of stdout closed it, which aborts the run
  */
 export async function run(argv: readonly string[], host: Host, program: Program): Promise<number> {
   const streams = new Streams(host)
@@ -42,11 +42,11 @@ export async function run(argv: readonly string[], host: Host, program: Program)
 async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
   const { signal } = streams
   const { env } = streams.host
-  const words = normalise(argv, program.commandIds)
+  const words = normalize(argv, program.commandIds)
   try {
     const id = findCommand(words, program.commandIds)
     const plugin =
-      id === undefined || lookAround.includes(id)
+      id === undefined || commandsThatNeedAll.includes(id)
         ? createStaticPlugin(program.root, program.loadCommand)
         : createSingleCommandPlugin(program.root, id, program.loadCommand(id))
     if (words[0] === '--version') {
@@ -83,9 +83,9 @@ function unknown(words: readonly string[], { root }: Program): Error {
   return unknownCommand(words, readCatalog(root))
 }
 
-/** `chatctl help settings get` and `chatctl settings get --help` are one. */
-function normalise(argv: readonly string[], ids: readonly string[]): readonly string[] {
-  const words = putFlagsBehindCommand(argv, ids)
+/** `chatctl help settings get` becomes `chatctl settings get --help`. */
+function normalize(argv: readonly string[], ids: readonly string[]): readonly string[] {
+  const words = moveFlagsAfterCommand(argv, ids)
   return words[0] === 'help' ? [...words.slice(1), '--help'] : words
 }
 
@@ -102,7 +102,7 @@ function asksForHelp(words: readonly string[], config: Config): boolean {
   return (end === -1 ? words : words.slice(0, end)).some((word) => flags.includes(word))
 }
 
-/** oclif has no class of its own for it. */
+/** oclif has no separate class for this error. */
 function isUnknownCommand(error: unknown): boolean {
   return error instanceof Error && /^command .* not found\.?$/is.test(error.message)
 }

@@ -7,7 +7,8 @@ import type { View } from '../view/view.ts'
 import { readCatalog } from './command-catalog.ts'
 import { commandFor } from './command-line.ts'
 import type { ValueKind } from './completion/typed-line.ts'
-import { type Context, createContext } from './create-context.ts'
+import type { Context } from './context.ts'
+import { createContext } from './create-context.ts'
 import { withoutVariables, wordsFromEnvironment } from './flags-from-environment.ts'
 import { HeldRequest } from './held-request.ts'
 import { HostedCommand } from './hosted-command.ts'
@@ -21,33 +22,33 @@ import { sharedFlags } from './shared-flags.ts'
 import { refuseValuedSwitches, type Usage, usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
 
-/** As flags spell what a profile may hold; the form of the output has two flags. */
+/** The flags of the profile keys, except the output format, which has two flags. */
 const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output')].map((key) =>
   key.replaceAll('_', '-'),
 )
 
 type Values = Record<string, unknown>
 
-/** What every command has in common: shared flags, one context, one way to fail. */
+/** Shared flags, one context, and one way to report failures. */
 export abstract class BaseCommand extends HostedCommand {
   static override baseFlags = sharedFlags
-  /** What it asks of the service. */
+  /** The requests that it makes. */
   static requests: Requests
-  /** What it shows: `--fields` chooses from its columns. Absent where it prints a document or a word. */
+  /** `--fields` selects from its columns. Undefined if the command prints a document or one value. */
   static view: View | undefined
-  /** The kind of value of an argument, by the name of the argument, for completion. */
+  /** For completion: the kind of value of an argument, by the name of the argument. */
   static completes: Readonly<Record<string, ValueKind>> | undefined
-  /** The formats that `--output` offers where the command writes a document rather than rows. */
+  /** The values of `--output` if the command writes a document rather than rows. */
   static documentFormats: readonly DocumentFormat[] | undefined
-  /** Whether `--dry-run` holds back reading requests too. */
+  /** Whether `--dry-run` also holds back requests that only read. */
   protected readonly holdsEverything: boolean = false
-  /** Whether `--profile` may name one that is not there yet. */
+  /** Whether `--profile` may name a profile that does not exist yet. */
   protected readonly mayNameNewProfile: boolean = false
-  /** Whether a base URL alone means the profile that has it. */
+  /** Whether a base URL without a profile selects the profile that has it. */
   protected readonly takesProfileOfAddress: boolean = false
-  /** Whether the command is of use where the configuration is not. */
-  protected readonly standsBrokenConfiguration: boolean = false
-  /** Whether its one argument is a text, which some would give without quotes. */
+  /** Whether the command runs even if the configuration is invalid. */
+  protected readonly toleratesInvalidConfiguration: boolean = false
+  /** Whether its one argument is a text, which users may type without quotes. */
   protected readonly takesText: boolean = false
   #context: Context | undefined
   #flags: Values = {}
@@ -75,18 +76,18 @@ export abstract class BaseCommand extends HostedCommand {
   }
 
   /**
-   * Reads the command line and makes what the command works with.
+   * Parses the command line and creates the context.
    *
    * `--fields` and `--jq` are checked against the view before anything is sent.
    *
-   * @param view what will be shown where the flags decide it
+   * @param view chooses the view by the flags
    */
   protected async start<F extends Values, B extends Values, A extends Values>(
     command: Input<F, B, A>,
     view?: (flags: F) => View | undefined,
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
-    // Later it would be too late for a command that changes something.
+    // After a change it would be too late to refuse a closed stdout.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
     const { view: usualView, documentFormats } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
@@ -111,7 +112,7 @@ export abstract class BaseCommand extends HostedCommand {
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
-      standsBrokenConfiguration: this.standsBrokenConfiguration,
+      toleratesInvalidConfiguration: this.toleratesInvalidConfiguration,
       documentFormats,
       userAgent: `chatctl/${this.config.version}`,
     })
@@ -121,22 +122,22 @@ export abstract class BaseCommand extends HostedCommand {
     return { ...parsed, context }
   }
 
-  /** Shows what a change on this machine would do, where `--dry-run` asks for that. */
+  /** Shows what a change on this machine would do, for `--dry-run`. */
   protected async showLocalChange(change: Values): Promise<void> {
     await this.#context?.output.withoutFields().show(dryRunChangeView, change)
   }
 
-  /** Shows what was held back: a request by itself, several as a list. */
-  protected async showHeld(held: readonly HeldRequest[]): Promise<void> {
+  /** Shows the requests that were held back: one as an object, several as a list. */
+  protected async showHeldRequests(held: readonly HeldRequest[]): Promise<void> {
     const [first, ...others] = held.map((request) => request.describe())
     const shown = others.length === 0 ? first : [first, ...others]
     await this.#context?.output.withoutFields().show(dryRunRequestView, shown)
   }
 
   /**
-   * Waits for a change that the service makes.
+   * Waits for a request that changes something.
    *
-   * @param hint what shows whether it was made, where the outcome is unknown
+   * @param hint how to check the effect if the outcome is unknown
    */
   protected async change<T>(change: Promise<T>, hint?: string): Promise<T> {
     try {
@@ -168,7 +169,7 @@ export abstract class BaseCommand extends HostedCommand {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.showHeld([error])
+        await this.showHeldRequests([error])
         return 0
       }
       if (error instanceof Interruption)
@@ -179,7 +180,7 @@ export abstract class BaseCommand extends HostedCommand {
     }
   }
 
-  /** What is known of the changes that this run was to send to a service. */
+  /** What is known about the changes of this run when it is interrupted. */
   #interrupted(interruption: Interruption): InterruptedChange | undefined {
     const isToChange =
       Object.hasOwn(this.ctor.flags ?? {}, 'dry-run') && /^(settings|users):/.test(this.id ?? '')
@@ -217,10 +218,10 @@ function option(flags: Values, name: string): Record<string, string> {
 
 /** `--json` is `--output json`; both at once must agree. */
 function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, string> {
-  const said = option(flags, 'output')
+  const given = option(flags, 'output')
   const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')
-  if (asked && said['output'] !== undefined && said['output'] !== 'json') {
-    throw new Failure('usage', `--json and --output ${said['output']} cannot be used together`)
+  if (asked && given['output'] !== undefined && given['output'] !== 'json') {
+    throw new Failure('usage', `--json and --output ${given['output']} cannot be used together`)
   }
-  return said['output'] === undefined && flags['json'] === true ? { output: 'json' } : said
+  return given['output'] === undefined && flags['json'] === true ? { output: 'json' } : given
 }

@@ -1,6 +1,6 @@
 import type { Options } from '../config/resolve-options.ts'
 
-/** A command line to be pasted into a shell, with the profile and the base URL that this one was given. */
+/** A command line to paste into a shell, with the profile and base URL from the flags of this run. */
 export function commandFor({ options }: { options: Options }, ...words: readonly string[]): string {
   const { profile, base_url: baseUrl } = options
   const named = [
@@ -16,18 +16,18 @@ export function quoteWord(word: string): string {
   return /["$`\\!%\n]/.test(word) || word === '' ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`
 }
 
-/** What is known of a command that runs. */
+/** The command that runs. */
 interface RunningCommand {
   id?: string | undefined
-  /** Its words after its name. */
+  /** The words after its name. */
   argv: readonly string[]
 }
 
 /**
- * The same command line with other values of some flags, to be pasted into a shell.
+ * The same command line with other values for some flags, to paste into a shell.
  *
- * @param flags undefined: without that one
- * @param switches flags without a value that are left out
+ * @param flags the new values; undefined removes the flag
+ * @param switches flags without a value to remove
  */
 export function commandWith(
   { id = '', argv }: RunningCommand,

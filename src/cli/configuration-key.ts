@@ -1,10 +1,10 @@
 import { configurationKeys } from '../config/configuration-keys.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
-import { looksSecret } from './carried-line.ts'
 import { commandFor } from './command-line.ts'
-import type { Context } from './create-context.ts'
+import type { Context } from './context.ts'
 import { asksSecret } from './flag-hint.ts'
+import { looksSecret } from './suggested-command.ts'
 import { findFlagSynonym } from './synonyms.ts'
 
 /**

@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 /** A command line for the service of a connection, to be pasted into a shell. */
-export function commandOf(
+export function commandForConnection(
   { baseUrl, baseUrlFrom, profile }: Connection,
   ...words: readonly string[]
 ): string {

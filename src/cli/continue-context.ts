@@ -1,9 +1,9 @@
 import { readLastContext, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import type { Context } from './create-context.ts'
+import type { Context } from './context.ts'
 
-/** @throws Failure `usage` where this profile has no conversation yet */
+/** @throws Failure `usage` if this profile has no conversation yet */
 export function continueContext(context: Context): string {
   const contextId = readLastContext(context.directories, context.contextOwner())
   if (contextId !== undefined) return contextId
@@ -12,7 +12,7 @@ export function continueContext(context: Context): string {
   })
 }
 
-/** What `--continue` will go on with. The answer is there already, so a failure is only worth a warning. */
+/** Stores the conversation for `--continue`. The reply has been shown, so a failure is only a warning. */
 export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
   if (!contextId) return
   try {

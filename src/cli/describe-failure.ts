@@ -1,6 +1,6 @@
 import type { Failure } from '../contract/failure.ts'
 import { quoteWord } from './command-line.ts'
-import { type Connection, commandOf } from './connection.ts'
+import { type Connection, commandForConnection } from './connection.ts'
 import { hintOf } from './hints.ts'
 
 /** What a person is told of a failure: the same in text and JSON. */
@@ -86,7 +86,7 @@ function hintOfStatus({ status, request }: Failure, connection: Connection | und
     return 'Use the ID of the user, which chatctl users create prints. The API of the service cannot find a user by email address.'
   }
   if (status === 403 && connection?.baseUrl !== undefined) {
-    return `Check who is signed in with: ${commandOf(connection, 'auth', 'status')}`
+    return `Check who is signed in with: ${commandForConnection(connection, 'auth', 'status')}`
   }
   return undefined
 }

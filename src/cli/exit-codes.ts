@@ -1,6 +1,6 @@
 import type { FailureKind } from '../contract/failure.ts'
 
-/** docs/exit-codes.md is the public form of this table. */
+/** docs/exit-codes.md documents this table. */
 const exitCodes: Record<FailureKind, number> = {
   rejected: 1,
   invalid_response: 1,
@@ -26,7 +26,7 @@ const exitCodes: Record<FailureKind, number> = {
 
 export const bugExitCode = 1
 
-/** No failure, but what was asked for by `--exit-code`. */
+/** Not a failure: the result of `--exit-code`. */
 export const differenceExitCode = 10
 
 export function exitCodeOf(kind: FailureKind): number {

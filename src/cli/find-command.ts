@@ -30,7 +30,7 @@ const isPlain = (word: string): boolean => !word.includes(':')
  *
  * @param ids every command, `settings:api:set`
  */
-export function putFlagsBehindCommand(argv: readonly string[], ids: readonly string[]): string[] {
+export function moveFlagsAfterCommand(argv: readonly string[], ids: readonly string[]): string[] {
   const first = argv.findIndex((word) => word.startsWith('-'))
   const topic = argv.slice(0, Math.max(first, 0))
   const isTopic = ids.some((id) => id.startsWith(`${topic.join(':')}:`)) && !ids.includes(topic.join(':'))

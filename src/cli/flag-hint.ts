@@ -1,6 +1,6 @@
 import { nearest } from '../contract/nearest-word.ts'
-import { carryOver, fits } from './carried-line.ts'
 import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
+import { fits, suggestCommand } from './suggested-command.ts'
 import { explainAbsentFlag, findFlagSynonym } from './synonyms.ts'
 
 /** Names of flags and keys that would hold a secret. */
@@ -56,7 +56,7 @@ function suggest(name: string, use: Use | undefined): string {
   })
   const text = `Did you mean --${name}?`
   if (!use || !words || !fits(use.shape, words)) return text
-  return `${text} Run: ${carryOver(use.id.replaceAll(':', ' '), words, use.catalog)}`
+  return `${text} Run: ${suggestCommand(use.id.replaceAll(':', ' '), words, use.catalog)}`
 }
 
 /** `users get --id u1`: what is an argument of the command, and no flag. */
@@ -68,7 +68,7 @@ function hintOfArgument(wanted: string, use: Use): string | undefined {
     const value = valueAttached(word, use.flag)
     return value === undefined ? [word] : value === '' ? [] : [value]
   })
-  const line = carryOver(use.id.replaceAll(':', ' '), words, use.catalog)
+  const line = suggestCommand(use.id.replaceAll(':', ' '), words, use.catalog)
   return `${argument.toUpperCase()} is an argument, not a flag: ${line}`
 }
 
@@ -82,7 +82,7 @@ function hintOfSibling(wanted: string, { id, argv, catalog, flag }: Use): string
   const [[first] = ['']] = siblings
   if (siblings.length === 0 || siblings.length > 3) return undefined
   const typed = siblings.length === 1 && !argv.includes('--') ? argv : []
-  const lines = siblings.map(([other]) => carryOver(other.replaceAll(':', ' '), typed, catalog))
+  const lines = siblings.map(([other]) => suggestCommand(other.replaceAll(':', ' '), typed, catalog))
   return first === '' ? undefined : `${flag} is a flag of: ${lines.join(', or ')}`
 }
 

@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
 import { quoteWord } from './command-line.ts'
-import { type Connection, commandOf } from './connection.ts'
+import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
@@ -14,7 +14,7 @@ type Hints = {
     | ((data: AdviceData[Code], connection: Connection | undefined) => string)
 }
 
-/** What to do after a failure, in words: each piece of advice that an inner layer can give. */
+/** The text for each piece of advice that an inner layer can give. */
 const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
@@ -117,7 +117,7 @@ const hints: Hints = {
   json_lines: 'For one object per line, use: --format jsonl',
 }
 
-/** What each answer of the embedded service's own model ends with. */
+/** The end of every reply of the built-in test model. */
 export const offlineNotice =
   'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
 
@@ -131,8 +131,8 @@ function checkAddress(connection: Connection | undefined): string {
   if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
-    ? `Check the address with: ${commandOf(connection, 'config', 'get', 'base_url')}`
-    : `Check the address with: ${commandOf(connection, 'doctor')}`
+    ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandForConnection(connection, 'doctor')}`
 }
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
@@ -142,7 +142,7 @@ function describeRetryTime(ms: number, until: string): string {
 }
 
 /**
- * What to do after a failure, for a person; undefined where nothing is known to help.
+ * The hint of a failure; undefined if it has none.
  *
  * @param connection whose profile or base URL the commands name
  */

@@ -18,7 +18,7 @@ export class Interruption extends Error {
 }
 
 /** Whether the reason of an aborted signal is this signal of the system. */
-export function isEndedBy(signal: keyof typeof exitCodes, reason: unknown): boolean {
+export function isInterruptedBy(signal: keyof typeof exitCodes, reason: unknown): boolean {
   return reason instanceof Interruption && reason.exitCode === exitCodes[signal]
 }
 

@@ -2,7 +2,7 @@ import type { ProfileKey } from '../config/configuration-file.ts'
 import { configurationKeys, defaultProfileKey } from '../config/configuration-keys.ts'
 import { formatDuration } from '../config/duration.ts'
 import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
-import type { Context } from './create-context.ts'
+import type { Context } from './context.ts'
 
 /** One option as it is in force. */
 export interface OptionRow {

@@ -4,7 +4,7 @@ import type { Directories } from '../system/directories.ts'
 import { quoteWord } from './command-line.ts'
 import type { Output } from './output/output.ts'
 
-/** What `--data` and `--database` say. */
+/** Values of `--data` and `--database`. */
 export interface DatabaseFlags {
   data?: string | undefined
   database?: string | undefined
@@ -25,7 +25,7 @@ interface Data {
   findMissingDatabase(): Promise<string | undefined>
 }
 
-export type TellOfOther = (other: RunningService) => unknown
+export type OnOtherService = (other: RunningService) => unknown
 
 /** Opens the data of the embedded service on this machine. */
 type OpenData<D> = (place: { dataDir: string; database: string | undefined }) => Promise<D>
@@ -51,16 +51,16 @@ export async function openToChange<D extends Data>(
 }
 
 /**
- * For a command that only reads. It says where there is no data.
+ * For a command that only reads. A notice says if there is no data yet.
  *
- * @param tell is told of a service on another database; by default, the output warns of it
+ * @param tell receives a service on another database; by default, a warning is shown
  */
 export async function openToRead<D extends Data>(
   open: OpenData<D>,
   directories: Directories,
   { data, database }: DatabaseFlags,
   output: Output,
-  tell: TellOfOther = (other) =>
+  tell: OnOtherService = (other) =>
     output.warn(
       `The service at ${other.url} uses ${other.place}. Read that database with: ${flagFor(other)}`,
     ),
@@ -86,8 +86,8 @@ function flagFor({ place }: RunningService): string {
   return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${place}`
 }
 
-/** @returns nothing where the user has no home directory, which a service with `--data` does not need */
-export function defaultDataFolder(directories: Directories): string | undefined {
+/** @returns undefined without a home directory, which a service with `--data` does not need */
+export function defaultDataDirectory(directories: Directories): string | undefined {
   try {
     return directories.data
   } catch {

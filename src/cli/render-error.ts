@@ -2,6 +2,7 @@ import type { FailedRequest } from '../contract/failure.ts'
 import { Failure } from '../contract/failure.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
+import { wrapWords } from '../view/wrap-words.ts'
 import type { Connection } from './connection.ts'
 import { describeFailure } from './describe-failure.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
@@ -92,24 +93,22 @@ function lostDirectory(error: unknown): Failure | undefined {
 }
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
-  const { stderr, env } = style.streams.host
+  const { streams } = style
+  const { stderr, env } = streams.host
   const colors = await loadColors(wantsColor(stderr, env, style.noColor))
   const { message, hint, request } = rendered
-  const clean = stripControls
-  const lines = [`${colors.red('Error:')} ${clean(message)}`]
   const details = describeDetails(rendered)
-  if (details !== undefined) lines.push(clean(details))
-  if (request?.id) lines.push(clean(`Request ID: ${request.id}`))
-  if (hint !== undefined) lines.push(`${colors.cyan('Hint:')}  ${clean(hint)}`)
-  style.streams.sayStyled(await fitted(lines.join('\n'), stderr))
-}
-
-/** Wraps between words on a terminal, which would break them. */
-async function fitted(text: string, { isTTY, columns }: NodeJS.WriteStream): Promise<string> {
-  const isNarrow = isTTY === true && columns > 0 && text.split('\n').some((line) => line.length > columns)
-  if (!isNarrow) return text
-  const { wrapLines } = await import('./output/wrap-lines.ts')
-  return wrapLines(text, columns)
+  const line = (label: string, text: string, color?: (text: string) => string): string => {
+    const wrapped = wrapWords(stripControls(label + text), streams.messageWidth)
+    return color ? wrapped.replace(label.trim(), (found) => color(found)) : wrapped
+  }
+  const lines = [
+    line('Error: ', message, colors.red),
+    ...(details === undefined ? [] : [line('', details)]),
+    ...(request?.id ? [line('Request ID: ', request.id)] : []),
+    ...(hint === undefined ? [] : [line('Hint:  ', hint, colors.cyan)]),
+  ]
+  streams.sayStyled(lines.join('\n'))
 }
 
 function stackOf(error: unknown): string {

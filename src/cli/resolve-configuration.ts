@@ -9,7 +9,7 @@ interface Asked {
   flags: FlagValues
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
-  standsBrokenConfiguration: boolean
+  toleratesInvalidConfiguration: boolean
   documentFormats: readonly DocumentFormat[] | undefined
 }
 
@@ -27,7 +27,7 @@ export function resolveConfiguration(
   directories: Directories,
 ): Resolution {
   const configuration = once(() => readConfiguration(directories))
-  if (!asked.standsBrokenConfiguration) {
+  if (!asked.toleratesInvalidConfiguration) {
     return { configuration, options: resolveOptions(asked.flags, env, configuration, asked) }
   }
   let readable: Configuration = {}

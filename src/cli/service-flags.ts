@@ -5,20 +5,20 @@ import { Failure } from '../contract/failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
 import type { HostedCommand } from './hosted-command.ts'
 
-/** Where the embedded service keeps its data; every `service` command takes it. */
+/** Data directory of the embedded service, for every `service` command. */
 export const dataFlag = textFlag({
   helpValue: 'DIRECTORY',
   summary: 'Data directory (default: $XDG_DATA_HOME/chatctl)',
 })
 
-/** Where the data lies instead; every `service` command that opens it takes this. */
+/** Database of the embedded service, for every `service` command that opens its data. */
 export const databaseFlag = textFlag({
   helpValue: 'URL',
   env: 'CHATCTL_DATABASE',
   summary: 'PostgreSQL URL: postgres://user@host:5432/name',
 })
 
-/** What is said of a key when it is made and when it is changed. */
+/** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {
   limit: integerFlag({ helpValue: 'N', summary: 'Requests per hour (enterprise tier only)' }),
   permission: textFlag({
@@ -46,8 +46,8 @@ const nowOf = (command: Command) => (command as HostedCommand).streams.host.cloc
 export const tiers = ['free', 'pro', 'enterprise'] as const
 
 /**
- * What `--permission` means: null for all that the user of the key may, undefined where it was not said.
- * @throws Failure `usage` where `all` is not alone
+ * What `--permission` means: null for every permission of the user of the key, undefined without the flag.
+ * @throws Failure `usage` if `all` is combined with other permissions
  */
 export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
   if (!given?.includes('all')) return given

@@ -36,7 +36,7 @@ export function createSingleCommandPlugin(root: URL, id: string, command: Comman
 }
 
 function assemble(root: URL, commands: readonly Partial<Command.Loadable>[]): Plugin {
-  const folder = fileURLToPath(root)
+  const directory = fileURLToPath(root)
   const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const plugin = {
     _base: package_.name,
@@ -45,9 +45,9 @@ function assemble(root: URL, commands: readonly Partial<Command.Loadable>[]): Pl
     version: package_.version,
     type: 'core',
     moduleType: 'module',
-    root: folder,
+    root: directory,
     pjson: package_,
-    options: { root: folder },
+    options: { root: directory },
     commands,
     commandIDs: commands.map(({ id }) => id),
     commandsDir: undefined,

@@ -1,10 +1,10 @@
 import { Failure } from '../contract/failure.ts'
-import { carryOver, fits, looksSecret } from './carried-line.ts'
 import type { Catalog } from './command-catalog.ts'
 import { quoteWord } from './command-line.ts'
-import { depthOf, findMeaning } from './find-meaning.ts'
 import { flagHint } from './flag-hint.ts'
+import { depthOf, guessCommand } from './guess-command.ts'
 import { sharedFlags } from './shared-flags.ts'
+import { fits, looksSecret, suggestCommand } from './suggested-command.ts'
 
 /**
  * @param argv a command line that names no command
@@ -26,7 +26,7 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
   const depth = depthOf(words, catalog)
   const typed = ['chatctl', ...words.slice(0, depth)].join(' ')
   const rest = words.slice(depth)
-  const meaning = words.some(looksSecret) ? secretAdvice : findMeaning(words, flags, catalog)
+  const meaning = words.some(looksSecret) ? secretAdvice : guessCommand(words, flags, catalog)
   if (rest.length === 0) {
     const flag = flags[0]?.replace(/=.*/s, '') ?? ''
     return new Failure('usage', `There is no command between ${typed} and ${flag}`, {
@@ -42,11 +42,11 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
     })
   }
   if (shape.flags['email'] && rest[0]?.includes('@')) {
-    const line = carryOver(`${id.replaceAll(':', ' ')} --email EMAIL`, [...rest, ...flags], catalog)
+    const line = suggestCommand(`${id.replaceAll(':', ' ')} --email EMAIL`, [...rest, ...flags], catalog)
     return new Failure('usage', 'Unexpected argument', { hint: `Did you mean: ${line}` })
   }
   if (shape.flags['to'] && rest.length === 1 && !words.some(looksSecret)) {
-    const line = carryOver(`${id.replaceAll(':', ' ')} --to FILE`, [...rest, ...flags], catalog)
+    const line = suggestCommand(`${id.replaceAll(':', ' ')} --to FILE`, [...rest, ...flags], catalog)
     return new Failure('usage', `Unexpected argument ${nameWord(rest[0])}`, { hint: `Did you mean: ${line}` })
   }
   const readsSecret = shape.flags['with-api-key'] || shape.flags['password-stdin']
@@ -66,7 +66,7 @@ function hintOfTopic(
     return id.startsWith(`${words.join(':')}:`) && fits(shape, flags) ? [id.replaceAll(':', ' ')] : []
   })
   if (found.length === 0 || found.length > 3) return undefined
-  return `Did you mean: ${found.map((line) => carryOver(line, flags, catalog)).join(', or ')}`
+  return `Did you mean: ${found.map((line) => suggestCommand(line, flags, catalog)).join(', or ')}`
 }
 
 /** A word for an error; one that may be a secret is not repeated. */
@@ -79,7 +79,7 @@ function hintOfMessage(argv: readonly string[], catalog: Catalog): string | unde
   const send = catalog.get('chat:send')
   const isMessage = /^(-m|--model)$/.test(argv[0] ?? '') && argv.length > 2
   return isMessage && send && fits(send, argv)
-    ? `For one message: ${carryOver('chat send', argv, catalog)}`
+    ? `For one message: ${suggestCommand('chat send', argv, catalog)}`
     : undefined
 }
 

@@ -1,27 +1,27 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from '@oclif/core/command'
 import { Failure } from '../contract/failure.ts'
-import { carryOver, fits } from './carried-line.ts'
 import type { Catalog } from './command-catalog.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
+import { fits, suggestCommand } from './suggested-command.ts'
 
-/** What a command line could have said. */
+/** What an error about a command line can refer to. */
 export interface Usage {
-  /** The command, `settings:get`. */
+  /** ID of the command, such as `settings:get`. */
   id: string
   /** The words after it. */
   argv: readonly string[]
   readCatalog(): Catalog
   flags: readonly string[]
-  /** Whether its one argument is a text, which some would give without quotes. */
+  /** Whether its one argument is a text, which users may type without quotes. */
   takesText?: boolean
 }
 
-/** Flags of commands that read a secret, which some would give as an argument. */
+/** Flags of commands that read a secret, which users may type as an argument. */
 const readsSecret = new Set(['with-api-key', 'password-stdin'])
 
-/** What oclif adds to an error about a misread command line, by class; only these fields tell them apart. */
+/** What oclif adds to an error about a command line. Only these fields tell the errors apart. */
 interface ParseError extends Error {
   oclif?: { exit?: number }
   flags?: string[]
@@ -30,9 +30,9 @@ interface ParseError extends Error {
 }
 
 /**
- * Turns oclif's errors about a command line into ours, with what was probably meant.
+ * Turns oclif's errors about a command line into failures, with a corrected command.
  *
- * @returns the error itself where it is not about the command line
+ * @returns other errors unchanged
  */
 export function usageFailure(error: unknown, usage: Usage): unknown {
   if (error instanceof Failure || !isParseError(error)) return error
@@ -40,7 +40,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
   const command = `chatctl ${id.replaceAll(':', ' ')}`
   const hint = `${command} --help`
   if (error.flags) {
-    // What follows a =, such as a key that was given as a flag, is not said again.
+    // The part after = is not repeated, because it may be a secret.
     const unknown = error.flags[0]?.replace(/=.*/s, '') ?? ''
     const meant = flagHint(unknown, { known: flags, line: { id, argv, catalog: usage.readCatalog() } })
     return new Failure('usage', `Unknown flag ${unknown}`, {
@@ -55,7 +55,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const names = error.args.map((arg) => (typeof arg === 'string' ? arg : arg.name.toUpperCase()))
     const extra = error.args.some((arg) => typeof arg === 'string')
     if (extra && flags.some((flag) => readsSecret.has(flag))) {
-      // It may be one.
+      // The argument is not repeated, because it may be a secret.
       const next = `Do not pass a key or a password as an argument, because other users of this machine can read it. See: ${hint}`
       return new Failure('usage', 'Unexpected argument', { hint: next })
     }
@@ -65,7 +65,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const send = catalog.get('chat:send')
     if (extra && id === 'chat' && send && fits(send, argv)) {
       return new Failure('usage', words, {
-        hint: `For one message: ${carryOver('chat send', argv, catalog)}`,
+        hint: `For one message: ${suggestCommand('chat send', argv, catalog)}`,
       })
     }
     if (extra && usage.takesText) {
@@ -80,7 +80,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
   return new Failure('usage', message, { hint: isContinue ? continueHint : `See: ${hint}` })
 }
 
-/** `-c` goes on with the last conversation elsewhere. */
+/** In other tools, `-c` continues the last conversation. */
 const continueHint = 'Continue the last conversation with: --continue'
 
 function choicesOf({ args = [] }: ParseError): string {
@@ -113,8 +113,8 @@ function tidy(message: string): string {
 type Flags = Record<string, Pick<Command.Flag.Any, 'type'>>
 
 /**
- * Refuses `--json=true` and `--dry-run=false`: oclif takes what follows the = for an argument,
- * so that it would be sent as a message or looked for as a user.
+ * Refuses `--json=true` and `--dry-run=false`. oclif takes the part after = for an argument, which would be
+ * sent as a message or looked up as a user.
  *
  * @throws Failure `usage`
  */
@@ -123,11 +123,11 @@ export function refuseValuedSwitches(argv: readonly string[], flags: Flags): voi
     if (word === '--') return
     const [, name = ''] = /^--([\w-]+)=/.exec(word) ?? []
     const isSwitch = flags[name]?.type === 'boolean' || flags[name.replace(/^no-/, '')]?.type === 'boolean'
-    // Behind a flag that takes a value it is that value, whatever it looks like.
+    // After a flag that takes a value, any word is that value.
     const isValue = flags[argv[index - 1]?.replace(/^--/, '') ?? '']?.type === 'option'
     if (!isSwitch || isValue) continue
     // The value is not repeated, because it may be a secret.
-    throw new Failure('usage', `--${name} takes no value`, {
+    throw new Failure('usage', `--${name} does not take a value`, {
       hint: `Use --${name} without a value, or omit it.`,
     })
   }

@@ -2,33 +2,32 @@ import { readConfiguration } from '../config/configuration-file.ts'
 import { resolveOptions } from '../config/resolve-options.ts'
 import { Directories } from '../system/directories.ts'
 
-/**
- * Whether errors are to be JSON, judged from the bare words: for a command line that could not be
- * read, and so for the one failure that comes before its flags are known.
- */
+/** Whether errors are JSON, judged from the words of a command line that oclif could not read. */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)
-  const form = flagValue(words, 'output', 'o') ?? (words.includes('--json') ? 'json' : undefined)
-  if (form !== undefined) return isJson(form)
+  const format = flagValue(words, 'output', 'o') ?? (words.includes('--json') ? 'json' : undefined)
+  if (format !== undefined) return isJson(format)
   if (env['CHATCTL_JQ'] || words.some((word) => word === '--jq' || /^--jq=./s.test(word))) return true
-  return isJson(standardForm(flagValue(words, 'profile', 'p'), env))
+  return isJson(defaultFormat(flagValue(words, 'profile', 'p'), env))
 }
 
-/** `--name value`, `--name=value`, `-nvalue`, `-n=value`, or `-qn value` behind flags without one. */
+/** The value in `--name value`, `--name=value`, `-n value`, `-nvalue`, `-n=value`, or the same after `-q`. */
 function flagValue(words: readonly string[], name: string, char: string): string | undefined {
   const attached = new RegExp(`^(?:--${name}=|-q?${char}=?)(.+)$`, 's')
   const alone = new RegExp(`^(?:--${name}|-q?${char})$`)
   for (const [index, word] of words.entries()) {
     if (alone.test(word)) return words[index + 1]
+    // In other tools, -out is one flag.
+    if (/^-[a-z]{2,}=/.test(word) && !word.startsWith(`-q${char}=`)) continue
     const value = attached.exec(word)?.[1]
     if (value !== undefined) return value
   }
   return undefined
 }
 
-/** What the environment or the profile says; one that cannot be read says nothing. */
-function standardForm(profile: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+/** The output format of the environment or the profile. */
+function defaultFormat(profile: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   try {
     const flags = profile === undefined ? {} : { profile }
     return resolveOptions(flags, env, () => readConfiguration(new Directories(env)), {
@@ -40,6 +39,6 @@ function standardForm(profile: string | undefined, env: NodeJS.ProcessEnv): stri
   }
 }
 
-function isJson(form: string | undefined): boolean {
-  return form === 'json' || form === 'jsonl'
+function isJson(format: string | undefined): boolean {
+  return format === 'json' || format === 'jsonl'
 }

@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { commandFor, quoteWord } from '../cli/command-line.ts'
-import type { Context } from '../cli/create-context.ts'
+import type { Context } from '../cli/context.ts'
 import { textFlag } from '../cli/flag-types.ts'
 import { parseKeyValues } from '../cli/input/key-values.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
@@ -90,24 +90,24 @@ export default class Api extends BaseCommand {
       headers: parseHeaders(flags.header ?? []),
       ...(body === undefined ? {} : { body }),
     })
-    // What is patched can be read at the same path (docs/interface.md, "Endpoints").
+    // GET of the same path reads what PATCH changes (docs/interface.md, "Endpoints").
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
-    const answer = await this.change(request, `Check the effect before you send the request again${check}`)
+    const response = await this.change(request, `Check the effect before you send the request again${check}`)
     if (flags.include) {
-      const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
-      const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
+      const headers = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\n`)
+      const head = `HTTP ${response.status} ${response.statusText}\n${headers.join('')}\n`
       await context.output.showBytes(new TextEncoder().encode(head))
     }
-    const json = readBody(answer.text)
+    const json = readBody(response.text)
     if (json === undefined && context.output.showsText(documentView)) {
-      return context.output.showBytes(answer.bytes)
+      return context.output.showBytes(response.bytes)
     }
-    if (json === undefined && answer.bytes.length > 0) {
+    if (json === undefined && response.bytes.length > 0) {
       throw new Failure(
         'invalid_response',
         'The response is not JSON, so it cannot be shown in this output format',
         {
-          status: answer.status,
+          status: response.status,
           hint: 'The request was sent. To print the response body unchanged, omit --output, --json, --fields, and --jq.',
         },
       )
@@ -116,7 +116,7 @@ export default class Api extends BaseCommand {
   }
 }
 
-/** A path alone is read. */
+/** The method defaults to GET. */
 function readTarget({ method, path }: { method?: string | undefined; path?: string | undefined }): {
   method: string
   path: string

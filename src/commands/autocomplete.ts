@@ -1,7 +1,13 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../cli/base-command.ts'
-import { completionScripts, type Shell, shells } from '../cli/completion/completion-scripts.ts'
+import bash from '../cli/completion/scripts/chatctl.bash'
+import fish from '../cli/completion/scripts/chatctl.fish'
+import powershell from '../cli/completion/scripts/chatctl.ps1'
+import zsh from '../cli/completion/scripts/chatctl.zsh'
 import { localWork } from '../cli/requests.ts'
+
+/** Each script passes the typed words to `chatctl complete`, and offers what it prints. */
+const scripts = { bash, zsh, fish, powershell }
 
 export default class Autocomplete extends BaseCommand {
   static override summary = 'Print a completion script for your shell'
@@ -20,15 +26,15 @@ export default class Autocomplete extends BaseCommand {
   static override args = {
     shell: Args.string({
       description: 'bash, zsh, fish, or powershell',
-      options: [...shells],
+      options: Object.keys(scripts),
       required: true,
       ignoreStdin: true,
     }),
   }
 
   async run(): Promise<void> {
-    // Without a context: what is wrong with the configuration must not show whenever a shell starts.
+    // Without a context, because an invalid configuration must not print an error when a shell starts.
     const { args } = await this.parse(Autocomplete)
-    await this.streams.writeData(completionScripts[args.shell as Shell])
+    await this.streams.writeData(scripts[args.shell as keyof typeof scripts])
   }
 }

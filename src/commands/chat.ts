@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { quoteWord } from '../cli/command-line.ts'
+import type { Context } from '../cli/context.ts'
 import { continueContext } from '../cli/continue-context.ts'
-import type { Context } from '../cli/create-context.ts'
 import { describeFailure } from '../cli/describe-failure.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
@@ -51,7 +51,7 @@ export default class Chat extends BaseCommand {
     resume: textFlag({ char: 'r', helpValue: 'SESSION', summary: 'Session to resume: ID or name' }),
     'stream-format': streamFormatFlag(),
     plain: Flags.boolean({ summary: 'Print plain text without colors or cursor movement' }),
-    // A session has no other form than text.
+    // A session has only text output.
     output: { ...sharedFlags.output, hidden: true },
     json: { ...sharedFlags.json, hidden: true },
     fields: { ...sharedFlags.fields, hidden: true },
@@ -62,9 +62,9 @@ export default class Chat extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Chat)
-    demandConversation(context, flags['no-input'])
+    demandTerminal(context, flags['no-input'])
     const { env, directories, streams, host } = context
-    const folder = context.directories.sessions
+    const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
@@ -74,7 +74,7 @@ export default class Chat extends BaseCommand {
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       clock: host.clock,
-      begin: await chooseBeginning(flags, context, folder),
+      begin: await chooseBeginning(flags, context, sessionsDirectory),
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
@@ -88,7 +88,7 @@ export default class Chat extends BaseCommand {
       directories,
       env,
       cwd: host.cwd,
-      sessionsDirectory: folder,
+      sessionsDirectory,
       inputHistoryPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
@@ -99,8 +99,8 @@ export default class Chat extends BaseCommand {
   }
 }
 
-/** @throws Failure `usage` where nobody sits at a terminal */
-function demandConversation({ streams }: Context, isForbidden: boolean): void {
+/** @throws Failure `usage` in a non-interactive run */
+function demandTerminal({ streams }: Context, isForbidden: boolean): void {
   if (streams.isConversation && !isForbidden) return
   const why = isForbidden
     ? 'A chat session is interactive, so it cannot run with --no-input'
@@ -113,17 +113,17 @@ function demandConversation({ streams }: Context, isForbidden: boolean): void {
 async function chooseBeginning(
   flags: { context?: string | undefined; continue: boolean; resume?: string | undefined },
   context: Context,
-  folder: string,
+  sessionsDirectory: string,
 ): Promise<ConversationStart> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume !== undefined) {
     const { findTranscript } = await import('../talk/transcript/find-transcript.ts')
-    return { kind: 'transcript', path: findTranscript(folder, flags.resume) }
+    return { kind: 'transcript', path: findTranscript(sessionsDirectory, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const [newest] = listTranscripts(folder, context.contextOwner())
-  // A conversation that is kept on this machine is nothing that the last context could be.
+  const [newest] = listTranscripts(sessionsDirectory, context.contextOwner())
+  // The service does not know a conversation that is stored only on this machine.
   const isKeptHere = newest?.mode === 'completions' || newest?.contextId === undefined
   const isLast =
     readLastContext(context.directories, context.contextOwner()) === undefined ||
@@ -132,12 +132,12 @@ async function chooseBeginning(
   return { kind: 'context', id: continueContext(context) }
 }
 
-/** @throws Error in the words of the command line */
+/** @throws Error whose message names --continue */
 async function rememberContext(directories: Directories, owner: ContextOwner, id: string): Promise<void> {
   try {
     await rememberLastContext(directories, owner, id)
   } catch (error) {
-    throw new Error(`--continue will not know this conversation: ${(error as Error).message}`, {
+    throw new Error(`Cannot remember this conversation for --continue: ${(error as Error).message}`, {
       cause: error,
     })
   }
@@ -149,7 +149,7 @@ function serviceNameOf(context: Context): string {
   return target.profile === undefined ? target.baseUrl : `${target.baseUrl} (profile ${target.profile})`
 }
 
-/** @param profile the session's, where it is not the one in use */
+/** @param profile profile of the session, if it is not the one in use */
 function resumeCommand(id: string, { options }: Context, profile?: string): string {
   const { profile: inUse, base_url: baseUrl } = options
   const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)

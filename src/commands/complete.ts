@@ -11,13 +11,13 @@ import type { Host } from '../cli/host.ts'
 import { HostedCommand } from '../cli/hosted-command.ts'
 import { Directories } from '../system/directories.ts'
 
-/** Ms that somebody who pressed Tab is kept waiting for a service. */
+/** Maximum wait for a service after the Tab key, in ms. */
 const patience = 1_000
 
-/** Sessions that are offered. */
-const mostSessions = 100
+/** Maximum number of sessions to offer. */
+const maxSessions = 100
 
-/** What the completion scripts ask. Whatever is wrong, it is quiet: somebody is typing. */
+/** Called by the completion scripts. Errors are not shown, because the user is typing. */
 export default class Complete extends HostedCommand {
   static override hidden = true
   static override strict = false
@@ -33,17 +33,17 @@ export default class Complete extends HostedCommand {
         try {
           return readConfiguration(directories)
         } catch {
-          // `doctor` is there to say it.
+          // `doctor` reports it.
           return {}
         }
       },
-      models: (said) => findModels(said, host, `chatctl/${version}`).catch(() => []),
+      models: (flags) => findModels(flags, host, `chatctl/${version}`).catch(() => []),
       sessions: () => findSessions(directories).catch(() => []),
     }
-    const answer = await answerShell(this.argv, { commands, topics }, live)
-    if (answer === '') return
-    await this.streams.writeData(answer).catch(() => {
-      // Nobody's loss; told, it would be told over what is being typed.
+    const output = await renderCandidates(this.argv, { commands, topics }, live)
+    if (output === '') return
+    await this.streams.writeData(output).catch(() => {
+      // A message would overwrite the line that is being typed.
       this.exitCode = 0
     })
   }
@@ -51,9 +51,9 @@ export default class Complete extends HostedCommand {
   protected override async catch(): Promise<void> {}
 }
 
-async function findModels(said: { profile?: string; base_url?: string }, host: Host, userAgent: string) {
+async function findModels(flags: { profile?: string; base_url?: string }, host: Host, userAgent: string) {
   const { findModels: find } = await import('../cli/completion/live-models.ts')
-  return find(said, host, async (baseUrl, credential) => {
+  return find(flags, host, async (baseUrl, credential) => {
     const { Client } = await import('../client/client.ts')
     const client = new Client({
       baseUrl,
@@ -74,7 +74,7 @@ async function findModels(said: { profile?: string; base_url?: string }, host: H
 
 async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessions, undefined, mostSessions)
+  const summaries = listTranscripts(sessions, undefined, maxSessions)
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,
@@ -83,13 +83,15 @@ async function findSessions({ sessions }: Directories) {
 }
 
 /**
- * Answers what a completion script asks: `--shell=NAME -- WORD…`, the unfinished word last. bash asks
- * by `-- LINE BREAKS`, for it splits words where nobody else does, and `--next` stands for an empty
- * last word, which some shells cannot hand on. Without a shell the answer is a value a line.
- *
- * @returns what is to be printed
+ * Output for a completion script that passes `--shell=NAME -- WORD…`, with the unfinished word last. bash
+ * passes `-- LINE BREAKS` instead, because it splits words differently. `--next` is an empty last word,
+ * which some shells cannot pass. Without a shell, the output is one value per line.
  */
-async function answerShell(argv: readonly string[], program: Program, live: LiveValues): Promise<string> {
+async function renderCandidates(
+  argv: readonly string[],
+  program: Program,
+  live: LiveValues,
+): Promise<string> {
   const end = argv.indexOf('--')
   const options = argv.slice(0, Math.max(end, 0))
   const given = argv.slice(end + 1)

@@ -4,8 +4,8 @@ import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
 import { checksView } from '../view/config.ts'
 
-/** Ms for one check where nothing else was said: somebody waits for the whole of it. */
-const usualBound = 10_000
+/** Default timeout of one check, in ms. */
+const defaultBound = 10_000
 
 export default class Doctor extends BaseCommand {
   static override summary = 'Check the setup, and suggest fixes'
@@ -18,13 +18,13 @@ export default class Doctor extends BaseCommand {
     { description: 'Check another profile, as JSON', command: 'chatctl doctor --profile work --json' },
     { description: 'Wait longer for a slow service', command: 'chatctl doctor --timeout 30s' },
   ]
-  protected override readonly standsBrokenConfiguration = true
+  protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {
     const { context } = await this.start(Doctor)
     const { env, directories, streams } = context
     const { timeout, max_wait: maxWait } = context.options
-    const bound = timeout.source === 'default' ? usualBound : timeout.value
+    const bound = timeout.source === 'default' ? defaultBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
     const { ownVariables } = await import('../cli/help/environment-variables.ts')
     const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
@@ -37,7 +37,7 @@ export default class Doctor extends BaseCommand {
       connect: (observe) =>
         context.connect({
           timeout: bound,
-          maxWait: maxWait.source === 'default' ? usualBound : maxWait.value,
+          maxWait: maxWait.source === 'default' ? defaultBound : maxWait.value,
           observe: (event) => {
             observe(event)
             context.transport.observe?.(event)

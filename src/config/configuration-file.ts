@@ -99,7 +99,8 @@ function readText(path: string): string | undefined {
 /**
  * Replaces the file atomically, with mode 0600 in a directory with mode 0700.
  *
- * @param change receives the configuration as read under the lock
+ * @param change receives the configuration as read under the lock, and is also called before: a change
+ *   that it rejects creates no directory
  * @param maxWait maximum wait for another process that changes the file, in ms
  */
 export async function changeConfiguration(
@@ -109,6 +110,7 @@ export async function changeConfiguration(
 ): Promise<void> {
   const path = configurationPath(directories)
   try {
+    change(readConfiguration(directories))
     demandConfigurationDirectory(directories)
     const { default: Conf } = await import('conf')
     await withFileLock(

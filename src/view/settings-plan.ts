@@ -1,5 +1,4 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
-import { countOf } from './count.ts'
 import type { Span, View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 

@@ -1,8 +1,13 @@
+/** A command or a flag at the end of a line, which users copy. */
+const trailingCommand = /^(.*?:) ((?:chatctl|export|--[a-z-]+) .*)$/
+
 /**
- * Wraps lines between words. Long words, and commands with their arguments, are never split, so that
- * they can be copied. Not wrap-ansi, because every run would load it.
+ * Breaks lines between words, because a terminal breaks them within words. A word that is longer than a
+ * line, and a command with its arguments, is never broken, so that users can copy it. wrap-ansi breaks
+ * between words too, but every run would have to load it.
  *
- * @param indent columns before each continuation line
+ * @param text without color codes
+ * @param indent columns before each continued line
  */
 export function wrapWords(text: string, width: number, indent = 0): string {
   return text
@@ -12,10 +17,10 @@ export function wrapWords(text: string, width: number, indent = 0): string {
 }
 
 function wrapLine(line: string, width: number, indent: number): string {
-  // An indented command already is on a separate line.
+  // An indented command is already on a separate line.
   if (/^ +chatctl /.test(line)) return line
-  const [, prose = line, command] = /^(.*?:) (chatctl .*)$/.exec(line) ?? []
-  const [first = '', ...words] = prose.split(/(?<=\S) +/)
+  const [, prose = line, command] = trailingCommand.exec(line) ?? []
+  const [first = '', ...words] = prose.split(/(?<=\S) (?=\S)/)
   const lines = [first]
   for (const word of words) {
     const last = lines.at(-1) ?? ''

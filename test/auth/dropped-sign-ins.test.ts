@@ -6,7 +6,7 @@ import { editProfile, findCredentials, readCredential } from '../support/credent
 import { expectFailure } from '../support/expect-failure.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   delayed,
   type FaultServer,
   failing,
@@ -106,7 +106,7 @@ describe('a sign-in that is no longer used', () => {
 
   describe('because the service refuses it', () => {
     let forbidding: FaultServer
-    let serve: Behaviour
+    let serve: Behavior
     beforeEach(async () => {
       serve = failing(403, 'forbidden', 'no')
       forbidding = await startFaultServer((...all) => serve(...all))
@@ -151,13 +151,13 @@ describe('a sign-in that is no longer used', () => {
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'])
     const address = await login.address()
     // Only now, because chatctl tries whether it can store the sign-in before it opens the browser.
-    const folder = join(sandbox.home, '.config', 'chatctl', 'config.json')
-    mkdirSync(folder)
+    const directory = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    mkdirSync(directory)
     await signInByHttp(address.href)
     expectFailure(await login.ended, 2, 'config.json')
     expect(revoked()).to.deep.equal(['refresh-token-1'])
     expect(findCredentials(sandbox)).to.deep.equal([])
-    rmSync(folder, { recursive: true })
+    rmSync(directory, { recursive: true })
   })
 })
 

@@ -13,7 +13,7 @@ describe('the URL of an OAuth endpoint', () => {
     runChatctl(world.sandbox, ['config', 'set', 'token_url', url, '-p', 'work'])
 
   for (const url of [
-    'nonsense',
+    'invalid',
     'http://example.com/t',
     'https://example.com/t#f',
     'https://a:b@example.com/t',

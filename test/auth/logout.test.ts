@@ -63,7 +63,7 @@ describe('auth logout', () => {
     expect(service.requests).to.deep.equal([])
   })
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['returns 503', answer(503)],
     ['resets the connection', reset],
     ['is slow', delayed(6000, answer(200))],
@@ -72,7 +72,7 @@ describe('auth logout', () => {
       const scripted = await startTokenEndpoint()
       const house = await startBearerService((token) => scripted.live.has(token))
       await signIn(sandbox, { server: scripted, service: house }, [])
-      scripted.script.revoke = behaviour
+      scripted.script.revoke = behavior
       const { exitCode, stderr } = await run('auth', 'logout', '--json', '--timeout', '1s')
       expect(exitCode, stderr).to.equal(0)
       const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
@@ -85,7 +85,7 @@ describe('auth logout', () => {
     })
   }
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['400 with an empty body', answer(400)],
     ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
   ] as const) {
@@ -93,7 +93,7 @@ describe('auth logout', () => {
       const scripted = await startTokenEndpoint()
       const house = await startBearerService((token) => scripted.live.has(token))
       plantSignIn(sandbox, { server: scripted, service: house })
-      scripted.script.revoke = behaviour
+      scripted.script.revoke = behavior
       const { exitCode, stderr } = await run('auth', 'logout')
       expect(exitCode, stderr).to.equal(0)
       expect(stderr).to.contain(`The revocation failed: ${scripted.url}`)

@@ -88,7 +88,7 @@ describe('a profile that is signed in to one address and has moved to another', 
   }
 
   it('can sign out of the old address if its new address is invalid', async () => {
-    editProfile(sandbox, 'work', { base_url: 'nonsense' })
+    editProfile(sandbox, 'work', { base_url: 'invalid' })
     const logout = await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
     expect(logout.exitCode, logout.stderr).to.equal(0)
     expect(findCredentials(sandbox)).to.deep.equal([])

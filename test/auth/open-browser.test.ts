@@ -8,18 +8,18 @@ import { until } from '../support/until.ts'
 const url = 'http://127.0.0.1:5/callback/a%20b%25s'
 
 describe('the browser in BROWSER', () => {
-  let folder: string
+  let directory: string
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-browser-'))
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-browser-'))
   })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
   /** A program that records its arguments. */
   const program = (name: string, after = '') => {
-    const path = join(folder, name)
+    const path = join(directory, name)
     writeFileSync(
       path,
       `#!/bin/sh\nprintf '%s\\n' "$@" > ${path}.part; mv ${path}.part ${path}.args\n${after}`,

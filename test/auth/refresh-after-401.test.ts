@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { tokensSeen } from '../support/bearer-service.ts'
 import { expireCredential } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type Behaviour, failing, sse, startFaultServer } from '../support/fault-server.ts'
+import { type Behavior, failing, sse, startFaultServer } from '../support/fault-server.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { signIn } from '../support/sign-in.ts'
@@ -17,7 +17,7 @@ describe('a request that the service answers with 401', () => {
   const models = (): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models'])
   const endTokens = () => world.server.live.clear()
   /** Issues a token that expires before it is used. */
-  const stillborn: Behaviour = (request, response, incoming) => {
+  const stillborn: Behavior = (request, response, incoming) => {
     const sent = world.server.tokens()(request, response, incoming)
     endTokens()
     return sent

@@ -8,7 +8,7 @@ import {
   readCredential,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, type Behaviour, delayed, json, webPage } from '../support/fault-server.ts'
+import { answer, type Behavior, delayed, json, webPage } from '../support/fault-server.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { signIn } from '../support/sign-in.ts'
@@ -123,7 +123,7 @@ describe('an access token', () => {
     expect(await models()).to.include({ exitCode: 0 })
   })
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['400 with an empty body', answer(400)],
     ['400 with a page', answer(400, { 'content-type': 'text/html' }, '<h1>Bad Request</h1>')],
     ['400 with JSON that names no error', json(400, {})],
@@ -131,10 +131,10 @@ describe('an access token', () => {
     ['401 with a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' })],
     ['invalid_client', refusing('invalid_client')],
     ['invalid_request', refusing('invalid_request')],
-  ] as [string, Behaviour][]) {
+  ] as [string, Behavior][]) {
     it(`is expired for good if the token endpoint answers ${what}: exit 4, with the command that signs in`, async () => {
       expireCredential(world.sandbox)
-      world.server.script.token = [behaviour]
+      world.server.script.token = [behavior]
       const run = await models()
       expectFailure(run, 4, `has ended. Renewing the sign-in failed: ${world.server.url}`, signInAgain)
       expect(run.stderr).not.to.match(/JSON|token URL/)
@@ -182,16 +182,16 @@ describe('an access token', () => {
     expect(world.server.tokenRequests).to.have.length(asked)
   })
 
-  for (const [what, behaviour, exitCode] of [
+  for (const [what, behavior, exitCode] of [
     ['returns 500', answer(500), 69],
     ['returns a web page', webPage, 1],
     ['is slow', (...all) => delayed(6000, world.server.tokens())(...all), 69],
     ['refuses the client', refusing('invalid_client'), 4],
-  ] as [string, Behaviour, number][]) {
+  ] as [string, Behavior, number][]) {
     it(`stays stored if the token endpoint ${what}`, async () => {
       expireCredential(world.sandbox)
       const before = readCredential(world.sandbox)
-      world.server.script.token = [behaviour]
+      world.server.script.token = [behavior]
       expectFailure(await models('--timeout', '1s', '--retries', '0'), exitCode)
       expect(readCredential(world.sandbox)).to.deep.equal(before)
       world.server.script.token = [world.server.tokens()]

@@ -9,7 +9,7 @@ import {
   readCredential,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, type Behaviour, type FaultServer } from '../support/fault-server.ts'
+import { answer, type Behavior, type FaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
@@ -57,14 +57,14 @@ describe('renewing a token', () => {
     })
   }
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['204', answer(204)],
     ['600', answer(600)],
     ['invalid_grant', refusing('invalid_grant')],
-  ] as [string, Behaviour][]) {
+  ] as [string, Behavior][]) {
     it(`may fail while the token is valid: ${what}`, async () => {
       reachLastMinute()
-      server.script.token = [behaviour]
+      server.script.token = [behavior]
       const { exitCode, stderr } = await models()
       expect(exitCode, stderr).to.equal(0)
       expect(server.refreshes()).to.have.length(1)
@@ -87,12 +87,12 @@ describe('renewing a token', () => {
 
   it('prints a warning if the new tokens cannot be stored, and the command succeeds', async () => {
     expireCredential(sandbox)
-    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const directory = dirname(findCredentials(sandbox)[0] ?? '')
     const good = server.tokens()
     server.script.token = [
       (...all) => {
-        renameSync(folder, join(sandbox.home, 'aside'))
-        writeFileSync(folder, '')
+        renameSync(directory, join(sandbox.home, 'aside'))
+        writeFileSync(directory, '')
         return good(...all)
       },
     ]
@@ -102,20 +102,20 @@ describe('renewing a token', () => {
     expect(stderr).not.to.match(/(access|refresh)-token-\d/)
     const lines = stderr.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).warning?.message)).to.have.length(1)
-    expect(stderr).to.contain('could not be stored').and.contain(folder)
+    expect(stderr).to.contain('could not be stored').and.contain(directory)
     expect(stderr).to.contain('may stay valid at the server').and.contain('auth login --profile work')
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
   })
 
   it('needs no new sign-in if the new token cannot be stored and the refresh token stays valid', async () => {
     expireCredential(sandbox)
-    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const directory = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
     const good = server.tokens({ refresh_token: undefined })
     server.script.token = [
       (...all) => {
-        renameSync(folder, aside)
-        writeFileSync(folder, '')
+        renameSync(directory, aside)
+        writeFileSync(directory, '')
         return good(...all)
       },
       good,
@@ -123,20 +123,20 @@ describe('renewing a token', () => {
     const { exitCode, stderr } = await models()
     expect(exitCode, stderr).to.equal(0)
     expect(stderr).to.contain('The next command renews it again').and.not.contain('auth login')
-    rmSync(folder)
-    renameSync(aside, folder)
+    rmSync(directory)
+    renameSync(aside, directory)
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
   })
 
   it('does not spend a refresh token twice if the new one cannot be stored', async () => {
     expireCredential(sandbox)
-    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const directory = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
     const good = server.tokens()
     server.script.token = [
       async (...all) => {
-        renameSync(folder, aside)
-        writeFileSync(folder, '')
+        renameSync(directory, aside)
+        writeFileSync(directory, '')
         await good(...all)
         server.live.delete('access-token-2')
       },
@@ -145,8 +145,8 @@ describe('renewing a token', () => {
     // When the service refuses the new token, the old one can be read again.
     onRequest = () => {
       if (!existsSync(aside)) return
-      rmSync(folder)
-      renameSync(aside, folder)
+      rmSync(directory)
+      renameSync(aside, directory)
     }
     const { exitCode, stderr } = await models()
     expect(exitCode, stderr).to.equal(0)

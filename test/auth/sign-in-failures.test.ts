@@ -4,7 +4,7 @@ import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   deadUrl,
   type FaultServer,
   garbage,
@@ -53,7 +53,7 @@ describe('auth login', () => {
     return page
   }
 
-  const ofTokenEndpoint: [string, number, (server: TokenEndpoint) => Behaviour, ...(string | RegExp)[]][] = [
+  const ofTokenEndpoint: [string, number, (server: TokenEndpoint) => Behavior, ...(string | RegExp)[]][] = [
     ['a web page', 1, () => webPage],
     ['a body that is not JSON', 1, () => garbage],
     ['JSON that is not an object', 1, () => json(200, ['canary'])],

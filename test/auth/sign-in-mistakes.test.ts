@@ -19,9 +19,9 @@ describe('signing in with a common mistake', () => {
   const service = perTest(() => startBearerService(() => true))
 
   const configure = (configuration: object): void => {
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration))
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    writeFileSync(join(directory, 'config.json'), JSON.stringify(configuration))
   }
 
   it('ignores white space around a URL', async () => {
@@ -84,7 +84,7 @@ describe('signing in with a common mistake', () => {
   it('lists the other profiles if one has an invalid base URL', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')
     const { profiles = {} } = readProfiles(sandbox)
-    configure({ profiles: { ...profiles, odd: { base_url: 'nonsense' } } })
+    configure({ profiles: { ...profiles, odd: { base_url: 'invalid' } } })
     const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['auth', 'list'])
     expect(exitCode).to.equal(0)
     expect(stdout).to.match(/^a\t.*\tapi_key\tfile\t/m)
@@ -103,7 +103,7 @@ describe('signing in with a common mistake', () => {
 
   it('reads text that is pasted before the browser is ready', async () => {
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', '--wait', '1s'], {
-      stdin: 'nonsense\n',
+      stdin: 'invalid\n',
     })
     expect((await login.ended).stderr).to.contain('Still waiting: the pasted text is not a complete URL.')
   })

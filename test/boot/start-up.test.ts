@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { lookAround } from '../../src/boot/run.ts'
+import { commandsThatNeedAll } from '../../src/boot/run.ts'
 import { findCommand } from '../../src/cli/find-command.ts'
 
 /** docs/decisions/0003-bundling.md */
@@ -25,7 +25,7 @@ describe('starting a command', () => {
     )
     const ids = looking.map((file) => file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'))
     expect(ids).to.have.length.above(0)
-    expect([...lookAround].sort()).to.deep.equal(ids.sort())
+    expect([...commandsThatNeedAll].sort()).to.deep.equal(ids.sort())
   })
 
   describe('with a command line', () => {

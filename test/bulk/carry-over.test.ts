@@ -41,12 +41,12 @@ const progressOf = (rows: typeof file extends fc.Arbitrary<infer T> ? T : never)
   }))
 
 describe('a journal carried over to a changed file', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
   let count = 0
 
   function open(rows: number): Journal {
     return Journal.open({
-      path: join(folder.path, `${count++}.jsonl`),
+      path: join(directory.path, `${count++}.jsonl`),
       header: headerFor(rows),
       release: () => {},
     })
@@ -105,7 +105,7 @@ describe('a journal carried over to a changed file', () => {
           // If nothing was sent, there is no journal.
           fc.pre(before.some(({ sent }) => sent !== undefined))
           const journal = await play(before)
-          const path = join(folder.path, `${count - 1}.jsonl`)
+          const path = join(directory.path, `${count - 1}.jsonl`)
           const kept = before.filter((_, index) => !removed.includes(index))
           const keys = new Set(before.map(({ row }) => rowKey(row)))
           const now = shuffled(
@@ -142,8 +142,8 @@ describe('a journal carried over to a changed file', () => {
   it('can be carried over again, with the IDs of the users', async () => {
     const [one, two] = [{ email: 'a@x.org', role: 'admin' }, { email: 'b@x.org' }]
     const first = await play([{ row: one, sent: { step: 1, did: 'refused' } }])
-    const second = await carry(first, join(folder.path, `${count - 1}.jsonl`), [two, one], 1)
-    const third = await carry(second, join(folder.path, `${count - 1}.jsonl`), [one, two], 2)
+    const second = await carry(first, join(directory.path, `${count - 1}.jsonl`), [two, one], 1)
+    const third = await carry(second, join(directory.path, `${count - 1}.jsonl`), [one, two], 2)
     expect(third.rows.of(0)).to.deep.equal({ step: 'assign', phase: 'refused' })
     expect(third.lastLine(0)?.id).to.equal('made_0')
     for (const journal of [first, second, third]) await journal.close()

@@ -18,10 +18,10 @@ const inputs: Record<InputFormat, string> = {
 }
 
 describe('the file of failed rows', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    path = join(folder.path, 'failed')
+    path = join(directory.path, 'failed')
   })
 
   async function rewrite(
@@ -78,14 +78,14 @@ describe('the file of failed rows', () => {
     for (let count = 0; row && count < 10_000; count++) await failed.add(row, undefined)
     expect(readFileSync(path, 'utf8')).to.equal('earlier')
     await failed.discard()
-    expect([readdirSync(folder.path), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
+    expect([readdirSync(directory.path), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
     await rewrite('jsonl', row ? [row] : [])
-    expect(readdirSync(folder.path)).to.deep.equal(['failed'])
+    expect(readdirSync(directory.path)).to.deep.equal(['failed'])
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
   it('is not changed if no row failed', async () => {
     await new FailedRows(path, 'json').finish()
-    expect(readdirSync(folder.path)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 })

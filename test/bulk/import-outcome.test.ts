@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   type FaultServer,
   hangUp,
   json,
@@ -23,7 +23,7 @@ describe('the outcome of a request of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
   let server: FaultServer
-  let behave: (request: RecordedRequest, count: number) => Behaviour
+  let behave: (request: RecordedRequest, count: number) => Behavior
   let path: string
 
   beforeEach(async () => {
@@ -157,7 +157,7 @@ describe('the outcome of a request of an import', function () {
     expect(statuses()).to.deep.equal(['unknown', 'failed'])
   })
 
-  const answers: [name: string, status: 'created' | 'failed' | 'unknown', behaviour: Behaviour][] = [
+  const answers: [name: string, status: 'created' | 'failed' | 'unknown', behavior: Behavior][] = [
     ['201 with an id', 'created', json(201, { id: 'u1' })],
     ['201 with a number', 'created', json(201, { id: 7 })],
     ['201 without a body', 'created', answer(201)],
@@ -183,9 +183,9 @@ describe('the outcome of a request of an import', function () {
     ['a reset connection', 'unknown', reset],
     ['a closed connection', 'unknown', hangUp],
   ]
-  for (const [name, status, behaviour] of answers) {
+  for (const [name, status, behavior] of answers) {
     it(`is ${status} after ${name}`, async () => {
-      behave = () => behaviour
+      behave = () => behavior
       const done = await run()
       expect(done.exitCode, done.stderr).to.equal(status === 'created' ? 0 : 9)
       expect(statuses()).to.deep.equal([status])

@@ -244,12 +244,12 @@ describe('users import', function () {
       const bounded = await importing(path, '--quota', 'pro', '--json')
       expect([bounded.exitCode, bounded.stdout]).to.deep.equal([69, ''])
       const port = Number(new URL(url).port)
-      for (const [behaviour, code] of [
+      for (const [behavior, code] of [
         [failing(401, 'invalid_api_key', 'Invalid API key'), 4],
         [failing(503, 'down', 'The service is down'), 69],
         [failing(403, 'forbidden', 'No'), 0],
       ] as const) {
-        const other = await startFaultServer(behaviour, port)
+        const other = await startFaultServer(behavior, port)
         try {
           expect((await importing(path, '--retries', '0')).exitCode).to.equal(code)
           expect(other.requests.map(({ method }) => method)).to.deep.equal(['GET'])
@@ -470,9 +470,9 @@ describe('users import', function () {
     it('writes none of them to output or files, even if the service quotes one', async () => {
       const quoting = await startFaultServer((request, response, incoming) => {
         const said = JSON.parse(request.body || '{}')
-        const behaviour =
+        const behavior =
           request.method === 'GET' ? json(200, {}) : failing(422, 'weak', `"${said.password}" is weak`)
-        return behaviour(request, response, incoming)
+        return behavior(request, response, incoming)
       })
       try {
         const path = file('users.csv', 'email,password\na@example.com,pw123\nb@example.com,a-long-password\n')

@@ -18,11 +18,11 @@ const header: JournalHeader = {
   at: '2026-01-02T03:04:05.000Z',
 }
 
-const folder = perTest(makeEmptyDirectory)
+const directory = perTest(makeEmptyDirectory)
 let path: string
 
 beforeEach(() => {
-  path = join(folder.path, 'journal.jsonl')
+  path = join(directory.path, 'journal.jsonl')
 })
 
 function open(): Journal {

@@ -9,7 +9,7 @@ import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
 describe('the passwords in a results file', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
 
   it('can be read back, whatever error text the service returned', async () => {
     const error = fc.string({
@@ -20,7 +20,7 @@ describe('the passwords in a results file', () => {
         fc.array(error, { minLength: 1, maxLength: 5 }),
         fc.constantFrom('csv' as const, 'jsonl' as const),
         async (errors, format) => {
-          const path = join(folder.path, `results.${format}`)
+          const path = join(directory.path, `results.${format}`)
           const writer = new ResultsWriter(new DocumentFile(path), { format, hasPasswords: true })
           const emailOf = (index: number) => `user${index}@example.com`
           await writer.write(

@@ -11,7 +11,7 @@ const hour = 3_600_000
 const now = Date.UTC(2026, 0, 2, 12)
 
 describe('the quota that imports have used', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
 
   /** Writes a journal with requests at these times. A journal that was last written before the window is not read. */
   function plant(name: string, times: readonly number[], of = service, writtenAt = Math.max(...times)): void {
@@ -21,11 +21,11 @@ describe('the quota that imports have used', () => {
       ...times.map((at, row) => ({ row, step: 'create', at })),
       { row: 0, step: 'create', did: 'took' },
     ]
-    const path = join(folder.path, name)
+    const path = join(directory.path, name)
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     utimesSync(path, writtenAt / 1000, writtenAt / 1000)
   }
-  const read = (window = hour) => readSpentQuota(folder.path, { service, window, now })
+  const read = (window = hour) => readSpentQuota(directory.path, { service, window, now })
 
   it('includes all journals of the service, and replaced ones, in the current window', async () => {
     plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
@@ -39,7 +39,7 @@ describe('the quota that imports have used', () => {
 
   it('does not include a journal that another import removes at the same time', async () => {
     plant('a.jsonl', [now - 1000])
-    symlinkSync(join(folder.path, 'nowhere'), join(folder.path, 'b.jsonl'))
+    symlinkSync(join(directory.path, 'nowhere'), join(directory.path, 'b.jsonl'))
     expect(await read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
@@ -48,7 +48,7 @@ describe('the quota that imports have used', () => {
     const named = (length: number) => ({
       ...{ type: 'window', at: now - 66 * 60_000, length, since: now - 110 * 60_000, requests: 1 },
     })
-    appendFileSync(join(folder.path, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
+    appendFileSync(join(directory.path, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
     expect(await read()).to.deep.equal({ since: now - 5000, requests: 1 })
     expect(await read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
   })
@@ -62,7 +62,7 @@ describe('the quota that imports have used', () => {
       fc.asyncProperty(requests, async (all) => {
         for (const journal of [0, 1, 2, 3]) {
           const times = all.filter(([of]) => of === journal).map(([, ago]) => now - ago)
-          rmSync(join(folder.path, `${journal}.jsonl`), { force: true })
+          rmSync(join(directory.path, `${journal}.jsonl`), { force: true })
           if (times.length > 0) plant(`${journal}.jsonl`, times, service, now)
         }
         let window: { since: number; requests: number } | undefined

@@ -157,7 +157,7 @@ const cases: Record<string, Case[]> = {
     ['api GET //elsewhere.example/x', 'must not begin with //'],
     [['api', 'G ET', '/v1/settings'], 'is not an HTTP method'],
     [['api', 'GET', '/v1/settings\r\nX: y'], 'control characters'],
-    ['api GET /v1/settings -H nonsense', '--header "nonsense" is not "Name: value"'],
+    ['api GET /v1/settings -H invalid', '--header "invalid" is not "Name: value"'],
     [['api', 'GET', '/v1/settings', '-H', 'a: b\r\nc: d'], 'header a contains characters'],
     ['api POST /v1/users --data {', 'The request body is not valid JSON'],
     ['api POST /v1/users --field email', '--field "email" is not KEY=TEXT'],

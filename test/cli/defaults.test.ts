@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Behaviour, json, startFaultServer } from '../support/fault-server.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { type Behavior, json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -11,8 +12,8 @@ describe('chatctl with defaults', () => {
 
   const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 
-  async function remote(behaviour: Behaviour, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
-    const server = await startFaultServer(behaviour)
+  async function remote(behavior: Behavior, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
+    const server = await startFaultServer(behavior)
     try {
       const own = { CHATCTL_BASE_URL: `${server.url}/prefix`, CHATCTL_API_KEY: 'test-key', ...env }
       return await runChatctl(sandbox, args, { env: own })
@@ -97,8 +98,16 @@ describe('chatctl with defaults', () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
     expect(left.stderr).to.contain('does not contain limits.max_tokens')
-    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'app_nam'])
-    expect(unknown.exitCode).to.equal(2)
+  })
+
+  it('settings get refuses a misspelled setting before it sends a request', async () => {
+    const nowhere = ['--base-url', 'http://127.0.0.1:1']
+    expectFailure(await local('settings', 'get', 'app_nam', ...nowhere), 2, 'Did you mean app_name?')
+  })
+
+  it('settings get refuses a setting that the service does not have', async () => {
+    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'nope'])
+    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Settings: app_name')
   })
 
   it('one warning summarizes the faults of many elements', async () => {
@@ -108,9 +117,9 @@ describe('chatctl with defaults', () => {
   })
 
   it('doctor and config set work with an invalid configuration', async () => {
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')
     const doctor = await local('doctor', '--json')
     expect(doctor.exitCode).to.equal(2)
     const checks: { check: string; status: string }[] = JSON.parse(doctor.stdout)

@@ -171,16 +171,16 @@ describe('--dry-run', function () {
 })
 
 /** The hash of every file below a directory, except for the compile cache. */
-function fingerprint(folder: string): Record<string, string> {
+function fingerprint(directory: string): Record<string, string> {
   // `**` skips directories whose names begin with a dot, which contain all files of chatctl.
-  const files = globSync(['**/*', '.*/**/*'], { cwd: folder })
+  const files = globSync(['**/*', '.*/**/*'], { cwd: directory })
   return Object.fromEntries(
     files
-      .filter((file) => !file.includes('.cache') && statSync(join(folder, file)).isFile())
+      .filter((file) => !file.includes('.cache') && statSync(join(directory, file)).isFile())
       .map((file) => [
         file,
         createHash('sha256')
-          .update(readFileSync(join(folder, file)))
+          .update(readFileSync(join(directory, file)))
           .digest('hex'),
       ]),
   )

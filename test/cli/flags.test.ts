@@ -78,9 +78,9 @@ const others: Record<string, () => Promise<void>> = {
     expect(await run([...send, '--stream-format', 'xml'], script)).to.include({ exitCode: 2 })
   },
   'chat:sessions all': async () => {
-    const folder = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+    const directory = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
     const writer = TranscriptWriter.create(
-      folder,
+      directory,
       { profile: 'other', baseUrl: 'https://other.example/' },
       systemClock,
     )

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
-  type Behaviour,
+  type Behavior,
   json,
   type RecordedRequest,
   silent,
@@ -53,7 +53,7 @@ describe('a signal', () => {
     signal: 'SIGINT' | 'SIGTERM' = 'SIGINT',
   ) {
     let running: Running | undefined
-    const kill: Behaviour = (request, response, incoming) => {
+    const kill: Behavior = (request, response, incoming) => {
       running?.interrupt(signal)
       return silent(request, response, incoming)
     }

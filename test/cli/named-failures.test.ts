@@ -201,6 +201,6 @@ describe('an error about a request', () => {
     expect(lines[0]).to.equal('Error: This API key does not have the')
     expect(lines[1]).to.equal('required permission (403, GET')
     expect(lines.at(-2)).to.equal('Hint:  Check who is signed in with:')
-    expect(lines.at(-1)).to.equal('chatctl auth status --profile work')
+    expect(lines.at(-1)).to.equal('  chatctl auth status --profile work')
   })
 })

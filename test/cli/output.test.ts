@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import { answer, type Behaviour, empty, json, silent, sse, stream } from '../support/fault-server.ts'
+import { answer, type Behavior, empty, json, silent, sse, stream } from '../support/fault-server.ts'
 import { type Running, type RunOptions, startChatctl } from '../support/run-chatctl.ts'
 import { serveRuns } from '../support/served-runs.ts'
 import { until } from '../support/until.ts'
@@ -274,7 +274,7 @@ describe('output', function () {
   })
 
   describe('for a change whose response has no data', () => {
-    const responses: [string, Behaviour][] = [
+    const responses: [string, Behavior][] = [
       ['204', empty],
       ['{}', json(200, {})],
       ['null', json(200, null)],
@@ -294,24 +294,24 @@ describe('output', function () {
       [['users', 'settings', 'set', '--theme', 'dark'], undefined, '', 'Updated your settings.'],
       [['settings', 'api', 'set', '--version', '2'], undefined, '', 'Set the API configuration.'],
     ]
-    for (const [what, behaviour] of responses) {
+    for (const [what, behavior] of responses) {
       it(`reports the change, with the known fields and no blank rows: ${what}`, async () => {
         for (const [args, id, row, done] of changes) {
           const isRelated = what === 'an unrelated object'
           const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
-          const inPipe = await run(args, behaviour, { stdin: 'correct horse' })
+          const inPipe = await run(args, behavior, { stdin: 'correct horse' })
           expect(inPipe.exitCode, inPipe.stderr).to.equal(0)
           expect(inPipe.stderr).to.include(`${done} The service did not return`)
           // Data without documented columns is shown as key-value rows.
           const isOpen = isRelated && (args[1] === 'settings' || args[1] === 'api')
           expect(inPipe.stdout).to.equal(isOpen ? 'ok\ttrue\n' : row)
-          const inJson = await run([...args, '--json', '--quiet'], behaviour, { stdin: 'correct horse' })
+          const inJson = await run([...args, '--json', '--quiet'], behavior, { stdin: 'correct horse' })
           expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.equal({
             exitCode: 0,
             stdout: known,
             stderr: '',
           })
-          const table = await run([...args, '-o', 'table'], behaviour, { stdin: 'correct horse' })
+          const table = await run([...args, '-o', 'table'], behavior, { stdin: 'correct horse' })
           const lines = table.stdout.split('\n').filter((line) => line !== '')
           expect(lines).to.deep.equal(
             id !== undefined ? ['KEY  VALUE', `id   ${id}`] : isOpen ? ['KEY  VALUE', 'ok   true'] : [],
@@ -352,7 +352,7 @@ describe('output', function () {
     }
 
     it('is one array for several users, in the order of the arguments', async () => {
-      const each: Behaviour = (request, response, incoming) =>
+      const each: Behavior = (request, response, incoming) =>
         json(200, { ...user, id: request.path.split('/').at(-1) })(request, response, incoming)
       const one = await run(['users', 'get', 'b', '-', 'a', '--jq', '.[].id'], each, { stdin: 'c\nd\n' })
       expect(one.stdout).to.equal('b\nc\nd\na\n')
@@ -382,7 +382,7 @@ describe('output', function () {
       ]) {
         it(`stops at once with ${exitCode} on ${signal} during ${args.join(' ')}`, async () => {
           let running: Running | undefined
-          const kill: Behaviour = (request, response, incoming) => {
+          const kill: Behavior = (request, response, incoming) => {
             running?.interrupt(signal)
             return silent(request, response, incoming)
           }

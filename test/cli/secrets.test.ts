@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { localCalls, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   type FaultServer,
   json,
   limited,
@@ -28,7 +28,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** Services that echo the request in every part of a response. */
-const echoes: Record<string, Behaviour> = {
+const echoes: Record<string, Behavior> = {
   'an error body and headers': (request, response, incoming) => {
     const { authorization = '' } = request.headers
     const details = { headers: request.headers, body: request.body, parsed: parse(request.body) }
@@ -70,7 +70,7 @@ describe('secret handling', function () {
   let keyFile: string
   let passwordFile: string
   const inTurn = createJobPool(4)
-  const servers = new Map<Behaviour, Promise<FaultServer>>()
+  const servers = new Map<Behavior, Promise<FaultServer>>()
 
   before(() => {
     keyFile = join(sandbox.home, 'key.secret')
@@ -84,11 +84,11 @@ describe('secret handling', function () {
 
   async function run(
     args: readonly string[],
-    behaviour: Behaviour,
+    behavior: Behavior,
     { stdin = '', env = {} as NodeJS.ProcessEnv } = {},
   ): Promise<Run> {
-    const server = servers.get(behaviour) ?? startFaultServer(behaviour)
-    servers.set(behaviour, server)
+    const server = servers.get(behavior) ?? startFaultServer(behavior)
+    servers.set(behavior, server)
     const { url } = await server
     return inTurn(() =>
       runChatctl(sandbox, [...args, '--retries', '0'], {
@@ -151,7 +151,7 @@ describe('secret handling', function () {
   }
 
   it('keeps secrets out of the headers that api --include prints', async () => {
-    const echo: Behaviour = (request, response, incoming) =>
+    const echo: Behavior = (request, response, incoming) =>
       json(200, { a: 1 }, { 'x-you-said': request.headers.authorization ?? '' })(request, response, incoming)
     const printed = await run(['api', 'GET', '/v1/x', '--include'], echo)
     expect(printed.stdout).to.match(/^HTTP 200 OK\n[\s\S]*x-you-said: /)
@@ -190,7 +190,7 @@ describe('secret handling', function () {
   ] as const) {
     it(`sends a password from ${source} only to the service`, async () => {
       let sent = ''
-      const take: Behaviour = (request, response, incoming) => {
+      const take: Behavior = (request, response, incoming) => {
         sent = request.body
         return json(201, { id: 'u1' })(request, response, incoming)
       }
@@ -202,7 +202,7 @@ describe('secret handling', function () {
 
   it('prints a generated password once, on stdout, with the body', async () => {
     const sent: string[] = []
-    const take: Behaviour = (request, response, incoming) => {
+    const take: Behavior = (request, response, incoming) => {
       sent.push(JSON.parse(request.body).password)
       return json(201, { id: 'u1' })(request, response, incoming)
     }
@@ -217,7 +217,7 @@ describe('secret handling', function () {
 
   it('prints a generated password even if the response is not JSON', async () => {
     let made = ''
-    const take: Behaviour = (request, response, incoming) => {
+    const take: Behavior = (request, response, incoming) => {
       made = JSON.parse(request.body).password
       return answer(201, {}, 'created')(request, response, incoming)
     }
@@ -233,7 +233,7 @@ describe('secret handling', function () {
       ['--jq', '.id | keys'],
     ]) {
       let made = ''
-      const take: Behaviour = (request, response, incoming) => {
+      const take: Behavior = (request, response, incoming) => {
         made = JSON.parse(request.body).password
         return json(201, { id: 'u1' })(request, response, incoming)
       }

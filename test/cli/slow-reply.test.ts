@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Client } from '../../src/client/client.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import {
-  type Behaviour,
+  type Behavior,
   delayed,
   json,
   ndjson,
@@ -31,7 +31,7 @@ describe('chat send without a terminal', function () {
   this.timeout(60_000)
   const served = serveRuns()
 
-  const run = (behaviour: Behaviour, ...args: string[]) => served.run(args, behaviour)
+  const run = (behavior: Behavior, ...args: string[]) => served.run(args, behavior)
   const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
 
   it('waits for a streamed reply longer than the timeout', async () => {
@@ -98,17 +98,17 @@ describe('the body collected from a stream', () => {
   it('is the same for every stream format and every split', async () => {
     const parts = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1, maxLength: 8 })
     const form = fc.constantFrom('sse', 'ndjson', 'json')
-    let behaviour: Behaviour = silent
-    const server = await startFaultServer((...given) => behaviour(...given))
+    let behavior: Behavior = silent
+    const server = await startFaultServer((...given) => behavior(...given))
     const client = new Client({ baseUrl: server.url, retries: 0 })
     try {
       await fc.assert(
         fc.asyncProperty(parts, form, async (texts, kind) => {
           const whole = { ...body, response: texts.join('') }
           const frames = texts.map((delta) => ({ ...names, delta, done: false }))
-          if (kind === 'json') behaviour = json(200, whole)
-          else if (kind === 'sse') behaviour = sse(frames)
-          else behaviour = ndjson([...frames, { ...names, done: true }])
+          if (kind === 'json') behavior = json(200, whole)
+          else if (kind === 'sse') behavior = sse(frames)
+          else behavior = ndjson([...frames, { ...names, done: true }])
           const { body: collected } = await client.chat.collect({ message: 'hi' })
           expect(collected).to.deep.equal(JSON.parse(JSON.stringify(whole)))
         }),

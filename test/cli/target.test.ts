@@ -58,11 +58,11 @@ describe('the target of a command', () => {
   }
 
   it('is rejected with exit 4 for an unusable key file, which the error names', async () => {
-    const folder = join(sandbox.home, 'folder')
-    mkdirSync(folder)
+    const directory = join(sandbox.home, 'directory')
+    mkdirSync(directory)
     for (const [path, words] of [
       [join(sandbox.home, 'nowhere'), 'nowhere: no such file'],
-      [folder, /Cannot read .*folder:/],
+      [directory, /Cannot read .*directory:/],
       [keyFile('\n'), 'key is empty'],
     ] as const) {
       expectFailure(await remote({ CHATCTL_API_KEY_FILE: path }), 4, 'CHATCTL_API_KEY_FILE', words)

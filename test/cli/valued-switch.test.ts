@@ -24,13 +24,13 @@ describe('a Boolean flag with a value', () => {
     ]) {
       const { exitCode, stdout, stderr } = await runChatctl(sandbox, args, { env, stdin: 'Hello' })
       expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 2, stdout: '' })
-      expect(stderr).to.match(/^Error: --[\w-]+ takes no value\nHint: {2}/)
+      expect(stderr).to.match(/^Error: --[\w-]+ does not take a value\nHint: {2}/)
     }
     expect(server.requests).to.deep.equal([])
   })
 
   it('is rejected in its --no- variant', () => {
-    expect(() => refuseValuedSwitches(['--no-stream=1'], flags)).to.throw('--no-stream takes no value')
+    expect(() => refuseValuedSwitches(['--no-stream=1'], flags)).to.throw('--no-stream does not take a value')
   })
 
   it('is accepted as the value of another flag or after --', () => {

@@ -3,7 +3,7 @@ import { hintOf } from '../../src/cli/hints.ts'
 import { kindOfStatus } from '../../src/client/error-response.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   empty,
   garbage,
   html502,
@@ -53,7 +53,7 @@ describe('an HTTP response', () => {
       expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
     })
 
-    const useless: [string, Behaviour, RegExp][] = [
+    const useless: [string, Behavior, RegExp][] = [
       ['no JSON', garbage, /is not valid JSON/],
       ['a web page', webPage, /is text\/html, not JSON/],
       ['no body', empty, /has no body/],
@@ -68,9 +68,9 @@ describe('an HTTP response', () => {
         /is gzip, not JSON/,
       ],
     ]
-    for (const [what, behaviour, message] of useless) {
+    for (const [what, behavior, message] of useless) {
       it(`is unusable with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         const failure = await failureOf(client.chat.models())
         expect(failure.kind).to.equal('invalid_response')
         expect(failure.message).to.match(message)
@@ -95,12 +95,12 @@ describe('an HTTP response', () => {
   })
 
   describe('with a body that is not documented', () => {
-    for (const [what, behaviour] of [
+    for (const [what, behavior] of [
       ['nothing', empty],
       ['204', noContent],
     ] as const) {
       it(`is a success with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         const got = await client.settings.update({ app_name: 'x' })
         expect(got.body).to.equal(undefined)
         expect(got).not.to.have.property('warning')
@@ -193,7 +193,7 @@ describe('an HTTP response', () => {
       expect(failure.hint).to.include('model server').and.not.include('may have taken effect')
     })
 
-    const shapes: [string, Behaviour, string, string][] = [
+    const shapes: [string, Behavior, string, string][] = [
       ['error as a string', json(400, { error: 'Broken' }), 'Broken', 'rejected'],
       [
         'error as a code and a message',
@@ -219,9 +219,9 @@ describe('an HTTP response', () => {
         'rejected',
       ],
     ]
-    for (const [what, behaviour, message, code] of shapes) {
+    for (const [what, behavior, message, code] of shapes) {
       it(`is understood with ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         expect(await failureOf(client.users.get('x'))).to.include({ message, code })
       })
     }

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
-import { type Behaviour, json, startFaultServer, stream } from '../support/fault-server.ts'
+import { type Behavior, json, startFaultServer, stream } from '../support/fault-server.ts'
 import { failureOf } from './capture.ts'
 
 const words = 'CUDA out of memory'
 const half = 'data: {"delta":"Half"}\n\n'
 
 describe('the message of a failed request', () => {
-  async function failureTo(behaviour: Behaviour): Promise<string> {
-    const server = await startFaultServer(behaviour)
+  async function failureTo(behavior: Behavior): Promise<string> {
+    const server = await startFaultServer(behavior)
     const client = new Client({ baseUrl: server.url, retries: 0 })
     try {
       return (await failureOf(client.chat.collect({ message: 'hi' }))).message

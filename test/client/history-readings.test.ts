@@ -41,9 +41,9 @@ describe('reading back the history of a service of any kind', function () {
     return walkScript(historyService(reading, stored))
   }
 
-  async function walkScript(behaviours: Extract<Script, { choose: unknown }>) {
+  async function walkScript(behaviors: Extract<Script, { choose: unknown }>) {
     const first = server.requests.length
-    script = { choose: (request, index) => behaviours.choose(request, index - first) }
+    script = { choose: (request, index) => behaviors.choose(request, index - first) }
     const client = new Client({ baseUrl: server.url })
     const messages: StoredMessage[] = []
     let unsure = false
@@ -146,9 +146,9 @@ describe('reading back the history of a service of any kind', function () {
     const began = stored.map(({ id }) => id)
     const { messages } = await walkScript({
       choose: (request, index) => {
-        const behaviour = growing.choose(request, index)
+        const behavior = growing.choose(request, index)
         stored.push({ ...(storedAt([40 + index])[0] as StoredMessage), id: `late${index}` })
-        return behaviour
+        return behavior
       },
     })
     expect(messages.map(({ id }) => id)).to.deep.equal(began)

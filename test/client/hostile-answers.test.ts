@@ -112,12 +112,12 @@ describe('a hostile response', () => {
   })
 
   describe('with an error status', () => {
-    for (const [what, behaviour] of [
+    for (const [what, behavior] of [
       ['500', failing(500, 'internal', 'Oops')],
       ['502 of a gateway', html502],
     ] as const) {
       it(`leaves the outcome of a POST or PATCH unknown: ${what}`, async () => {
-        await start(behaviour)
+        await start(behavior)
         for (const failure of [
           await failureOf(client.users.create({})),
           await failureOf(client.settings.update({})),

@@ -20,7 +20,7 @@ const host = 'service.test'
 
 describe('a connection with TLS or a proxy', () => {
   let certificate: Certificate
-  let folder: string
+  let directory: string
   let service: HttpsServer
   let proxy: HttpServer
   let tunnels: { target: string; headers: IncomingHttpHeaders }[]
@@ -29,8 +29,8 @@ describe('a connection with TLS or a proxy', () => {
 
   before(async () => {
     certificate = makeCertificate(host)
-    folder = await mkdtemp(join(tmpdir(), 'chatctl-tls-'))
-    await writeFile(join(folder, 'ca.pem'), certificate.cert)
+    directory = await mkdtemp(join(tmpdir(), 'chatctl-tls-'))
+    await writeFile(join(directory, 'ca.pem'), certificate.cert)
     service = createHttpsServer(certificate, (incoming, response) => {
       seen.push(incoming.headers)
       response.setHeader('content-type', 'application/json').end('{"app_name":"behind"}')
@@ -61,7 +61,7 @@ describe('a connection with TLS or a proxy', () => {
     service.close()
     proxy.closeAllConnections()
     proxy.close()
-    await rm(folder, { recursive: true })
+    await rm(directory, { recursive: true })
   })
 
   /** One GET in a separate process, because Node reads NODE_EXTRA_CA_CERTS only when it starts. */
@@ -73,7 +73,7 @@ describe('a connection with TLS or a proxy', () => {
       process.stdout.write(JSON.stringify(outcome))
       await client.close()`
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), ...env },
+      env: { NODE_EXTRA_CA_CERTS: join(directory, 'ca.pem'), ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let output = ''

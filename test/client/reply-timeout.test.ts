@@ -95,12 +95,12 @@ describe('the timeout of a reply', () => {
       .and.match(/--timeout 1s$/)
   })
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['a 502', failing(502, 'bad_gateway', 'The model failed')],
     ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
   ] as [string, Script][]) {
     it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
-      await start(behaviour)
+      await start(behavior)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.isOutcomeUnknown).to.equal(false)
       expect(hintOf(failure) ?? '').not.to.match(doubt)

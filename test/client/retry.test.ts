@@ -4,7 +4,7 @@ import { Client } from '../../src/client/client.ts'
 import type { ClientEvent } from '../../src/client/client-event.ts'
 import { judge, type Outcome, untried } from '../../src/client/retry.ts'
 import {
-  type Behaviour,
+  type Behavior,
   deadUrl,
   failing,
   hangUp,
@@ -31,7 +31,7 @@ describe('a failed request', () => {
     return { timeout: 1000, clock, observe: (event) => events.push(event) }
   })
 
-  const faults: [string, Behaviour, string][] = [
+  const faults: [string, Behavior, string][] = [
     ['a reset connection', reset, 'unreachable'],
     ['a closed connection', hangUp, 'unreachable'],
     ['a reset in the middle of the body', resetMidBody(), 'truncated'],

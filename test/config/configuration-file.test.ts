@@ -12,15 +12,15 @@ import { createSandbox } from '../support/sandbox.ts'
 
 describe('the configuration file', () => {
   const sandbox = perTest(createSandbox)
-  let folder: string
+  let directory: string
   let file: string
   beforeEach(() => {
-    folder = join(sandbox.home, '.config', 'chatctl')
-    file = join(folder, 'config.json')
+    directory = join(sandbox.home, '.config', 'chatctl')
+    file = join(directory, 'config.json')
   })
 
   const write = (content: string | Uint8Array) => {
-    mkdirSync(folder, { recursive: true })
+    mkdirSync(directory, { recursive: true })
     writeFileSync(file, content)
   }
   const run = (...args: string[]) => runChatctl(sandbox, args)
@@ -55,7 +55,7 @@ describe('the configuration file', () => {
         expectFailure(await run(...args), 2, words, file)
         expect(readFileSync(file).equals(Buffer.from(content))).to.equal(true)
       }
-      expect(readdirSync(folder)).to.deep.equal(['config.json'])
+      expect(readdirSync(directory)).to.deep.equal(['config.json'])
     })
   }
 
@@ -82,7 +82,7 @@ describe('the configuration file', () => {
     chmodSync(file, 0o644)
     expect(await run('config', 'set', 'model', 'n')).to.include({ exitCode: 0 })
     expect(statSync(file).mode & 0o777).to.equal(0o600)
-    expect(statSync(folder).mode & 0o777).to.equal(0o700)
+    expect(statSync(directory).mode & 0o777).to.equal(0o700)
   })
 
   it('is as before after config unset, also of a key that was not set', async () => {
@@ -123,14 +123,14 @@ describe('the configuration file', () => {
     expect(stored().profiles).to.deep.equal(
       Object.fromEntries(names.map((name) => [name, { model: `of-${name}` }])),
     )
-    expect(readdirSync(folder)).to.deep.equal(['config.json'])
+    expect(readdirSync(directory)).to.deep.equal(['config.json'])
   })
 
   it('can be changed although an ended process has left a lock', async () => {
     write('{}')
     writeFileSync(`${file}.lock`, '')
     expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
-    expect(readdirSync(folder)).to.deep.equal(['config.json'])
+    expect(readdirSync(directory)).to.deep.equal(['config.json'])
   })
 
   it('is not changed while another process holds the lock, which the hint names', async () => {
@@ -164,7 +164,7 @@ describe('the configuration file', () => {
   ]
   it('never contains a value that no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
-    expect(existsSync(file)).to.equal(false)
+    expect(existsSync(directory)).to.equal(false)
   })
 
   it('causes errors that do not contain a password in a URL', async () => {

@@ -35,11 +35,11 @@ describe('the query for the default collection of a Secret Service', () => {
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
-  let folder: string
+  let directory: string
   let server: Server
   let script: (send: (bytes: Uint8Array) => void, begun: boolean, end: () => void) => void
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
     server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', (data) =>
@@ -50,14 +50,14 @@ describe('the query for the default collection of a Secret Service', () => {
         ),
       )
     })
-    await new Promise<void>((resolve) => server.listen(join(folder, 'bus'), resolve))
+    await new Promise<void>((resolve) => server.listen(join(directory, 'bus'), resolve))
   })
   afterEach(async () => {
     await new Promise((resolve) => server.close(resolve))
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   })
 
-  const ask = () => hasDefaultCollection({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${folder}/bus,guid=1` })
+  const ask = () => hasDefaultCollection({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus,guid=1` })
 
   const answerWith = (bytes: Buffer, cuts: readonly number[] = []): void => {
     script = (send, begun, end) => {
@@ -111,8 +111,8 @@ describe('the query for the default collection of a Secret Service', () => {
       {},
       { DBUS_SESSION_BUS_ADDRESS: 'tcp:host=127.0.0.1,port=9' },
       { DBUS_SESSION_BUS_ADDRESS: 'unix:path=%zz' },
-      { DBUS_SESSION_BUS_ADDRESS: `unix:path=${folder}/nowhere` },
-      { XDG_RUNTIME_DIR: `${folder}/nowhere` },
+      { DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/nowhere` },
+      { XDG_RUNTIME_DIR: `${directory}/nowhere` },
     ]) {
       expect(await hasDefaultCollection(env)).to.equal(undefined)
     }

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { helpTopics } from '../../src/cli/help/help-topics.ts'
+import { helpTopics } from '../../src/cli/help/page.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { elsewhere, files, preparations, promisedCodes, substitutions } from './example-tables.ts'
 import { examplesOf, readDocumentExamples, readHelpExamples } from './read-examples.ts'

@@ -155,9 +155,9 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   }
 }
 
-function plantTranscript(folder: string): string {
+function plantTranscript(directory: string): string {
   const writer = TranscriptWriter.create(
-    folder,
+    directory,
     { profile: 'work', baseUrl: 'https://chat.example/' },
     systemClock,
   )

@@ -124,19 +124,19 @@ export function testResume(
   })
 }
 
-function cutPages(folder: string): void {
-  const path = join(folder, 'pages')
+function cutPages(directory: string): void {
+  const path = join(directory, 'pages')
   truncateSync(path, readFileSync(path).length - 10)
 }
 
-function cutIndex(folder: string): void {
-  const path = join(folder, 'index')
+function cutIndex(directory: string): void {
+  const path = join(directory, 'index')
   truncateSync(path, readFileSync(path).length - 10)
-  appendFileSync(join(folder, 'pages'), '{"half":')
+  appendFileSync(join(directory, 'pages'), '{"half":')
 }
 
-function spoilPages(folder: string): void {
-  const path = join(folder, 'pages')
+function spoilPages(directory: string): void {
+  const path = join(directory, 'pages')
   const bytes = readFileSync(path)
   bytes.fill(0, bytes.length - 50)
   writeFileSync(path, bytes)

@@ -10,7 +10,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { exportEnvironment } from './export-run.ts'
 import { testResume } from './resume-suite.ts'
 
-const keptMessages = /^\d+ messages saved\. To resume, run the same command again\.$/m
+const keptMessages = /^\d+ messages saved\. To resume, run the same command\.$/m
 
 testResume(
   'history export, after Ctrl-C',

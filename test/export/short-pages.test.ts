@@ -3,14 +3,14 @@ import { storeExchange } from '../../src/service/domain/chat/contexts.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
-import { equip, withFolder } from '../service/temporary-service.ts'
+import { equip, withDirectory } from '../service/temporary-service.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { idsOf, readLines, runExport } from './export-run.ts'
 
 describe('a history with messages so long that they fill a page before its limit', () => {
   it('is exported completely, and listed page by page', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const store = await openStore({ dataDir })
       const stored: string[] = []
       for (let exchange = 0; exchange < 12; exchange++) {

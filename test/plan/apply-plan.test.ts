@@ -14,7 +14,7 @@ import { systemClock } from '../../src/system/clock.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   type FaultServer,
   failing,
   hangUp,
@@ -28,7 +28,7 @@ import {
 import { lay, SettingsService } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyPatch, anySettings, someSettings } from './any-settings.ts'
-import { useStateFolder } from './state-folder.ts'
+import { useStateDirectory } from './state-directory.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
@@ -38,7 +38,7 @@ type Manners = Partial<SettingsService>
 const ignored: Manners = { patched: (before) => before }
 
 /** Responses to the readings, by their number. */
-function reading(answered: (index: number) => Behaviour | undefined): Manners {
+function reading(answered: (index: number) => Behavior | undefined): Manners {
   return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
 }
 
@@ -52,7 +52,7 @@ interface Told {
 }
 
 describe('applying a settings plan', () => {
-  const state = useStateFolder()
+  const state = useStateDirectory()
   let service: SettingsService
   let server: FaultServer
   let client: Client
@@ -229,7 +229,7 @@ describe('applying a settings plan', () => {
   })
 
   describe('when the outcome is unknown', () => {
-    const lost: [string, Behaviour][] = [
+    const lost: [string, Behavior][] = [
       ['a reset', reset],
       ['a closed connection', hangUp],
       ['a truncated response', resetMidBody()],

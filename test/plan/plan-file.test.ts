@@ -17,7 +17,7 @@ import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/directories.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
-import { useStateFolder } from './state-folder.ts'
+import { useStateDirectory } from './state-directory.ts'
 
 const service = 'https://chat.example/base'
 const env: NodeJS.ProcessEnv = {}
@@ -57,7 +57,7 @@ function forged(change: (content: Record<string, unknown>) => void): string {
 }
 
 describe('a plan file', () => {
-  const state = useStateFolder(env)
+  const state = useStateDirectory(env)
 
   it('restores the saved plan', () => {
     fc.assert(
@@ -157,10 +157,10 @@ describe('a plan file', () => {
     expect(failure.message).to.equal('The plan a.plan was already sent')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
     expect(read(composePlanFile(plan, '1.2.3', systemClock)).plan, 'another of the same').to.deep.equal(plan)
-    const folder = join(state.path(), 'applied-plans')
-    expect(readdirSync(folder)).to.deep.equal([id])
-    expect(statSync(folder).mode & 0o777).to.equal(0o700)
-    expect(statSync(join(folder, id)).mode & 0o777).to.equal(0o600)
+    const directory = join(state.path(), 'applied-plans')
+    expect(readdirSync(directory)).to.deep.equal([id])
+    expect(statSync(directory).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(directory, id)).mode & 0o777).to.equal(0o600)
   })
 
   it('is rejected if chatctl cannot have written it, even with a valid checksum', () => {

@@ -6,14 +6,14 @@ import { Failure } from '../../src/contract/failure.ts'
 import { readSent, sendConfiguration } from '../../src/plan/apply/sent-configuration.ts'
 import { reasonOf } from '../client/capture.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
-import { useStateFolder } from './state-folder.ts'
+import { useStateDirectory } from './state-directory.ts'
 
 const service = 'https://chat.example/'
 const quiet = new AbortController().signal
 const done = async (): Promise<ApiResponse<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
 
 describe('the record of the API configuration that was last sent', () => {
-  const state = useStateFolder()
+  const state = useStateDirectory()
   const clock = new SteppedClock()
   function send(
     version: string,
@@ -23,7 +23,7 @@ describe('the record of the API configuration that was last sent', () => {
   ) {
     return sendConfiguration(state.directories, to, { version }, act, { signal, clock })
   }
-  const folder = () => join(state.path(), 'api-configuration')
+  const directory = () => join(state.path(), 'api-configuration')
 
   it('is empty at first', () => {
     expect(readSent(state.directories, service)).to.equal(undefined)
@@ -48,11 +48,11 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('is a file that only its owner can read', async () => {
     await send('1')
-    const [name = '', ...others] = readdirSync(folder())
+    const [name = '', ...others] = readdirSync(directory())
     expect(others).to.deep.equal([])
     expect(name).to.match(/^[0-9a-f]{24}\.json$/)
-    expect(statSync(folder()).mode & 0o777).to.equal(0o700)
-    expect(statSync(join(folder(), name)).mode & 0o777).to.equal(0o600)
+    expect(statSync(directory()).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(directory(), name)).mode & 0o777).to.equal(0o600)
   })
 
   it('is empty during a request, so that a crash leaves no wrong record', async () => {
@@ -99,8 +99,8 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('is ignored if its file is invalid or belongs to another service', async () => {
     await send('1')
-    const [name = ''] = readdirSync(folder())
-    const path = join(folder(), name)
+    const [name = ''] = readdirSync(directory())
+    const path = join(directory(), name)
     const text = readFileSync(path, 'utf8')
     const broken = [
       '',
@@ -120,7 +120,7 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('causes a warning, not a failure, if it cannot be written', async () => {
     mkdirSync(state.path(), { recursive: true })
-    writeFileSync(folder(), 'in the way')
+    writeFileSync(directory(), 'in the way')
     const { status, warning } = await send('1')
     expect(status).to.equal(200)
     expect(warning).to.match(
@@ -130,10 +130,10 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('prevents the request if it cannot be removed first', async () => {
     await send('1')
-    const [name = ''] = readdirSync(folder())
-    rmSync(join(folder(), name))
+    const [name = ''] = readdirSync(directory())
+    rmSync(join(directory(), name))
     // Not even root can remove a directory as a file.
-    mkdirSync(join(folder(), name))
+    mkdirSync(join(directory(), name))
     let sent = false
     const reason = await reasonOf(
       send('2', () => {

@@ -12,10 +12,10 @@ import { barrier } from '../support/barrier.ts'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { lay, SettingsService } from '../support/settings-service.ts'
 import { someSettings } from './any-settings.ts'
-import { useStateFolder } from './state-folder.ts'
+import { useStateDirectory } from './state-directory.ts'
 
 describe('two concurrent changes of the settings of one service', () => {
-  const state = useStateFolder()
+  const state = useStateDirectory()
   let service: SettingsService
   let server: FaultServer
   let client: Client

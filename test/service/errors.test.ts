@@ -213,7 +213,7 @@ onEachEngine('the embedded service', (withService) => {
   it('responds to bytes that are not HTTP with an error body', () =>
     withService(async ({ url }) => {
       for (const [bytes, status] of [
-        ['nonsense\r\n\r\n', 400],
+        ['invalid\r\n\r\n', 400],
         [`GET /v1/settings HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
       ] as const) {
         const socket = connect(Number(new URL(url).port), '127.0.0.1')

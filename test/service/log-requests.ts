@@ -5,7 +5,7 @@ import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scri
 import { caller, equip } from './temporary-service.ts'
 
 /** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */
-const [folder = ''] = process.argv.slice(2)
+const [directory = ''] = process.argv.slice(2)
 
 await withUpstream(
   (response, { path, body }) => {
@@ -19,7 +19,11 @@ await withUpstream(
   },
   async ({ url }) => {
     const service = equip(
-      await startService({ dataDir: folder, upstream: { url, key: 'sk-canary' }, log: { level: 'trace' } }),
+      await startService({
+        dataDir: directory,
+        upstream: { url, key: 'sk-canary' },
+        log: { level: 'trace' },
+      }),
     )
     const { call, key } = service
     await call('POST', '/v1/users', { email: 'canary@example.com', password: 'canary canary' })

@@ -3,7 +3,7 @@ import { StoredReply } from '../../src/service/domain/chat/chat-stream.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { withFolder } from './temporary-service.ts'
+import { withDirectory } from './temporary-service.ts'
 
 /** The first message of a conversation, with a reply to come. */
 const firstExchange = () => ({
@@ -14,8 +14,8 @@ const firstExchange = () => ({
 
 describe('a reply that is stored while it arrives', () => {
   it('is stored by the next attempt after one has failed', () =>
-    withFolder(async (folder) => {
-      const { db, connection, close } = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const { db, connection, close } = openSqlite(directory)
       const record = new StoredReply(db, firstExchange(), systemClock)
       await record.take({ kind: 'delta', text: 'one ', model: 'm' })
       await record.take({ kind: 'delta', text: 'two', model: 'm' })
@@ -37,8 +37,8 @@ describe('a reply that is stored while it arrives', () => {
     }))
 
   it('is not stored later if its first piece could not be stored', () =>
-    withFolder(async (folder) => {
-      const { db, connection, close } = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const { db, connection, close } = openSqlite(directory)
       const record = new StoredReply(db, firstExchange(), systemClock)
       connection.exec(
         "create trigger full before insert on messages begin select raise(abort, 'no room'); end",

@@ -197,7 +197,7 @@ onEachEngine('permissions of the embedded service', (withService, engine) => {
         ['PATCH', '/v1/users/usr_nope', { name: 'x' }],
         ['POST', '/v1/users/usr_nope/permissions', { role: 'member' }],
         ['POST', '/v1/users', '{'],
-        ['PATCH', '/v1/settings', { nonsense: true }],
+        ['PATCH', '/v1/settings', { invalid: true }],
       ] as const) {
         expect((await call(method, path, body)).status, `${method} ${path}`).to.equal(403)
       }

@@ -10,57 +10,57 @@ import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from './read-events.ts'
 import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './scripted-upstream.ts'
-import { caller, equip, withFolder, withService } from './temporary-service.ts'
+import { caller, equip, withDirectory, withService } from './temporary-service.ts'
 
 describe('the embedded service', () => {
   it('listens on loopback, reports whether it created the data, and keeps it', () =>
-    withFolder(async (folder) => {
-      const first = equip(await startService({ dataDir: folder }))
+    withDirectory(async (directory) => {
+      const first = equip(await startService({ dataDir: directory }))
       expect(first.created).to.equal(true)
       expect(first.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
       await first.call('PATCH', '/v1/settings', { app_name: 'Kept' })
       await first.close()
-      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
-      const second = equip(await startService({ dataDir: folder }))
+      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
+      const second = equip(await startService({ dataDir: directory }))
       expect(second.created).to.equal(false)
       expect((await second.call('GET', '/v1/settings')).body.app_name).to.equal('Kept')
       await second.close()
     }))
 
   it('revokes the keys of its process when it closes', () =>
-    withFolder(async (folder) => {
-      const first = equip(await startService({ dataDir: folder }))
+    withDirectory(async (directory) => {
+      const first = equip(await startService({ dataDir: directory }))
       await first.close()
-      const second = await startService({ dataDir: folder })
+      const second = await startService({ dataDir: directory })
       expect((await caller(second.url, first.key)('GET', '/v1/settings')).status).to.equal(401)
       await second.close()
     }))
 
   it('reports that a port is in use, and leaves nothing open', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const server = createServer()
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
-      const failure = await startService({ dataDir: folder, port }).catch((error) => error)
+      const failure = await startService({ dataDir: directory, port }).catch((error) => error)
       expect(failure).to.be.instanceOf(Failure)
       expect(failure.kind).to.equal('conflict')
       expect(failure.message).to.include(String(port))
-      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
       server.close()
     }))
 
   it('reports that the machine does not have the address', () =>
-    withFolder(async (folder) => {
-      const failure = await startService({ dataDir: folder, host: '192.0.2.1', behindProxy: true }).catch(
+    withDirectory(async (directory) => {
+      const failure = await startService({ dataDir: directory, host: '192.0.2.1', behindProxy: true }).catch(
         (error) => error,
       )
       expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
     }))
 
   it('closes when its signal is aborted, and only once', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const controller = new AbortController()
-      const service = await startService({ dataDir: folder, signal: controller.signal })
+      const service = await startService({ dataDir: directory, signal: controller.signal })
       controller.abort()
       await Promise.all([service.close(), service.close()])
       const refused = await fetch(service.url).catch((error) => error.cause.code)
@@ -68,12 +68,12 @@ describe('the embedded service', () => {
     }))
 
   it('does not continue if its signal was aborted during the start', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const controller = new AbortController()
-      const starting = startService({ dataDir: folder, signal: controller.signal, announce: {} })
+      const starting = startService({ dataDir: directory, signal: controller.signal, announce: {} })
       controller.abort()
       expect((await starting.catch((error) => error)).name).to.equal('AbortError')
-      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
     }))
 
   it('lets a stream that ends soon finish before it closes', () => {
@@ -95,21 +95,21 @@ describe('the embedded service', () => {
   })
 
   it('interrupts a longer stream with an error event before it closes, and keeps what arrived', () =>
-    withFolder((folder) =>
+    withDirectory((directory) =>
       withUpstream(
         (response) => {
           startEvents(response)
           sendDelta(response, 'half')
         },
         async ({ url }) => {
-          const service = equip(await startService({ dataDir: folder, upstream: { url }, drain: 50 }))
+          const service = equip(await startService({ dataDir: directory, upstream: { url }, drain: 50 }))
           const response = await service.open('POST', '/api/chat/send', { message: 'x', stream: true })
           const events = readEvents(response)
           await events.next()
           const [last] = await Promise.all([events.next(), service.close()])
           expect(last.value.event).to.equal('error')
           expect(last.value.data.error.code).to.equal('service_stopping')
-          const again = equip(await startService({ dataDir: folder }))
+          const again = equip(await startService({ dataDir: directory }))
           const { body } = await again.call('GET', '/api/chat/history')
           expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
           await again.close()
@@ -119,10 +119,10 @@ describe('the embedded service', () => {
 
   it('logs the method, path, and status of requests, and no keys, passwords, or content', function () {
     this.timeout(20_000)
-    return withFolder(async (folder) => {
+    return withDirectory(async (directory) => {
       const child = spawn(
         process.execPath,
-        [fileURLToPath(new URL('log-requests.ts', import.meta.url)), folder],
+        [fileURLToPath(new URL('log-requests.ts', import.meta.url)), directory],
         {
           stdio: ['ignore', 'pipe', 'pipe'],
         },

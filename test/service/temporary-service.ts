@@ -25,12 +25,12 @@ export interface TemporaryService extends RunningService {
 }
 
 /** An empty directory that is deleted after `use`. */
-export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-service-'))
+export async function withDirectory<T>(use: (directory: string) => Promise<T> | T): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-service-'))
   try {
-    return await use(folder)
+    return await use(directory)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
@@ -38,7 +38,7 @@ export type Engine = 'sqlite' | 'postgres'
 
 /** An empty place for data in an engine, deleted after `use`. */
 export function withPlace<T>(engine: Engine, use: (place: DataLocation) => Promise<T> | T): Promise<T> {
-  return withFolder(async (dataDir) => {
+  return withDirectory(async (dataDir) => {
     if (engine === 'sqlite') return use({ dataDir })
     const postgres = await sharedPostgres()
     const database = await postgres.createDatabase()

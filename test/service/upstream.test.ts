@@ -11,7 +11,7 @@ import { startFaultServer } from '../support/fault-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
 import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
-import { withFolder, withService } from './temporary-service.ts'
+import { withDirectory, withService } from './temporary-service.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
@@ -24,8 +24,8 @@ async function pieces(upstream: Upstream): Promise<ReplyPart[]> {
 
 describe('a model server behind the embedded service', () => {
   it('receives the documented fields, its own key, and nothing of the caller', () =>
-    withFolder(async (folder) => {
-      const keyFile = join(folder, 'key')
+    withDirectory(async (directory) => {
+      const keyFile = join(directory, 'key')
       writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
       await withUpstream(
         (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
@@ -219,7 +219,7 @@ describe('a model server behind the embedded service', () => {
     )).timeout(5_000)
 
   it('that does not speak HTTP results in upstream_error', async () => {
-    const server = createServer((socket) => socket.end('nonsense\r\n\r\n'))
+    const server = createServer((socket) => socket.end('invalid\r\n\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as import('node:net').AddressInfo
     const upstream = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
@@ -286,18 +286,18 @@ describe('a model server behind the embedded service', () => {
   })
 
   it('is refused at the start if its URL or its key is invalid', () =>
-    withFolder(async (folder) => {
-      const keyFile = join(folder, 'key')
+    withDirectory(async (directory) => {
+      const keyFile = join(directory, 'key')
       writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
       for (const [upstream, kind] of [
         [{ url: 'not a url' }, 'config'],
         [{ url: 'ftp://127.0.0.1/v1' }, 'config'],
         [{ url: 'http://user:secret@127.0.0.1/v1' }, 'config'],
-        [{ url: 'http://127.0.0.1/v1', keyFile: join(folder, 'nope') }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile: join(directory, 'nope') }, 'config'],
         [{ url: 'http://127.0.0.1/v1', keyFile }, 'config'],
         [{ url: 'http://models.example.com/v1', key: 'sk-1' }, 'refused'],
       ] as const) {
-        const failure = await startService({ dataDir: folder, upstream }).catch((error) => error)
+        const failure = await startService({ dataDir: directory, upstream }).catch((error) => error)
         expect(failure, upstream.url).to.be.instanceOf(Failure)
         expect(failure.kind).to.equal(kind)
         expect(failure.message).not.to.include('secret')

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { publint } from 'publint'
 import { root } from '../scripts/package-file.ts'
 import { withService } from '../service/temporary-service.ts'
-import { makeEmptyFolder, packProject, type Tarball } from '../system/installation.ts'
+import { makeEmptyDirectory, packProject, type Tarball } from '../system/installation.ts'
 
 /** The code of docs/guides/library.md, with the URL of a service. */
 function readExample(url: string): string {
@@ -62,7 +62,7 @@ describe('chatctl/client', function () {
   const installed = (...path: string[]): string => join(directory, 'node_modules/chatctl', ...path)
 
   before(async () => {
-    directory = makeEmptyFolder()
+    directory = makeEmptyDirectory()
     tarball = await packProject(directory)
     // The files that an installation unpacks, without dependencies: the library has none.
     for (const file of tarball.files) {

@@ -9,13 +9,13 @@ describe('the code cache', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   let base: string
-  let folder: string
+  let directory: string
   beforeEach(function () {
     if (process.platform === 'win32') return this.skip()
     sandbox = createSandbox()
     base = join(sandbox.home, 'base')
-    folder = join(base, 'chatctl', 'cache')
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    directory = join(base, 'chatctl', 'cache')
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
   })
   afterEach(() => sandbox?.remove())
 
@@ -24,7 +24,7 @@ describe('the code cache', function () {
       env: { XDG_CACHE_HOME: base },
     })
     expect(exitCode, stderr).to.equal(0)
-    return readdirSync(folder).length > 0
+    return readdirSync(directory).length > 0
   }
 
   const trusted: [string, () => void][] = [
@@ -47,8 +47,8 @@ describe('the code cache', function () {
   }
 
   const distrusted: [string, () => void][] = [
-    ['a directory that everyone can write to', () => chmodSync(folder, 0o777)],
-    ['a directory that a group can write to', () => chmodSync(folder, 0o770)],
+    ['a directory that everyone can write to', () => chmodSync(directory, 0o777)],
+    ['a directory that a group can write to', () => chmodSync(directory, 0o770)],
     ['a subdirectory of one that everyone can write to', () => chmodSync(base, 0o777)],
     [
       'a directory whose symbolic link is in one that everyone can write to',
@@ -78,7 +78,7 @@ describe('the code cache', function () {
   }
 
   for (const [what, of] of [
-    ['directory', () => folder],
+    ['directory', () => directory],
     ['parent directory', () => base],
   ] as const) {
     it(`is not used if the ${what} belongs to another user`, async function () {

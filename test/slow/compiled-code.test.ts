@@ -43,18 +43,18 @@ describe('the code cache of the bundles', function () {
 
   it('grows with each command, and loses versions that were not written for a day', async () => {
     await run('config', 'path')
-    const folder = join(sandbox.home, '.cache/chatctl/cache')
+    const directory = join(sandbox.home, '.cache/chatctl/cache')
     const [other, old] = ['main-0123456789abcdef-13.0-x64', 'main-fedcba9876543210-13.0-x64']
-    for (const file of [other, old]) writeFileSync(join(folder, file), '')
-    utimesSync(join(folder, old), 0, Date.now() / 1000 - 25 * 60 * 60)
+    for (const file of [other, old]) writeFileSync(join(directory, file), '')
+    utimesSync(join(directory, old), 0, Date.now() / 1000 - 25 * 60 * 60)
     await run('config', 'path')
     expect(kept()).to.include(other).and.not.to.include(old)
-    rmSync(join(folder, other))
+    rmSync(join(directory, other))
     const [code = ''] = kept().sort()
-    const before = statSync(join(folder, code)).size
+    const before = statSync(join(directory, code)).size
     await run('config', 'list')
     expect(kept()).to.include(`${code}.config-list`)
-    expect(statSync(join(folder, code)).size).to.be.above(before)
+    expect(statSync(join(directory, code)).size).to.be.above(before)
   })
 
   it('is rebuilt after part of it is lost, because V8 would crash', async () => {
@@ -85,10 +85,10 @@ describe('the code cache of the bundles', function () {
   })
 
   it('is not used in a directory that other users can write to', async () => {
-    const folder = join(sandbox.home, '.cache/chatctl/cache')
-    mkdirSync(folder, { recursive: true })
-    chmodSync(folder, 0o777)
+    const directory = join(sandbox.home, '.cache/chatctl/cache')
+    mkdirSync(directory, { recursive: true })
+    chmodSync(directory, 0o777)
     await run('config', 'path')
-    expect(readdirSync(folder)).to.deep.equal([])
+    expect(readdirSync(directory)).to.deep.equal([])
   })
 })

@@ -7,12 +7,12 @@ import { createTransport } from '../../src/auth/transport.ts'
 import { Client } from '../../src/client/client.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { failureOf } from '../client/capture.ts'
-import { type Behaviour, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { type Behavior, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
 /** Sends a response body for as long as the client reads it. */
-const flood: Behaviour = (_, response) => {
+const flood: Behavior = (_, response) => {
   const piece = Buffer.alloc(1024 * 1024, 'x')
   response.writeHead(200, { 'content-type': 'application/json' })
   const pour = (): void => {

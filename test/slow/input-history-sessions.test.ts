@@ -10,11 +10,11 @@ import { perTest } from '../support/lifetime.ts'
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 
 describe('the entries that concurrent sessions recall', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    mkdirSync(join(folder.path, 'state'))
-    path = join(folder.path, 'state', 'recall.jsonl')
+    mkdirSync(join(directory.path, 'state'))
+    path = join(directory.path, 'state', 'recall.jsonl')
   })
 
   const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)

@@ -5,8 +5,8 @@ import { systemClock } from '../../src/system/clock.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 
 /** Appends one number after another, and reports each one after it is appended. */
-const folder = mkdtempSync(join(tmpdir(), 'chatctl-killed-'))
-const writer = TranscriptWriter.create(folder, { profile: null, baseUrl: null }, systemClock)
+const directory = mkdtempSync(join(tmpdir(), 'chatctl-killed-'))
+const writer = TranscriptWriter.create(directory, { profile: null, baseUrl: null }, systemClock)
 writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Count' })
 process.send?.({ path: writer.path })
 let number = 0

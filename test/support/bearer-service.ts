@@ -1,4 +1,4 @@
-import { type Behaviour, type FaultServer, failing, json, startFaultServer } from './fault-server.ts'
+import { type Behavior, type FaultServer, failing, json, startFaultServer } from './fault-server.ts'
 
 /** The owner of every live token. */
 export const owner = {
@@ -15,14 +15,14 @@ const models = { data: [{ id: 'small', created: 1767323045, object: 'model', own
 export async function startBearerService(
   isLive: (token: string) => boolean | Promise<boolean>,
 ): Promise<FaultServer> {
-  const serve: Behaviour = async (request, response, incoming) => {
+  const serve: Behavior = async (request, response, incoming) => {
     // RFC 6750 section 2.1.
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const known = token !== undefined && (await isLive(token))
-    const behaviour = known
+    const behavior = known
       ? json(200, request.path === '/api/user/profile' ? owner : models)
       : failing(401, 'invalid_token', 'The token is not valid')
-    await behaviour(request, response, incoming)
+    await behavior(request, response, incoming)
   }
   return startFaultServer(serve)
 }

@@ -1,7 +1,7 @@
 import type { CompletionRequest } from '../../src/contract/completion.ts'
 import type { HistoryMessage, SendRequest } from '../../src/contract/conversation.ts'
 import {
-  type Behaviour,
+  type Behavior,
   type FaultServer,
   failing,
   json,
@@ -61,13 +61,13 @@ export class ChatServer {
   }
 
   /** Scripts a behavior of fault-server.ts for the next message or completion, such as `limited()`. */
-  failNext(behaviour: Behaviour): void {
-    this.#state.answers.push(behaviour)
+  failNext(behavior: Behavior): void {
+    this.#state.answers.push(behavior)
   }
 
   /** Scripts a behavior for the next request for the history. */
-  failHistory(behaviour: Behaviour): void {
-    this.#state.historyBehaviours.push(behaviour)
+  failHistory(behavior: Behavior): void {
+    this.#state.historyBehaviors.push(behavior)
   }
 
   /** The messages of a context, or of all contexts, oldest first. */
@@ -109,8 +109,8 @@ export class ChatServer {
 
 class State {
   readonly models: readonly string[]
-  readonly answers: (ScriptedAnswer | Behaviour)[] = []
-  readonly historyBehaviours: Behaviour[] = []
+  readonly answers: (ScriptedAnswer | Behavior)[] = []
+  readonly historyBehaviors: Behavior[] = []
   readonly messages: (HistoryMessage & { contextId: string })[] = []
   readonly #counts = new Map<string, number>()
   #clock = 0
@@ -119,7 +119,7 @@ class State {
     this.models = models
   }
 
-  choose(request: RecordedRequest): Behaviour {
+  choose(request: RecordedRequest): Behavior {
     switch (`${request.method} ${pathOf(request.path)}`) {
       case 'POST /api/chat/send':
         return this.#send(JSON.parse(request.body))
@@ -127,7 +127,7 @@ class State {
         return this.#complete(JSON.parse(request.body))
       case 'GET /api/chat/history':
         return (
-          this.historyBehaviours.shift() ?? this.#list(new URL(request.path, 'http://service').searchParams)
+          this.historyBehaviors.shift() ?? this.#list(new URL(request.path, 'http://service').searchParams)
         )
       case 'GET /v1/chat/models':
         return json(200, {
@@ -145,7 +145,7 @@ class State {
     this.messages.push({ id, role, content, created_at, contextId })
   }
 
-  #send(sent: SendRequest): Behaviour {
+  #send(sent: SendRequest): Behavior {
     const answer = this.#next(sent.message ?? '')
     if (typeof answer === 'function') return answer
     const names: AnswerNames = {
@@ -171,7 +171,7 @@ class State {
     return { id, response: answer.text, context_id: contextId, created_at: new Date().toISOString() }
   }
 
-  #complete(asked: CompletionRequest): Behaviour {
+  #complete(asked: CompletionRequest): Behavior {
     const answer = this.#next(asked.messages?.at(-1)?.content ?? '')
     if (typeof answer === 'function') return answer
     const { usage } = answer.script
@@ -190,12 +190,12 @@ class State {
     }
   }
 
-  #next(message: string): ScriptedAnswer | Behaviour {
+  #next(message: string): ScriptedAnswer | Behavior {
     return this.answers.shift() ?? new ScriptedAnswer({ text: `You said: ${message}` })
   }
 
   /** Oldest first within a page, the newest page first. `before` is the ID of a message. */
-  #list(query: URLSearchParams): Behaviour {
+  #list(query: URLSearchParams): Behavior {
     const contextId = query.get('context_id')
     const all = this.messages.filter((message) => contextId === null || message.contextId === contextId)
     if (contextId !== null && all.length === 0) {

@@ -10,9 +10,9 @@ import type { Sandbox } from './sandbox.ts'
  * @returns the environment with this PATH
  */
 export function plantCallTeller(sandbox: Sandbox): NodeJS.ProcessEnv {
-  const folder = join(sandbox.home, 'bin')
-  mkdirSync(folder, { recursive: true })
-  const path = join(folder, 'chatctl')
+  const directory = join(sandbox.home, 'bin')
+  mkdirSync(directory, { recursive: true })
+  const path = join(directory, 'chatctl')
   writeFileSync(
     path,
     `#!/bin/sh
@@ -22,5 +22,5 @@ echo
 `,
   )
   chmodSync(path, 0o755)
-  return { ...sandbox.env, PATH: `${folder}:${process.env['PATH']}` }
+  return { ...sandbox.env, PATH: `${directory}:${process.env['PATH']}` }
 }

@@ -25,9 +25,9 @@ interface StoredConfiguration {
 
 /** Paths of the credentials in a sandbox. */
 export function findCredentials({ home }: Sandbox): string[] {
-  const folder = join(home, '.local', 'share', 'chatctl', 'credentials')
+  const directory = join(home, '.local', 'share', 'chatctl', 'credentials')
   // The lock of a credential may remain. It contains nothing.
-  return globSync('*.json', { cwd: folder }).map((name) => join(folder, name))
+  return globSync('*.json', { cwd: directory }).map((name) => join(directory, name))
 }
 
 /** The only credential in a sandbox. */

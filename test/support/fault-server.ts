@@ -12,17 +12,14 @@ export interface RecordedRequest {
 }
 
 /** The response of the server to one request, or its failure to respond. */
-export type Behaviour = (
+export type Behavior = (
   request: RecordedRequest,
   response: ServerResponse,
   incoming: IncomingMessage,
 ) => void | Promise<void>
 
 /** One behavior for all requests, a list with the last for all later requests, or a choice by request. */
-export type Script =
-  | Behaviour
-  | Behaviour[]
-  | { choose: (request: RecordedRequest, index: number) => Behaviour }
+export type Script = Behavior | Behavior[] | { choose: (request: RecordedRequest, index: number) => Behavior }
 
 export interface FaultServer {
   /** `http://127.0.0.1:port`. */
@@ -50,8 +47,8 @@ export async function startFaultServer(script: Script, at = 0): Promise<FaultSer
     const { method = '', url: path = '', headers } = incoming
     const request: RecordedRequest = { method, path, headers, body }
     const index = requests.push(request) - 1
-    const behaviour = chooseBehaviour(script, request, index)
-    await behaviour(request, response, incoming)
+    const behavior = chooseBehavior(script, request, index)
+    await behavior(request, response, incoming)
   })
   await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -66,54 +63,54 @@ export async function startFaultServer(script: Script, at = 0): Promise<FaultSer
   }
 }
 
-function chooseBehaviour(script: Script, request: RecordedRequest, index: number): Behaviour {
+function chooseBehavior(script: Script, request: RecordedRequest, index: number): Behavior {
   if (typeof script === 'function') return script
   if (!Array.isArray(script)) return script.choose(request, index)
-  const behaviour = script[Math.min(index, script.length - 1)]
-  if (!behaviour) throw new Error('the script is empty')
-  return behaviour
+  const behavior = script[Math.min(index, script.length - 1)]
+  if (!behavior) throw new Error('the script is empty')
+  return behavior
 }
 
 type Headers = Record<string, string | string[]>
 
 /** A complete response. */
-export function answer(status: number, headers: Headers = {}, body: string | Uint8Array = ''): Behaviour {
+export function answer(status: number, headers: Headers = {}, body: string | Uint8Array = ''): Behavior {
   return (_, response) => {
     response.writeHead(status, headers).end(body)
   }
 }
 
 /** A JSON response. */
-export function json(status: number, body: unknown, headers: Headers = {}): Behaviour {
+export function json(status: number, body: unknown, headers: Headers = {}): Behavior {
   return answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
 }
 
 /** The documented error body (docs/interface.md, "Errors"). */
-export function failing(status: number, code: string, message: string, headers: Headers = {}): Behaviour {
+export function failing(status: number, code: string, message: string, headers: Headers = {}): Behavior {
   return json(status, { error: { code, message } }, headers)
 }
 
 /** 429 with only the given headers. */
-export function limited(headers: Headers = {}): Behaviour {
+export function limited(headers: Headers = {}): Behavior {
   return failing(429, 'rate_limit_exceeded', 'Rate limit exceeded', headers)
 }
 
-export function redirect(status: number, location: string): Behaviour {
+export function redirect(status: number, location: string): Behavior {
   return answer(status, { location })
 }
 
 /** Resets the connection (TCP RST) instead of a response. */
-export const reset: Behaviour = (_, __, incoming) => {
+export const reset: Behavior = (_, __, incoming) => {
   incoming.socket.resetAndDestroy()
 }
 
 /** Closes the connection instead of a response. */
-export const hangUp: Behaviour = (_, __, incoming) => {
+export const hangUp: Behavior = (_, __, incoming) => {
   incoming.socket.end()
 }
 
 /** Announces a body, sends `part` of it, and resets the connection. */
-export function resetMidBody(part = '{"half":', status = 200): Behaviour {
+export function resetMidBody(part = '{"half":', status = 200): Behavior {
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
     response.write(part)
@@ -123,7 +120,7 @@ export function resetMidBody(part = '{"half":', status = 200): Behaviour {
 }
 
 /** Announces more bytes than it sends, and closes the connection normally. */
-export function shortBody(part = '{"half":', status = 200): Behaviour {
+export function shortBody(part = '{"half":', status = 200): Behavior {
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
     response.write(part)
@@ -133,35 +130,35 @@ export function shortBody(part = '{"half":', status = 200): Behaviour {
 }
 
 /** Never responds. */
-export const silent: Behaviour = () => {}
+export const silent: Behavior = () => {}
 
 /** The response of a gateway whose service is down. */
-export const html502: Behaviour = answer(
+export const html502: Behavior = answer(
   502,
   { 'content-type': 'text/html' },
   '<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>',
 )
 
 /** 200 with a body that is not JSON. */
-export const garbage: Behaviour = answer(200, { 'content-type': 'application/json' }, '<<< not JSON >>>')
+export const garbage: Behavior = answer(200, { 'content-type': 'application/json' }, '<<< not JSON >>>')
 
 /** 200 with a web page, such as the sign-in page of a proxy. */
-export const webPage: Behaviour = answer(
+export const webPage: Behavior = answer(
   200,
   { 'content-type': 'text/html' },
   '<!doctype html><html><body>Please sign in</body></html>',
 )
 
 /** 200 without a body. */
-export const empty: Behaviour = answer(200, { 'content-length': '0' })
+export const empty: Behavior = answer(200, { 'content-length': '0' })
 
-export const noContent: Behaviour = answer(204)
+export const noContent: Behavior = answer(204)
 
 /** Waits before the behavior. */
-export function delayed(ms: number, behaviour: Behaviour): Behaviour {
+export function delayed(ms: number, behavior: Behavior): Behavior {
   return async (request, response, incoming) => {
     await sleep(ms)
-    await behaviour(request, response, incoming)
+    await behavior(request, response, incoming)
   }
 }
 
@@ -178,7 +175,7 @@ export interface StreamOptions {
 }
 
 /** A chunked body. */
-export function stream(chunks: (string | Uint8Array)[], options: StreamOptions = {}): Behaviour {
+export function stream(chunks: (string | Uint8Array)[], options: StreamOptions = {}): Behavior {
   const { type = 'text/event-stream', status = 200, headers = {}, pause = 0, ending = 'clean' } = options
   return async (_, response, incoming) => {
     response.writeHead(status, { 'content-type': type, ...headers })
@@ -197,13 +194,13 @@ export function stream(chunks: (string | Uint8Array)[], options: StreamOptions =
 }
 
 /** Server-sent events with JSON data, and `[DONE]` unless `done` is false. */
-export function sse(frames: unknown[], options: StreamOptions & { done?: boolean } = {}): Behaviour {
+export function sse(frames: unknown[], options: StreamOptions & { done?: boolean } = {}): Behavior {
   const events = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
   return stream(options.done === false ? events : [...events, 'data: [DONE]\n\n'], options)
 }
 
 /** One JSON value per line. */
-export function ndjson(frames: unknown[], options: StreamOptions = {}): Behaviour {
+export function ndjson(frames: unknown[], options: StreamOptions = {}): Behavior {
   const lines = frames.map((frame) => `${JSON.stringify(frame)}\n`)
   return stream(lines, { type: 'application/x-ndjson', ...options })
 }

@@ -1,4 +1,4 @@
-import { type Behaviour, failing, json, type RecordedRequest } from './fault-server.ts'
+import { type Behavior, failing, json, type RecordedRequest } from './fault-server.ts'
 
 export interface StoredMessage {
   id?: string
@@ -44,7 +44,7 @@ export const plainReading: HistoryReading = {
 export function historyService(
   reading: HistoryReading,
   stored: readonly StoredMessage[],
-): { choose: (request: Pick<RecordedRequest, 'path'>, index: number) => Behaviour } {
+): { choose: (request: Pick<RecordedRequest, 'path'>, index: number) => Behavior } {
   return {
     choose: (request, index) => {
       const query = new URL(request.path, 'http://x').searchParams

@@ -37,7 +37,7 @@ export function plantSignIn(
   write(join(home, '.config', 'chatctl'), 'config.json', { default_profile: 'work', profiles: { work } })
 }
 
-function write(folder: string, name: string, value: unknown): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  writeFileSync(join(folder, name), JSON.stringify(value), { mode: 0o600 })
+function write(directory: string, name: string, value: unknown): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(join(directory, name), JSON.stringify(value), { mode: 0o600 })
 }

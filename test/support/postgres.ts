@@ -24,7 +24,7 @@ export interface TemporaryPostgres {
   /** The password, which must not appear in any output. */
   password: string
   /** The directory of its Unix socket, `.s.PGSQL.<port>`. */
-  socketFolder: string
+  socketDirectory: string
   port: number
   /** The URL of a new empty database. */
   createDatabase(): Promise<string>
@@ -57,13 +57,13 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   const bin = programs()
   if (bin === undefined) throw new Error('PostgreSQL is not installed')
   const account = unprivileged()
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-postgres-'))
-  if (account.uid !== undefined) chownSync(folder, account.uid, account.gid ?? account.uid)
-  const options = { ...account, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-postgres-'))
+  if (account.uid !== undefined) chownSync(directory, account.uid, account.gid ?? account.uid)
+  const options = { ...account, cwd: directory, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
   const password = `pw-${Math.random().toString(36).slice(2)}`
-  const passwordFile = join(folder, 'password')
+  const passwordFile = join(directory, 'password')
   writeFileSync(passwordFile, password)
-  const data = join(folder, 'data')
+  const data = join(directory, 'data')
   // Skips fsync only in initdb. The running server flushes its writes to disk.
   const settings = ['-U', user, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--no-sync']
   await run(join(bin, 'initdb'), ['-D', data, ...settings, '--locale=C'], options)
@@ -73,13 +73,15 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   let server: ChildProcess | undefined
 
   const start = async () => {
-    const log = openSync(join(folder, 'log'), 'a')
-    const arguments_ = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder]
+    const log = openSync(join(directory, 'log'), 'a')
+    const arguments_ = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory]
     server = spawn(join(bin, 'postgres'), arguments_, { ...options, stdio: ['ignore', log, log] })
     const deadline = Date.now() + 30_000
     while (!(await answers(url))) {
       if (server.exitCode === null && Date.now() < deadline) continue
-      throw new Error(`PostgreSQL did not start:\n${readFileSync(join(folder, 'log'), 'utf8').slice(-2000)}`)
+      throw new Error(
+        `PostgreSQL did not start:\n${readFileSync(join(directory, 'log'), 'utf8').slice(-2000)}`,
+      )
     }
   }
   const stop = async (mode: 'fast' | 'immediate' = 'fast') => {
@@ -91,7 +93,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   // An interrupted test run leaves no server and no directory.
   const abandon = () => {
     spawnSync(join(bin, 'pg_ctl'), ['stop', '-D', data, '-m', 'immediate'], options)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
   }
   process.once('exit', abandon)
   const query = async (sql: string, at = url) => {
@@ -109,7 +111,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   return {
     url,
     password,
-    socketFolder: folder,
+    socketDirectory: directory,
     port,
     async createDatabase() {
       const name = `test_${process.pid}_${++databases}`
@@ -125,7 +127,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
     async close() {
       process.off('exit', abandon)
       await stop('immediate')
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
@@ -133,18 +135,18 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
 /** The directory of `initdb`, `postgres`, and `pg_ctl`: $POSTGRES_BIN, the Debian directory, or on the PATH. */
 function programs(): string | undefined {
   const asked = process.env['POSTGRES_BIN']
-  const folders = asked
+  const directories = asked
     ? [asked]
     : [
         ...globSync('/usr/lib/postgresql/*/bin').sort((a, b) => versionOf(b) - versionOf(a)),
         ...(process.env['PATH'] ?? '').split(delimiter),
       ]
-  return folders.find((folder) =>
-    ['initdb', 'postgres', 'pg_ctl'].every((name) => isExecutable(join(folder, name))),
+  return directories.find((directory) =>
+    ['initdb', 'postgres', 'pg_ctl'].every((name) => isExecutable(join(directory, name))),
   )
 }
 
-const versionOf = (folder: string) => Number(/\d+/.exec(folder)?.[0])
+const versionOf = (directory: string) => Number(/\d+/.exec(directory)?.[0])
 
 function isExecutable(file: string): boolean {
   try {

@@ -1,4 +1,4 @@
-import { type Behaviour, limited } from './fault-server.ts'
+import { type Behavior, limited } from './fault-server.ts'
 
 export interface RequestQuotaOptions {
   requests: number
@@ -13,7 +13,7 @@ interface Taken {
   /** Headers for the response. */
   headers: Record<string, string>
   /** The refusal, if the request is not allowed. */
-  behaviour: Behaviour
+  behavior: Behavior
 }
 
 /** A number of requests per window, as in docs/interface.md, "Limits". Refused requests do not count. */
@@ -39,7 +39,7 @@ export class RequestQuota {
     if (allowed) this.#left--
     else this.refused++
     const headers = this.#headers(now, allowed)
-    return { allowed, headers, behaviour: limited(headers) }
+    return { allowed, headers, behavior: limited(headers) }
   }
 
   #headers(now: number, allowed: boolean): Record<string, string> {

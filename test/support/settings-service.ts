@@ -1,5 +1,5 @@
 import type { Settings } from '../../src/contract/settings.ts'
-import { answer, type Behaviour, json, type RecordedRequest, type Script } from './fault-server.ts'
+import { answer, type Behavior, json, type RecordedRequest, type Script } from './fault-server.ts'
 
 type Json = Record<string, unknown>
 
@@ -17,14 +17,14 @@ export class SettingsService {
   }
   api: Json = {}
   /** Overrides the behavior by the method and the number of its earlier requests. */
-  otherwise: (method: string, count: number) => Behaviour | undefined = () => undefined
+  otherwise: (method: string, count: number) => Behavior | undefined = () => undefined
   /** The settings after a PATCH. */
   patched: (before: Settings, patch: object) => Settings = lay
   /** The settings after a POST of the API configuration. */
   posted: (before: Settings) => Settings = (before) => before
   /** The response to a PATCH or a POST after the change (default: the settings). */
-  answerPatch: Behaviour | undefined
-  answerPost: Behaviour | undefined
+  answerPatch: Behavior | undefined
+  answerPost: Behavior | undefined
   /** The number of readings after a PATCH that still return the old settings. */
   lag = 0
   readonly #counts: Record<string, number> = {}
@@ -38,7 +38,7 @@ export class SettingsService {
     this.settings = lay(this.settings, patch)
   }
 
-  #choose({ method, path, body }: RecordedRequest): Behaviour {
+  #choose({ method, path, body }: RecordedRequest): Behavior {
     const count = this.#counts[method] ?? 0
     this.#counts[method] = count + 1
     const otherwise = this.otherwise(method, count)

@@ -15,15 +15,15 @@ registerHooks({
   },
 })
 
-const folder = fileURLToPath(new URL('src/commands/', root))
+const directory = fileURLToPath(new URL('src/commands/', root))
 
 /** The program in src, without a build. */
 export const sourceProgram: Program = {
   root,
-  commandIds: globSync('**/*.ts', { cwd: folder }).map((file) =>
+  commandIds: globSync('**/*.ts', { cwd: directory }).map((file) =>
     file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'),
   ),
-  loadCommand: (id) => require(`${folder}${id.replaceAll(':', '/')}.ts`).default,
+  loadCommand: (id) => require(`${directory}${id.replaceAll(':', '/')}.ts`).default,
 }
 
 // Tells oclif not to look for a theme.

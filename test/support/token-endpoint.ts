@@ -1,6 +1,6 @@
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   json,
   type RecordedRequest,
   redirect,
@@ -10,9 +10,9 @@ import {
 /** The script of the server. A test can replace each part while the server runs. */
 interface TokenEndpointScript {
   /** The behaviors of the token endpoint in turn, the last for all later requests. */
-  token: Behaviour[]
+  token: Behavior[]
   /** The behavior of the revocation endpoint. */
-  revoke: Behaviour
+  revoke: Behavior
   /** Changes the query of the redirect, which already has a state and a code. */
   redirectBack(query: URLSearchParams, authorization: URLSearchParams): void
   /** The path of the metadata. */
@@ -39,7 +39,7 @@ export interface TokenEndpoint {
   /** New tokens, like those of a sign-in. */
   issue(): { access_token: string; refresh_token: string }
   /** A successful response with new tokens and the fields of `more`. Undefined omits a field. */
-  tokens(more?: Record<string, unknown>): Behaviour
+  tokens(more?: Record<string, unknown>): Behavior
   close(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
     metadata: (document) => document,
   }
 
-  const authorize = (asked: URLSearchParams): Behaviour => {
+  const authorize = (asked: URLSearchParams): Behavior => {
     authorizations.push(asked)
     const back = new URL(asked.get('redirect_uri') ?? '')
     back.searchParams.set('code', `code-${authorizations.length}`)
@@ -83,13 +83,13 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
     script.redirectBack(back.searchParams, asked)
     return redirect(302, back.href)
   }
-  const token = (request: RecordedRequest): Behaviour => {
+  const token = (request: RecordedRequest): Behavior => {
     tokenRequests.push(new URLSearchParams(request.body))
     const [next = answer(500), ...others] = script.token
     if (others.length > 0) script.token = others
     return next
   }
-  const describe = (): Behaviour => {
+  const describe = (): Behavior => {
     const document = script.metadata({
       issuer: url,
       authorization_endpoint: `${url}/oauth/authorize`,
@@ -132,6 +132,6 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
 }
 
 /** An error response of the token endpoint (RFC 6749 section 5.2). */
-export function refusing(error: string, description = 'no'): Behaviour {
+export function refusing(error: string, description = 'no'): Behavior {
   return json(400, { error, error_description: description })
 }

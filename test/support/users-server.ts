@@ -4,7 +4,7 @@ import type {
   UpdateUserRequest,
 } from '../../src/contract/user.ts'
 import {
-  type Behaviour,
+  type Behavior,
   delayed,
   type FaultServer,
   failing,
@@ -80,7 +80,7 @@ interface Deed {
   words: string
   /** The creates to which it belongs, or the ID of the user that it changes. */
   of?: Creates | string
-  do(): { status: number; behaviour: Behaviour }
+  do(): { status: number; behavior: Behavior }
 }
 
 const fates: readonly Fate[] = ['lost', 'refused', 'failed after', 'failed before', 'slow']
@@ -168,26 +168,26 @@ export class UsersServer {
     }
   }
 
-  #choose(request: RecordedRequest): Behaviour {
+  #choose(request: RecordedRequest): Behavior {
     this.onRequest?.(request)
     const { delay = 0, slowness = 300 } = this.#options
     const taken = this.#quota?.take()
     const deed = this.#read(request, taken?.headers ?? {})
-    if (taken && !taken.allowed) return taken.behaviour
+    if (taken && !taken.allowed) return taken.behavior
     const fate = request.method === 'GET' ? undefined : this.#fateOf(deed)
     const met = (what: number | Fate): void => {
       if (typeof deed.of === 'object') deed.of.met.push(what)
       else if (typeof what === 'string' && deed.of !== undefined) this.#doubts.add(deed.of)
     }
-    const broken = (): Behaviour => failing(500, 'internal', 'Something broke')
+    const broken = (): Behavior => failing(500, 'internal', 'Something broke')
     if (fate && fate !== 'slow') met(fate)
     if (fate === 'refused') return reset
     if (fate === 'failed before') return broken()
-    const { status, behaviour } = deed.do()
+    const { status, behavior } = deed.do()
     if (fate === 'lost') return delayed(delay, reset)
     if (fate === 'failed after') return delayed(delay, broken())
     met(status)
-    return delayed(fate === 'slow' ? slowness : delay, behaviour)
+    return delayed(fate === 'slow' ? slowness : delay, behavior)
   }
 
   #fateOf({ words }: Deed): Fate | undefined {
@@ -205,7 +205,7 @@ export class UsersServer {
     const words = `${method} ${path}`
     const answered = (status: number, answer: unknown, more = {}) => ({
       status,
-      behaviour: json(status, answer, { ...headers, ...more }),
+      behavior: json(status, answer, { ...headers, ...more }),
     })
     const refused = (status: number, code: string, message: string) =>
       answered(status, { error: { code, message } })

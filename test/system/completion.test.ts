@@ -81,7 +81,7 @@ const trials: readonly Trial[] = [
   {
     what: 'a directory',
     typed: 'service status --data fol',
-    words: ['service', 'status', '--data', 'folder'],
+    words: ['service', 'status', '--data', 'directory'],
   },
   { what: 'nothing if no values are known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
 ]
@@ -119,12 +119,12 @@ describe('completion in a real shell', function () {
 
   before(async () => {
     env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true })
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true })
     const profiles = { work: { base_url: server.url } }
-    writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
+    writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles }))
     writeFileSync(join(sandbox.home, 'people.csv'), 'email\n')
-    mkdirSync(join(sandbox.home, 'folder'))
+    mkdirSync(join(sandbox.home, 'directory'))
     mkdirSync(join(sandbox.home, 'functions'))
     const { stdout } = await runProgram(sandbox, ['autocomplete', 'zsh'])
     writeFileSync(join(sandbox.home, 'functions', '_chatctl'), stdout)

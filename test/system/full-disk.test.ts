@@ -57,13 +57,13 @@ describe('a full disk', () => {
   })
 
   it('leaves the configuration file unchanged', async () => {
-    const folder = join(disk, 'config')
+    const directory = join(disk, 'config')
     const set = (value: string) =>
-      runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: folder } })
+      runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: directory } })
     expect(await set('first')).to.include({ exitCode: 0 })
     fill()
     expectFailure(await set('second'), 1, ': no space left on device (ENOSPC)')
-    const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: folder } })
+    const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: directory } })
     expect(get.stdout).to.equal('first\n')
     rmSync(ballast())
     expect(await set('third')).to.include({ exitCode: 0 })
@@ -77,8 +77,9 @@ describe('a full disk', () => {
       const options = { env, flags: ['--insecure-storage'] }
       return loginWithKey(sandbox, service, key, options)
     }
-    const folder = join(disk, 'chatctl', 'credentials')
-    const kept = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').trim())
+    const directory = join(disk, 'chatctl', 'credentials')
+    const kept = () =>
+      readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8').trim())
     try {
       expect(await login('canary-1')).to.include({ exitCode: 0 })
       fill()

@@ -12,33 +12,33 @@ export interface Tarball {
 }
 
 /** Runs npm in a directory, and returns its stdout. */
-export async function runNpm(folder: string, args: readonly string[]): Promise<string> {
+export async function runNpm(directory: string, args: readonly string[]): Promise<string> {
   const npm = process.env['npm_execpath']
   const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
-  const { stdout } = await promisify(execFile)(command, [...start, ...args], { cwd: folder })
+  const { stdout } = await promisify(execFile)(command, [...start, ...args], { cwd: directory })
   return stdout
 }
 
 /** A directory with an empty package.json, so that npm finds no other one. */
-export function makeEmptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-package-'))
-  writeFileSync(join(folder, 'package.json'), '{"private":true}')
-  return folder
+export function makeEmptyDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-package-'))
+  writeFileSync(join(directory, 'package.json'), '{"private":true}')
+  return directory
 }
 
 /** Packs the last build, as `npm publish` would. */
-export async function packProject(folder: string): Promise<Tarball> {
-  const stdout = await runNpm(root, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder])
+export async function packProject(directory: string): Promise<Tarball> {
+  const stdout = await runNpm(root, ['pack', '--ignore-scripts', '--json', '--pack-destination', directory])
   const [packed]: { filename: string; files: { path: string }[] }[] = Object.values(JSON.parse(stdout))
   if (!packed) throw new Error(`npm pack said ${stdout}`)
-  return { path: join(folder, packed.filename), files: packed.files.map(({ path }) => path).sort() }
+  return { path: join(directory, packed.filename), files: packed.files.map(({ path }) => path).sort() }
 }
 
 /** Installs Node in these versions, from the packages that make up the package `node`. */
-export async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
+export async function installNodes(directory: string, versions: readonly string[]): Promise<string[]> {
   const system = platform() === 'win32' ? 'win' : platform()
   const wanted = versions.map((version) => `node-${version}@npm:node-${system}-${arch()}@${version}`)
-  const place = join(folder, 'nodes')
+  const place = join(directory, 'nodes')
   mkdirSync(place)
   writeFileSync(join(place, 'package.json'), '{"private":true}')
   await runNpm(place, ['install', '--ignore-scripts', ...wanted])
@@ -46,12 +46,12 @@ export async function installNodes(folder: string, versions: readonly string[]):
 }
 
 /** Size in bytes of every file and link in a directory, by relative path. */
-export function listFiles(folder: string): Map<string, number> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+export function listFiles(directory: string): Map<string, number> {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
   return new Map(
     entries
       .filter((entry) => !entry.isDirectory())
       .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [relative(folder, path).replaceAll('\\', '/'), lstatSync(path).size]),
+      .map((path) => [relative(directory, path).replaceAll('\\', '/'), lstatSync(path).size]),
   )
 }

@@ -8,7 +8,7 @@ import { Agent, fetch } from 'undici'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from '../service/read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from '../service/scripted-upstream.ts'
-import { equip, withFolder } from '../service/temporary-service.ts'
+import { equip, withDirectory } from '../service/temporary-service.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
 
@@ -21,30 +21,30 @@ const documented = /```nginx\n([\s\S]*?)```/.exec(
 
 /** nginx with the configuration of docs/guides/host-the-service.md, with other ports and files. */
 async function startNginx(
-  folder: string,
+  directory: string,
   service: string,
 ): Promise<{ url: string; ca: string; nginx: ChildProcess }> {
   const { cert, key } = makeCertificate('127.0.0.1')
-  writeFileSync(join(folder, 'tls.crt'), cert)
-  writeFileSync(join(folder, 'tls.key'), key)
+  writeFileSync(join(directory, 'tls.crt'), cert)
+  writeFileSync(join(directory, 'tls.key'), key)
   const port = await freePort()
   const block = (documented ?? '')
     .replace('127.0.0.1:8787', new URL(service).host)
     .replace(/listen 443 ssl/, `listen 127.0.0.1:${port} ssl`)
     .replace(/listen \[::\]:443.*\n/, '\n')
-    .replace(/ssl_certificate .*;/, `ssl_certificate ${join(folder, 'tls.crt')};`)
-    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${join(folder, 'tls.key')};`)
+    .replace(/ssl_certificate .*;/, `ssl_certificate ${join(directory, 'tls.crt')};`)
+    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${join(directory, 'tls.key')};`)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${join(folder, name)};`,
+    (name) => `${name}_temp_path ${join(directory, name)};`,
   )
-  const file = join(folder, 'nginx.conf')
+  const file = join(directory, 'nginx.conf')
   writeFileSync(
     file,
-    `daemon off; worker_processes 1; pid ${join(folder, 'pid')}; error_log stderr;
+    `daemon off; worker_processes 1; pid ${join(directory, 'pid')}; error_log stderr;
     ${process.getuid?.() === 0 ? 'user root;' : ''}
     events {} http { access_log off; ${temporary.join(' ')} ${block} }`,
   )
-  const nginx = spawn(program, ['-c', file, '-p', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const nginx = spawn(program, ['-c', file, '-p', directory], { stdio: ['ignore', 'ignore', 'inherit'] })
   nginx.on('error', () => {})
   const url = `https://127.0.0.1:${port}`
   const dispatcher = new Agent({ connect: { ca: cert } })
@@ -74,10 +74,10 @@ describe('the service behind nginx, as docs/guides/host-the-service.md configure
         }
       },
       (upstream) =>
-        withFolder(async (folder) => {
+        withDirectory(async (directory) => {
           const options = { behindProxy: true, upstream: { url: upstream.url } }
-          const service = equip(await startService({ dataDir: join(folder, 'data'), ...options }))
-          const { url, ca, nginx } = await startNginx(folder, service.url)
+          const service = equip(await startService({ dataDir: join(directory, 'data'), ...options }))
+          const { url, ca, nginx } = await startNginx(directory, service.url)
           const dispatcher = new Agent({ connect: { ca } })
           const leaving = new AbortController()
           const open = (signal?: AbortSignal) =>

@@ -13,7 +13,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import {
   installNodes,
   listFiles,
-  makeEmptyFolder,
+  makeEmptyDirectory,
   packProject,
   runNpm,
   type Tarball,
@@ -28,23 +28,23 @@ const newest = '26'
 const bounds = { packages: 12, bytes: 30e6 }
 
 describe('the package', () => {
-  let folder: string
+  let directory: string
   let tarball: Tarball
   const nodes: Record<string, string> = { [process.versions.node]: process.execPath }
 
   before(async () => {
-    folder = makeEmptyFolder()
-    tarball = await packProject(folder)
+    directory = makeEmptyDirectory()
+    tarball = await packProject(directory)
     const [, [oldNode = '', newNode = '']] = await Promise.all([
-      runNpm(folder, ['install', tarball.path]),
-      installNodes(folder, [floor, newest]),
+      runNpm(directory, ['install', tarball.path]),
+      installNodes(directory, [floor, newest]),
     ])
     nodes[floor] = oldNode
     nodes[newest] = newNode
   })
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  after(() => rmSync(directory, { recursive: true, force: true }))
 
-  const installed = (...path: string[]): string => join(folder, 'node_modules', ...path)
+  const installed = (...path: string[]): string => join(directory, 'node_modules', ...path)
 
   it('contains the files named in package.json, and no others', () => {
     const named = [
@@ -121,7 +121,10 @@ describe('the package', () => {
 
       it('can be imported as a library', () => {
         const script = `import('chatctl/client').then(({ Client }) => console.log(typeof Client))`
-        const said = execFileSync(nodes[version] ?? '', ['--eval', script], { cwd: folder, encoding: 'utf8' })
+        const said = execFileSync(nodes[version] ?? '', ['--eval', script], {
+          cwd: directory,
+          encoding: 'utf8',
+        })
         expect(said).to.equal('function\n')
       })
 
@@ -152,7 +155,7 @@ describe('the package', () => {
   }
 
   it('runs with npm exec in an empty directory', async () => {
-    const elsewhere = makeEmptyFolder()
+    const elsewhere = makeEmptyDirectory()
     const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
     const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
     expect(said).to.equal(`chatctl ${packageFile.version}\n`)
@@ -165,12 +168,12 @@ describe('the package', () => {
     )
     const script = action.runs.steps.flatMap(({ run }) => run ?? []).join('\n')
     const sandbox = createSandbox()
-    const configuration = (await runNpm(folder, ['config', 'get', 'userconfig'])).trim()
+    const configuration = (await runNpm(directory, ['config', 'get', 'userconfig'])).trim()
     const notOurs = Object.fromEntries(
       Object.entries(process.env).filter(([name]) => !/^(XDG|CHATCTL)_/.test(name)),
     )
     const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
-      cwd: folder,
+      cwd: directory,
       // npm may need any variable, such as a proxy or certificates, but chatctl must not use those of the user.
       env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
     })
@@ -182,7 +185,7 @@ describe('the package', () => {
   })
 
   it('can be installed globally, and uninstalled without a trace', async () => {
-    const prefix = makeEmptyFolder()
+    const prefix = makeEmptyDirectory()
     const before = [...listFiles(prefix).keys()]
     await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])
     const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)

@@ -57,7 +57,7 @@ export async function startSecretService(
       '--foreground',
       ...(hasKeyring ? ['--unlock'] : []),
       '--components=secrets',
-      `--control-directory=${bus.folder}/keyring`,
+      `--control-directory=${bus.directory}/keyring`,
     ]
     const daemon = new Program('gnome-keyring-daemon', words, env, 'password of the keyring')
     programs.push(daemon)

@@ -14,21 +14,21 @@ export interface SessionBus {
 
 /** A working bus, in a separate directory. */
 export interface LiveBus extends SessionBus {
-  folder: string
+  directory: string
   /** Whether a program owns a name on the bus. */
   hasOwner(name: string): boolean
 }
 
 /** Starts a bus that activates no programs: only what the test starts is on it. */
 export async function startSessionBus(): Promise<LiveBus> {
-  const folder = makeFolder()
-  writeFileSync(join(folder, 'bus.conf'), busConfiguration(folder))
-  const env = environment(folder)
-  const words = ['--nofork', '--nopidfile', '--print-address=1', `--config-file=${folder}/bus.conf`]
-  const daemon = new Program('dbus-daemon', words, { PATH: process.env['PATH'], HOME: folder, ...env })
+  const directory = makeDirectory()
+  writeFileSync(join(directory, 'bus.conf'), busConfiguration(directory))
+  const env = environment(directory)
+  const words = ['--nofork', '--nopidfile', '--print-address=1', `--config-file=${directory}/bus.conf`]
+  const daemon = new Program('dbus-daemon', words, { PATH: process.env['PATH'], HOME: directory, ...env })
   const close = async () => {
     await daemon.end()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
   await daemon
     .until(() => daemon.stdout.includes('\n'))
@@ -38,7 +38,7 @@ export async function startSessionBus(): Promise<LiveBus> {
     })
   return {
     env,
-    folder,
+    directory,
     close,
     hasOwner: (name) => call(env, busName, '/', `${busName}.NameHasOwner`, `string:${name}`).includes('true'),
   }
@@ -46,20 +46,20 @@ export async function startSessionBus(): Promise<LiveBus> {
 
 /** Starts a server that accepts every connection and never sends anything. */
 export async function startSilentBus(): Promise<SessionBus> {
-  const folder = makeFolder()
+  const directory = makeDirectory()
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
   })
-  await new Promise<void>((resolve) => server.listen(join(folder, 'bus'), resolve))
+  await new Promise<void>((resolve) => server.listen(join(directory, 'bus'), resolve))
   return {
-    env: environment(folder),
+    env: environment(directory),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve))
       for (const socket of sockets) socket.destroy()
       await closed
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(directory, { recursive: true, force: true })
     },
   }
 }
@@ -146,20 +146,20 @@ export class Program {
 }
 
 /** Outside the sandbox, because the path of a Unix socket must be short. */
-function makeFolder(): string {
+function makeDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
 }
 
-function environment(folder: string): NodeJS.ProcessEnv {
-  return { DBUS_SESSION_BUS_ADDRESS: `unix:path=${folder}/bus`, XDG_RUNTIME_DIR: folder }
+function environment(directory: string): NodeJS.ProcessEnv {
+  return { DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`, XDG_RUNTIME_DIR: directory }
 }
 
-function busConfiguration(folder: string): string {
+function busConfiguration(directory: string): string {
   return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:path=${folder}/bus</listen>
+  <listen>unix:path=${directory}/bus</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>

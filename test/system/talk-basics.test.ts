@@ -100,10 +100,10 @@ describe('a session', () => {
   it('stores its transcript for its owner only', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'a secret')
-    const folder = join(talk.sandbox.home, '.local/share/chatctl/sessions')
-    expect(statSync(folder).mode & 0o777).to.equal(0o700)
+    const directory = join(talk.sandbox.home, '.local/share/chatctl/sessions')
+    expect(statSync(directory).mode & 0o777).to.equal(0o700)
     const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-    expect(statSync(join(folder, `${session?.id}.jsonl`)).mode & 0o777).to.equal(0o600)
+    expect(statSync(join(directory, `${session?.id}.jsonl`)).mode & 0o777).to.equal(0o600)
   })
 
   it('restores the terminal when it ends', async () => {

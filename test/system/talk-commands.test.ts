@@ -43,13 +43,13 @@ describe('slash commands of a session', () => {
     expect(screen).to.match(/\/edit\b/)
     // A complete name is not ambiguous: /edit and /editor.
     await command('/edit', 'No message has been sent yet')
-    await command('/nonsense', 'Unknown command /nonsense')
+    await command('/invalid', 'Unknown command /invalid')
     expect(talk.server.sends).to.deep.equal([])
   })
 
   it('// sends a message that begins with a slash', async () => {
-    await converse(terminal, '//etc is a folder', 'You said: /etc is a folder')
-    expect(talk.server.sends[0]?.message).to.equal('/etc is a folder')
+    await converse(terminal, '//etc is a directory', 'You said: /etc is a directory')
+    expect(talk.server.sends[0]?.message).to.equal('/etc is a directory')
   })
 
   for (const word of ['exit', 'quit', '/bye']) {
@@ -233,7 +233,7 @@ describe('slash commands of a session', () => {
     expect(screen).to.contain('You said: one')
     await command('/clear', /^>$/)
     expect(await command('/history 1', 'said elsewhere')).not.to.contain('You said: one')
-    await command('/history nonsense', /Invalid number/)
+    await command('/history invalid', /Invalid number/)
   })
 
   it('/search finds text in every session', async () => {
@@ -276,7 +276,7 @@ describe('slash commands of a session', () => {
     await command('/save answer.md', /answer\.md/)
     expect(readFileSync(join(talk.sandbox.home, 'answer.md'), 'utf8')).to.equal('You said: two\n')
     await command('/save answer.md', /already exists/)
-    await command('/save no/such/folder/x.md', /Cannot write/)
+    await command('/save no/such/directory/x.md', /Cannot write/)
     await command('/save', /Missing file name/)
   })
 

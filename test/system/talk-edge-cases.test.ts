@@ -53,11 +53,11 @@ describe('a session in an unusual situation', () => {
   it('returns a message that begins with a slash so that Enter sends it again', async () => {
     talk.server.failNext(failing(403, 'forbidden', 'Not now'))
     const terminal = await talk.chat()
-    await terminal.say('//etc is a folder')
+    await terminal.say('//etc is a directory')
     await terminal.waitFor('Error: Not now')
-    await promptWith(terminal, '//etc is a folder')
+    await promptWith(terminal, '//etc is a directory')
     await terminal.key('Enter')
-    await waitForTurn(terminal, 'You said: /etc is a folder')
+    await waitForTurn(terminal, 'You said: /etc is a directory')
   })
 
   it('returns queued messages in the order in which they were typed', async () => {

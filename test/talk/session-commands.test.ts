@@ -44,8 +44,8 @@ describe('the sessions of this machine', function () {
     lines: readonly TranscriptLine[],
     about: { profile: string | null; baseUrl: string | null },
   ) {
-    const folder = join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
-    const writer = TranscriptWriter.create(folder, about, systemClock)
+    const directory = join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+    const writer = TranscriptWriter.create(directory, about, systemClock)
     for (const line of lines) writer.append(line)
     writer.close()
     return writer

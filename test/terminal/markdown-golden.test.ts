@@ -11,17 +11,17 @@ import { renderMarkdown } from './render-markdown.ts'
  * CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files.
  */
 describe('rendered Markdown', () => {
-  const folder = join(import.meta.dirname, 'golden')
+  const directory = join(import.meta.dirname, 'golden')
 
   for (const name of ['blocks', 'inline', 'code', 'tables']) {
     it(`matches the golden file ${name}`, async () => {
-      const text = readFileSync(join(folder, `${name}.md`), 'utf8')
+      const text = readFileSync(join(directory, `${name}.md`), 'utf8')
       const highlight = await loadHighlight()
       const shown = [
         renderMarkdown(text, { columns: 40, style: readable, highlight }),
         renderMarkdown(text, { columns: 40, style: plainStyle }),
       ].join(`${'='.repeat(40)}\n`)
-      const golden = join(folder, `${name}.txt`)
+      const golden = join(directory, `${name}.txt`)
       if (process.env['CHATCTL_UPDATE_GOLDEN']) writeFileSync(golden, shown)
       expect(shown).to.equal(readFileSync(golden, 'utf8'))
     })

@@ -16,6 +16,10 @@ describe('words wrapped at the width of a terminal', () => {
       'Check the current value with:',
       '  chatctl settings get app_name --profile work',
     ])
+    expect(wrapWords('Allow more time for one attempt with: --timeout 2m', 40).split('\n')).to.deep.equal([
+      'Allow more time for one attempt with:',
+      '  --timeout 2m',
+    ])
     const command = '  chatctl users import users.csv --on-unknown retry --line 17'
     expect(wrapWords(command, 40)).to.equal(command)
   })

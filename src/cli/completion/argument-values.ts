@@ -4,7 +4,7 @@ import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
 import type { DeclaredCommand, TypedLine } from './typed-line.ts'
 
-/** What may stand in the place of the next argument. */
+/** Candidates for the next argument. */
 export async function suggestArgument(
   command: DeclaredCommand,
   word: string,
@@ -53,7 +53,7 @@ async function suggestSettingsKeys(suffix: string, given: readonly string[] = []
   }
 }
 
-/** @param given the assignments that are there already */
+/** @param given earlier assignments of the line */
 async function suggestAssignments(word: string, given: readonly string[]): Promise<Suggestions> {
   const [path = '', value] = word.split(/=(.*)/s)
   if (value === undefined) {
@@ -90,7 +90,7 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
   }
 }
 
-/** The paths of the interface that take this method; of one with a placeholder what stands before it. */
+/** The paths of the interface for this method, up to the first placeholder. */
 async function suggestEndpoints(method: string): Promise<Suggestions> {
   const { endpoints } = await import('../../contract/endpoints.ts')
   const found = Object.values(endpoints).filter((endpoint) => endpoint.method === method.toUpperCase())

@@ -48,7 +48,7 @@ function byHelpValue(helpValue: string | string[] | undefined): Suggestions {
     case 'FILE':
       return { candidates: [], paths: 'files' }
     case 'DIRECTORY':
-      return { candidates: [], paths: 'folders' }
+      return { candidates: [], paths: 'directories' }
     case 'on|off':
       return candidates(['on', 'off'])
     default:

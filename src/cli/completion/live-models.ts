@@ -13,36 +13,36 @@ import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
 import { chooseTarget, type Target } from '../target.ts'
 
-/** Asks a service for the ids of its models. */
+/** Requests the IDs of the models of a service. */
 export type AskForModels = (baseUrl: string, secret: string) => Promise<readonly string[]>
 
 type Remote = Extract<Target, { kind: 'remote' }>
 
-/** What was asked for is offered for so long, in ms. */
+/** How long a cached list is used, in ms. */
 const life = 5 * 60_000
 
-/** A service that did not answer is left alone for so long, in ms: every further Tab would wait for it again. */
+/** After a failed request, pause before the next one, in ms. Otherwise, every Tab would wait for it again. */
 const pause = 30_000
 
-/** Ms that the keychain is waited for. */
+/** Maximum wait for the keychain, in ms. */
 const timeout = 500
 
 /**
- * The models of the service that a line means, as they were some minutes ago at most. The embedded
- * service is not started for it, and a keychain that would have to ask somebody is left alone.
+ * The models of the service that a line selects, cached for some minutes. Does not start the embedded
+ * service, and does not unlock the keychain.
  *
- * @param said flags of the line
- * @throws Failure where the line or the configuration means no service
+ * @param flags of the line
+ * @throws Failure if the line and the configuration select no service
  */
 export async function findModels(
-  said: { profile?: string; base_url?: string },
+  flags: { profile?: string; base_url?: string },
   host: Host,
   ask: AskForModels,
 ): Promise<readonly string[]> {
   const { env, clock } = host
   const directories = new Directories(env)
   const configuration = once(() => readConfiguration(directories))
-  const options = resolveOptions(said, env, configuration, {
+  const options = resolveOptions(flags, env, configuration, {
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
   })
@@ -66,7 +66,7 @@ export async function findModels(
   }
 }
 
-/** Undefined where nobody is signed in, or the token would have to be renewed. */
+/** Undefined if the profile is not signed in, or the token must be renewed. */
 async function storedSecret(
   { profile, baseUrl }: Remote,
   configuration: () => Configuration,
@@ -109,11 +109,11 @@ function readKept(cache: string, path: string): Kept | undefined {
 function keep(cache: string, path: string, kept: Kept): void {
   try {
     makePrivateDirectory(cache)
-    // Who can write there could have laid a link in the way of what is written.
+    // Another user who can write there could have created a symbolic link.
     if (!isOursAlone(cache)) return
     makePrivateDirectory(join(cache, 'models'))
     replaceFile(path, JSON.stringify(kept), { flush: false })
   } catch {
-    // Without a cache the service is asked each time.
+    // Without a cache, every Tab sends a request.
   }
 }

@@ -1,12 +1,12 @@
 import type { Configuration } from '../../config/configuration-file.ts'
 
-/** What only this machine or the service knows while a line is typed. Nothing here fails: it gives nothing. */
+/** Values from this machine or the service. A failure gives an empty list. */
 export interface LiveValues {
-  /** Empty where it cannot be read. */
+  /** Empty if it cannot be read. */
   configuration(): Configuration
-  /** Of the service that the line means. @param said flags of the line, `profile` and `base_url` */
-  models(said: { profile?: string; base_url?: string }): Promise<readonly string[]>
-  /** The last ones of this machine. */
+  /** @param flags of the line, which select the service */
+  models(flags: { profile?: string; base_url?: string }): Promise<readonly string[]>
+  /** The latest sessions of this machine. */
   sessions(): Promise<readonly KnownSession[]>
 }
 

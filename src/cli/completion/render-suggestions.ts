@@ -2,8 +2,8 @@ import type { ShellLine } from './shell-line.ts'
 import type { Candidate, Suggestions } from './suggestions.ts'
 
 /**
- * What the scripts read: first a line with `words`, `files` or `directories`, and in bash `open` where no
- * space is to follow; then a line for each candidate, quoted as that shell has to be given it.
+ * The output for the scripts. The first line is `words`, `files`, or `directories`, followed in bash by `open`
+ * if no space follows. Then one line for each candidate, quoted for that shell.
  */
 
 export function renderForBash({ candidates, paths }: Suggestions, { quote, kept }: ShellLine): string {
@@ -18,7 +18,7 @@ function quoteForBash(text: string, quote: ShellLine['quote']): string {
   return text.replaceAll(/[\s\\'"`$&|;<>()*?[\]{}#!~^]/g, '\\$&')
 }
 
-/** `+` before what is to be gone on with; value and description with a colon between, as _describe has it. */
+/** `+` if the word can be continued; then `value:description`, the syntax of _describe. */
 export function renderForZsh({ candidates, paths }: Suggestions): string {
   const shown = candidates.map(({ value, description, isOpen }) => {
     const name = value.replaceAll(/[\\:]/g, '\\$&')
@@ -27,7 +27,7 @@ export function renderForZsh({ candidates, paths }: Suggestions): string {
   return lines([paths ?? 'words', ...shown])
 }
 
-/** fish quotes by itself, and puts no space behind `=`, `,` and `/`. */
+/** fish quotes the values itself, and adds no space after `=`, `,`, and `/`. */
 export function renderForFish({ candidates, paths }: Suggestions): string {
   return lines([
     paths ?? 'words',
@@ -35,7 +35,7 @@ export function renderForFish({ candidates, paths }: Suggestions): string {
   ])
 }
 
-/** The text to be put in, the text of the list, and the tip. */
+/** The text to insert, the text of the list, and the tooltip. */
 export function renderForPowershell({ candidates, paths }: Suggestions): string {
   const shown = candidates.map(({ value, description }: Candidate) =>
     [quoteForPowershell(value), value, description || value].join('\t'),
@@ -43,7 +43,7 @@ export function renderForPowershell({ candidates, paths }: Suggestions): string 
   return lines([paths ?? 'words', ...shown])
 }
 
-/** Single quotes, in which only they themselves need another (about_Quoting_Rules); curly ones count as well. */
+/** In single quotes, only single quotes are doubled, also curly ones (about_Quoting_Rules). */
 function quoteForPowershell(text: string): string {
   return /^[\w./:=+-]+$/.test(text) ? text : `'${text.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
 }

@@ -1,9 +1,9 @@
 import type { Command } from '@oclif/core/command'
-import { helpTopics } from '../help/help-topics.ts'
+import { helpTopics } from '../help/page.ts'
 import { suggestArgument } from './argument-values.ts'
 import { suggestFlagValue } from './flag-values.ts'
 import type { LiveValues } from './live-values.ts'
-import { behind, type Candidate, nothing, type Suggestions, startingWith } from './suggestions.ts'
+import { type Candidate, nothing, type Suggestions, startingWith, withPrefix } from './suggestions.ts'
 import { isNegatable, readFlags, readTypedLine, type TypedLine } from './typed-line.ts'
 
 /** What can be typed at all. */
@@ -41,7 +41,7 @@ async function suggestWord(
   if (awaiting) return suggestFlagValue(awaiting, word, line, live)
   const given = line.isPastFlags ? undefined : readFlags(word, line.known).at(-1)
   if (given?.value !== undefined) {
-    return behind(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))
+    return withPrefix(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))
   }
   if (word.startsWith('-') && word !== '-' && !line.isPastFlags) return { candidates: flagsOf(line) }
   const next = line.isNameOpen ? nextWords(line.path, program) : []

@@ -1,16 +1,16 @@
-/** One way to go on with the word at the cursor. */
+/** A completion of the word at the cursor. */
 export interface Candidate {
   /** The whole word. */
   value: string
   description?: string | undefined
-  /** Whether more of the same word is to follow, so that no space is put behind it. */
+  /** Whether the word continues, so that no space follows it. */
   isOpen?: boolean
 }
 
 export interface Suggestions {
   candidates: readonly Candidate[]
-  /** What the shell is to look for by itself. */
-  paths?: 'files' | 'folders'
+  /** Which paths the shell completes itself. */
+  paths?: 'files' | 'directories'
 }
 
 export const nothing: Suggestions = { candidates: [] }
@@ -19,10 +19,10 @@ export function candidates(values: Iterable<string>): Suggestions {
   return { candidates: Array.from(values, (value) => ({ value })) }
 }
 
-/** A title in a line: of the first message of a session there may be pages. */
+/** Maximum length of a description. The first message of a session may be long. */
 const longestDescription = 80
 
-/** Those that go on with `word`, each once, by name. No shell can be given a control character. */
+/** The candidates that start with `word`, sorted, without duplicates and control characters. */
 export function startingWith(word: string, { candidates, ...rest }: Suggestions): Suggestions {
   const known = new Map<string, Candidate>()
   for (const candidate of candidates) {
@@ -33,8 +33,8 @@ export function startingWith(word: string, { candidates, ...rest }: Suggestions)
   return { ...rest, candidates: [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1)) }
 }
 
-/** The same candidates behind what stands before them in the same word, `--output=`. */
-export function behind(prefix: string, { candidates, ...rest }: Suggestions): Suggestions {
+/** Adds the start of the word, such as `--output=`, to each candidate. */
+export function withPrefix(prefix: string, { candidates, ...rest }: Suggestions): Suggestions {
   return { ...rest, candidates: candidates.map((one) => ({ ...one, value: prefix + one.value })) }
 }
 

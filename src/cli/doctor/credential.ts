@@ -4,7 +4,7 @@ import { credentialInUse } from '../sign-in/credential-in-use.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 
-/** Which credential is in use; never the secret. @throws Failure `unauthorized` where there is none */
+/** Which credential is in use, without the secret. @throws Failure `unauthorized` without a credential */
 export async function examineCredential({ context }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   const signedIn = context.signedIn()
@@ -27,7 +27,7 @@ export async function examineCredential({ context }: DoctorContext): Promise<Exa
 export async function examineKeychain({ context, bound }: DoctorContext): Promise<Examined[]> {
   const isNeeded = context.signedIn()?.storage === 'keychain'
   try {
-    // On macOS every look counts as asking, though nobody is asked for an item that is not there.
+    // On macOS, every access counts as a prompt, but a missing item shows none.
     const mayAsk = process.platform === 'darwin'
     const keychain = context.host.openKeychain({ timeout: bound, onWait: () => {}, mayAsk })
     const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }

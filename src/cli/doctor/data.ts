@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../create-context.ts'
-import type { TellOfOther } from '../open-data.ts'
+import type { Context } from '../context.ts'
+import type { OnOtherService } from '../open-data.ts'
 import type { DoctorContext } from './doctor-context.ts'
+import { nearestExisting, obstacleTo } from './file-access.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
-import { nearestThere, obstacleTo } from './own-files.ts'
 
-/** Bytes: with less the next commits may find the disk full. */
+/** In bytes. With less, the next writes may fill the disk. */
 const littleSpace = 100 * 1024 ** 2
 
 /** Whether the embedded service has ever run. */
@@ -17,7 +17,7 @@ export function hasData({ directories }: Context): boolean {
   return existsSync(join(directories.data, 'chatctl.db'))
 }
 
-/** The embedded service's data: opened only where that service is the one in use. @throws Failure `storage` */
+/** Opens the data of the embedded service only if that service is selected. @throws Failure `storage` */
 export async function examineData({ context }: DoctorContext): Promise<Examined[]> {
   const { data } = context.directories
   const path = join(data, 'chatctl.db')
@@ -41,8 +41,8 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const size = describeBytes(statSync(path).size)
   if (context.target().kind === 'remote')
     return judge(`${path} (${size}), of the embedded service, which is not selected`)
-  let other: Parameters<TellOfOther>[0] | undefined
-  const administration = await context.lookAround({}, (found) => {
+  let other: Parameters<OnOtherService>[0] | undefined
+  const administration = await context.openToInspect({}, (found) => {
     other = found
   })
   const { users, messages, running } = await administration.status()
@@ -64,17 +64,17 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   ]
 }
 
-/** @throws Failure `storage` where the directory could not be made */
-function demandPlaceFor(folder: string): void {
-  const obstacle = obstacleTo(folder)
+/** @throws Failure `storage` if the directory cannot be created */
+function demandPlaceFor(directory: string): void {
+  const obstacle = obstacleTo(directory)
   if (obstacle === undefined) return
   throw new Failure('storage', obstacle, { hint: 'Set XDG_DATA_HOME to a directory that you can write to.' })
 }
 
-/** Bytes, of the nearest directory that is there; undefined where the system does not say. */
-function freeSpace(folder: string): number | undefined {
+/** Free bytes on the disk of the directory; undefined if the system does not report them. */
+function freeSpace(directory: string): number | undefined {
   try {
-    const { bavail, bsize } = statfsSync(nearestThere(folder))
+    const { bavail, bsize } = statfsSync(nearestExisting(directory))
     return bavail * bsize
   } catch {
     return undefined

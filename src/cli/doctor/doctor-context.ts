@@ -3,9 +3,9 @@ import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { NetworkReport } from '../../client/probe-network.ts'
 import type { Quota } from '../../client/rate-limit-headers.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 
-/** What the checks look at, and with what. */
+/** What the checks need. */
 export interface DoctorContext {
   context: Context
   env: NodeJS.ProcessEnv
@@ -15,7 +15,7 @@ export interface DoctorContext {
   knownVariables: readonly string[]
   /** Ms for one check, and for one attempt of a request. */
   bound: number
-  /** @param observe is told what goes on, beside whoever is told anyway */
+  /** @param observe receives the events of the client */
   connect(observe: (event: ClientEvent) => void): Promise<Client>
   probeNetwork(base: URL): Promise<NetworkReport>
   readQuota(headers: Record<string, string>): Quota

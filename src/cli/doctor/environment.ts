@@ -5,7 +5,7 @@ import { type Examined, ok, warning } from './finding.ts'
 /** Set by src/boot/main.ts itself. */
 const internal = 'CHATCTL_DISABLE_THEME'
 
-/** A variable that is almost one of ours does nothing, and nobody says so. Values are not shown: they may be keys. */
+/** Warns about misspelled variables. Values are not shown, because they may be secrets. */
 export function examineEnvironment({ env, knownVariables }: DoctorContext): Examined[] {
   const ours = Object.keys(env).filter(
     (name) => name.startsWith('CHATCTL_') && name !== internal && env[name] !== '',

@@ -1,22 +1,21 @@
 import { Failure } from '../../contract/failure.ts'
 import { exitCodeOf } from '../exit-codes.ts'
-import { examineAddress } from './address.ts'
 import { examineConfiguration } from './configuration.ts'
 import { examineCredential, examineKeychain } from './credential.ts'
 import { examineData } from './data.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { examineEnvironment } from './environment.ts'
+import { examineCache, examineDirectories, examineModes } from './file-access.ts'
 import { type Examined, type Finding, failed, ok, skipped } from './finding.ts'
-import { examineImports, examineTranscripts } from './kept-files.ts'
-import { examineNetwork } from './network.ts'
-import { examineCache, examineFolders, examineModes } from './own-files.ts'
+import { examineAddress, examineNetwork } from './network.ts'
 import { examineService, serviceChecks } from './service.ts'
 import { examineTerminal } from './terminal.ts'
+import { examineImports, examineTranscripts } from './transcripts-and-imports.ts'
 
 type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
 
 /**
- * Looks at everything at once; what needs something that is not there is skipped.
+ * Runs all checks at the same time. Skips checks that need something that is missing.
  *
  * @returns the findings in the order of the table, and the exit code of the first that failed
  */
@@ -55,7 +54,7 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
     look('configuration', examineConfiguration),
     look('environment', examineEnvironment),
     look('permissions', examineModes),
-    look('directories', examineFolders),
+    look('directories', examineDirectories),
     look('cache', examineCache),
     remote(),
     look('transcripts', examineTranscripts),
@@ -70,10 +69,10 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
   }
 }
 
-/** Ms beyond the bound: what keeps to it by itself says more, and loading the parts takes its time, too. */
+/** Additional ms, because a timeout of the check itself has a better message, and loading modules takes time. */
 const grace = 5_000
 
-/** One check, for as long as it may take. What is under way then goes on unheard. */
+/** Runs one check with a timeout. Its work continues after the timeout, but its result is ignored. */
 async function within(check: string, look: Look, doctor: DoctorContext): Promise<Examined[]> {
   const { bound, context } = doctor
   let timer: NodeJS.Timeout | undefined
@@ -97,7 +96,7 @@ async function within(check: string, look: Look, doctor: DoctorContext): Promise
   }
 }
 
-/** A Node that is too old does not get here: bin/run.js sends it away. */
+/** bin/run.js has already refused a Node.js version that is too old. */
 function examineVersion({ version }: DoctorContext): Examined[] {
   const { node } = process.versions
   const where = `${process.platform} ${process.arch}`

@@ -8,7 +8,7 @@ const day = 86_400_000
 /** A certificate with less time than this, in ms, should have been renewed. */
 const renewalTime = 14 * day
 
-/** Name, connection, TLS, proxy, apart from what the service says. @throws Failure as the network has it */
+/** Name resolution, connection, TLS, and proxy. @throws Failure of the network */
 export async function examineNetwork({ context, probeNetwork }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   if (target.kind === 'local') return [skipped('network', 'not needed by the embedded service')]
@@ -30,4 +30,14 @@ export async function examineNetwork({ context, probeNetwork }: DoctorContext): 
       `The operator of ${base.host} must renew the certificate.`,
     ),
   ]
+}
+
+/** @throws Failure if no service is selected, or two contradict each other */
+export function examineAddress({ context }: DoctorContext): Examined[] {
+  const target = context.target()
+  if (target.kind === 'remote') {
+    return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]
+  }
+  const why = target.named ? `${context.options.profile.from} selects it` : 'no profile or base URL is set'
+  return [ok('address', `the embedded service: ${why}`)]
 }

@@ -4,7 +4,6 @@ import { roundDuration } from '../../config/duration.ts'
 import { Failure } from '../../contract/failure.ts'
 import { commandFor } from '../command-line.ts'
 import { describeFailure } from '../describe-failure.ts'
-import { examineClock } from './clock.ts'
 import { hasData } from './data.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, failed, ok, skipped, warning } from './finding.ts'
@@ -97,4 +96,31 @@ function describeModels(ids: readonly unknown[], wanted: string | undefined): st
   const some = ids.slice(0, 3).join(', ')
   const more = ids.length > 3 ? ` and ${ids.length - 3} more` : ''
   return `${some}${more}${wanted === undefined ? '' : `; selected: ${wanted}`}`
+}
+
+/** Maximum difference in ms. With more, tokens and waits are timed wrongly. */
+const tolerance = 60_000
+
+const howToSet: Partial<Record<NodeJS.Platform, string>> = {
+  darwin: 'sudo sntp -sS time.apple.com',
+  win32: 'w32tm /resync',
+}
+
+/**
+ * RFC 9110 section 6.6.1: Date is when the response was created, to the second.
+ *
+ * @param date of a response; undefined if there was none
+ */
+function examineClock(date: string | undefined, now: number): Examined {
+  const said = Date.parse(date ?? '')
+  if (Number.isNaN(said)) return skipped('clock', 'no response has a Date header')
+  const off = now - said
+  if (Math.abs(off) <= tolerance) return ok('clock', 'matches the clock of the service')
+  const way = off > 0 ? 'ahead of' : 'behind'
+  const seconds = Math.round(Math.abs(off) / 1_000)
+  return warning(
+    'clock',
+    `is ${seconds} s ${way} the clock of the service, so tokens are renewed and rate limits are timed wrongly`,
+    howToSet[process.platform] ?? 'sudo timedatectl set-ntp true',
+  )
 }

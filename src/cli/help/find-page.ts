@@ -1,7 +1,6 @@
 import { commandPage, topicPage } from './command-page.ts'
 import type { Declarations } from './declared-command.ts'
-import { helpTopics } from './help-topics.ts'
-import type { Page } from './page.ts'
+import { helpTopics, type Page } from './page.ts'
 import { rootPage } from './root-page.ts'
 import { helpTopicPage } from './topic-pages.ts'
 

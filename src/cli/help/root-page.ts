@@ -1,6 +1,5 @@
 import type { Declarations } from './declared-command.ts'
-import { helpTopics } from './help-topics.ts'
-import type { Page, Section } from './page.ts'
+import { helpTopics, type Page, type Section } from './page.ts'
 
 /** Every command and group at the top, in the order of the page. */
 const groups: Readonly<Record<string, readonly string[]>> = {

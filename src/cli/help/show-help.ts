@@ -4,7 +4,7 @@ import { nearest } from '../../contract/nearest-word.ts'
 import { loadColors, wantsColor } from '../output/colors.ts'
 import type { Streams } from '../output/streams.ts'
 import { findPage } from './find-page.ts'
-import { helpTopics } from './help-topics.ts'
+import { helpTopics } from './page.ts'
 import { renderPage } from './render-page.ts'
 
 /** Columns if stdout is not a terminal. */

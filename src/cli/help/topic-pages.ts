@@ -1,9 +1,7 @@
 import { flagLabel } from './command-page.ts'
 import { type Declarations, describeFlag, sharedFlagsOf } from './declared-command.ts'
 import { credentialVariables, flagVariables, otherVariables } from './environment-variables.ts'
-import { exitCodeMeanings } from './exit-code-meanings.ts'
-import { helpTopics } from './help-topics.ts'
-import type { Page, Row } from './page.ts'
+import { helpTopics, type Page, type Row } from './page.ts'
 
 /** The page of a help topic, such as `exit-codes`. */
 export function helpTopicPage(name: (typeof helpTopics)[number]['name'], declarations: Declarations): Page {
@@ -50,6 +48,25 @@ const environmentPage: Content = {
     'Precedence: chatctl help flags',
   ],
 }
+
+/** docs/exit-codes.md lists the error codes for each. */
+export const exitCodeMeanings: readonly Row[] = [
+  ['0', 'Success'],
+  ['1', 'Other failure: rejected by the service, a file, or a bug'],
+  ['2', 'Invalid command line, input, or configuration; nothing was sent'],
+  ['3', 'Input or confirmation required, or confirmation declined'],
+  ['4', 'Not signed in, or the credential was rejected (401)'],
+  ['5', 'Permission denied (403)'],
+  ['6', 'Not found (404)'],
+  ['7', 'Conflict (409), or a change that did not take effect'],
+  ['9', 'Some rows failed, were skipped, or have an unknown outcome'],
+  ['10', 'Differences found (settings diff --exit-code)'],
+  ['69', 'Service unreachable, timeout, 5xx, truncated response, or a change whose outcome is unknown'],
+  ['75', 'Rate limited for longer than --max-wait'],
+  ['129', 'Ended by SIGHUP'],
+  ['130', 'Ended by SIGINT (Ctrl-C)'],
+  ['143', 'Ended by SIGTERM'],
+]
 
 const exitCodesPage: Content = {
   sections: [{ title: 'EXIT CODES', kind: 'list', rows: exitCodeMeanings }],

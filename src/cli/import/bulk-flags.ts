@@ -5,7 +5,7 @@ import { integerFlag, quotaFlag, textFlag } from '../flag-types.ts'
 import { yesFlag } from '../shared-flags.ts'
 
 /** Requests at the same time, where nothing is said. */
-export const usualConcurrency = 8
+export const defaultConcurrency = 8
 
 /** @param dependsOn flags without which it means nothing */
 export function concurrencyFlag(dependsOn: string[] = []) {
@@ -14,7 +14,7 @@ export function concurrencyFlag(dependsOn: string[] = []) {
     helpValue: 'N',
     min: 1,
     max: 256,
-    summary: `Maximum number of concurrent requests (default: ${usualConcurrency})`,
+    summary: `Maximum number of concurrent requests (default: ${defaultConcurrency})`,
   })
 }
 
@@ -71,6 +71,6 @@ interface BulkFlags {
 
 /** What they say, as an import takes it. */
 export function readBulkFlags({ format, 'skip-invalid': skipInvalid, ...rest }: BulkFlags) {
-  const { concurrency = usualConcurrency, quota, results, restart, yes } = rest
+  const { concurrency = defaultConcurrency, quota, results, restart, yes } = rest
   return { format, skipInvalid, concurrency, quota, results, restart, yes }
 }

@@ -2,7 +2,7 @@ import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Directories } from '../../system/directories.ts'
 import { closedView } from '../../view/import.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 
 /** Address of the service, as journals name it. */
 export function serviceOf(context: Context): string {
@@ -20,7 +20,7 @@ export interface ClosedImports {
  * Closes the unfinished imports of a file, and shows how far they were.
  *
  * @param closeImports of the bulk layer, which the command has loaded
- * @throws Failure `refused` where there is none
+ * @throws Failure `refused` if there is none
  */
 export async function closeImport(
   context: Context,

@@ -1,19 +1,19 @@
 import type { UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 
-/** A row of which nobody knows, and what could be done about it. */
+/** A row whose outcome is unknown, and what can be done about it. */
 export type UnknownRow = RowResult & { unresolved: UnresolvedRow | undefined }
 
-/** The command line that settles the row at a place, by what is said of it. */
+/** The command line that resolves the row at a place. */
 export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
 
 /**
- * Each row of which nobody knows, with the command that settles it, and what may be said in place
- * of that; commands stand on lines of their own, to be copied.
+ * The rows whose outcome is unknown, each with the command that resolves it. Commands are on separate lines,
+ * so that they can be copied.
  *
- * @param count of all, where `rows` are only the first
- * @param settle absent where nothing is created
- * @param list path of the file that lists all of them, where there is one
+ * @param count of all such rows; `rows` may be only the first ones
+ * @param settle undefined if nothing is created
+ * @param list path of the file that lists all of them
  */
 export function describeUnknown(
   rows: readonly UnknownRow[],
@@ -29,15 +29,15 @@ export function describeUnknown(
     lines.push(
       `and ${count - rows.length} more; ${list === undefined ? '--results FILE lists all of them' : `all are listed in ${list}`}`,
     )
-  const asked = rows.flatMap(({ unresolved }) => unresolved ?? [])
-  const doubtful = asked.find(({ mayRetry }) => mayRetry)
-  const [first] = asked
-  if (settle && doubtful) {
+  const open = rows.flatMap(({ unresolved }) => unresolved ?? [])
+  const retryable = open.find(({ mayRetry }) => mayRetry)
+  const [first] = open
+  if (settle && retryable) {
     lines.push(
       'Check whether the users were created. If a user was created, give its id as above. If not, run:',
-      `  ${settle('retry', doubtful.place)}`,
+      `  ${settle('retry', retryable.place)}`,
       'If the response is then 409, the user was created before. To skip the row, run:',
-      `  ${settle('skip', doubtful.place)}`,
+      `  ${settle('skip', retryable.place)}`,
     )
   } else if (settle && first) {
     lines.push('The users were created. Give the id of each as above, or skip the row:')

@@ -11,33 +11,33 @@ import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { importForecastView, importView, summarizeForecast } from '../../view/import.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import type { Output } from '../output/output.ts'
 import { serviceOf } from './close-import.ts'
 import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
 
-/** Ms to come to an end in good order: what is under way is waited for, and results are written. */
+/** Grace period in ms, to wait for pending requests and to write the results. */
 const grace = 60_000
 
-/** What a command says of its file of rows; the rest is the same for all. */
+/** The options of a command that imports a file of rows. */
 export interface FileOptions
   extends Pick<
       ImportOptions,
       'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
     Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place'>> {
-  /** Whether no question is asked. */
+  /** Whether to skip the confirmation prompt. */
   yes: boolean
-  /** The command line that settles a row, by what is said of it; absent where nothing is created. */
+  /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
   settle?: Settle
 }
 
 /**
- * Imports a file of rows for a command, with all that is said on the way, and shows what became of it.
+ * Imports a file of rows, with prompts, progress, and warnings, and shows the results.
  *
  * @param importRows of the bulk layer, which the command has loaded
- * @throws Failure `incomplete` where rows failed or are unknown; what ended it early
+ * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
 export async function importFile(
   context: Context,
@@ -80,12 +80,12 @@ export async function importFile(
   throwWhatIsLeft(context, imported, options)
 }
 
-/** What goes on from here: a restart would begin again. */
+/** The command that resumes. With --restart, it would start again. */
 function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
   return restart ? 'the same command without --restart' : 'the same command'
 }
 
-/** What earlier runs have done is known from the journal alone. */
+/** The results of earlier runs come from the journal and are not checked. */
 function sayWhatWasNotChecked({ output }: Context, imported: Imported): void {
   const { requests, remaining, counts, alreadyDone } = imported
   const words = [
@@ -155,7 +155,7 @@ function mendedCommand(context: Context, { kind, makePassword }: FileOptions, pa
   return commandFor(context, 'users', 'import', path, ...passwords)
 }
 
-/** Whether there is anything new in an event: what one worker meets, all others meet too. */
+/** Selects the events to show: when one worker retries, the others usually retry for the same reason. */
 function onlyFirstRetry(): (event: ClientEvent) => boolean {
   let isKnown = false
   return ({ type }) => {
@@ -167,7 +167,7 @@ function onlyFirstRetry(): (event: ClientEvent) => boolean {
   }
 }
 
-/** What an import needs of its outside: a client, a person, a place for its progress. */
+/** The client, the prompts, and the progress of an import. */
 function outsideOf(context: Context, options: FileOptions) {
   const { file, yes, concurrency } = options
   const { output, prompter, transport } = context
@@ -222,7 +222,7 @@ async function showPlannedWork({ output }: Context, outline: PlannedWork): Promi
   await output.withoutFields().show(importForecastView, shown)
 }
 
-/** What is known of the quota, and how long it will take with it. */
+/** The quota, and the estimated duration. */
 function describeForecast(
   { options }: Context,
   { quota, duration, requests }: Forecast,
@@ -247,18 +247,18 @@ function describeForecast(
   return `Quota: ${known.join(', ')}. The import takes ${about}.${stop}`
 }
 
-/** A run that would have to wait for longer than it may is better not left alone. */
+/** Warns that the run will stop at the limit of --max-wait. */
 function describeStop(maxWait: number, pause: number, again: string): string {
   return `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${again}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
 }
 
-/** The rows that somebody has to hear of. */
+/** The rows to report at the end. */
 class ToldRows {
   readonly #settle: Settle | undefined
   readonly #unknown: UnknownRow[] = []
   readonly #failed: RowResult[] = []
 
-  /** @param settle absent where nothing is created */
+  /** @param settle undefined if nothing is created */
   constructor(settle: Settle | undefined) {
     this.#settle = settle
   }

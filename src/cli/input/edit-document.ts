@@ -1,23 +1,23 @@
 import { Failure } from '../../contract/failure.ts'
 import { editOutside } from '../../system/external-editor.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { reportError } from '../render-error.ts'
 
-/** A document that a person edits. */
+/** A document to edit. */
 export interface Editing<T> {
   fileName: string
-  /** The editor as a shell takes it; vi where there is none. */
+  /** Shell command of the editor (default: vi). */
   command: string | undefined
-  /** Makes of a text what it says. @throws Failure `refused` for what is wrong with it */
+  /** Parses the text. @throws Failure `refused` for an invalid text */
   read(text: string): T
-  /** Does what is to be done about a text with which something went wrong; its result is thrown. */
+  /** Called when the text cannot be used. Its result is thrown. */
   giveUp(text: string, error: unknown): unknown
 }
 
 /**
- * Has a document edited, on a terminal as often as it takes until it can be read.
+ * Opens a document in the editor. In a terminal, opens it again until the text is valid.
  *
- * @returns undefined where it was left as it is, or nothing was left of it
+ * @returns undefined if the text is unchanged or empty
  */
 export async function editDocument<T>(
   original: string,
@@ -53,7 +53,7 @@ export async function editDocument<T>(
   }
 }
 
-/** Ctrl-C is for the editor; both get it. */
+/** Ctrl-C belongs to the editor. Both processes receive it. */
 async function lendTerminal<T>({ host }: Context, use: () => Promise<T>): Promise<T> {
   const release = host.takeInterrupts(() => {})
   try {
@@ -63,7 +63,7 @@ async function lendTerminal<T>({ host }: Context, use: () => Promise<T>): Promis
   }
 }
 
-/** Comments alone say nothing. */
+/** Whether only comments and blank lines are left. */
 function isEmpty(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(#.*)?$/.test(line))
 }

@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { hintOf, sentences } from '../hints.ts'
 import { Interruption } from '../interruption.ts'
-import { keepFile } from '../keep-file.ts'
+import { savePrivateFile } from '../save-private-file.ts'
 
 /** What a generated password is for. */
 interface PasswordUse {
@@ -27,7 +27,7 @@ export class PasswordFile {
     const time = isoNow(context.host.clock)
     const text = `${JSON.stringify({ service, email, password, time }, null, 2)}\n`
     try {
-      this.path = keepFile(context, 'passwords', 'user', 'json', text)
+      this.path = savePrivateFile(context, 'passwords', 'user', 'json', text)
     } catch (cause) {
       throw new Failure(
         'storage',

@@ -2,7 +2,7 @@ import { Failure } from '../../contract/failure.ts'
 import { Interruption, unlessInterrupted } from '../interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
-/** Asks a person, on stderr; where there is none, says which flag answers instead. */
+/** Prompts on stderr. In a non-interactive run, fails and names the flag that replaces the prompt. */
 export class Prompter {
   readonly #allowed: boolean
   readonly #noInput: boolean
@@ -16,7 +16,7 @@ export class Prompter {
     this.#signal = streams.signal
   }
 
-  /** @throws Failure `input_needed` off a terminal, naming `instead` */
+  /** @throws Failure `input_needed` in a non-interactive run, naming `instead` */
   async askSecret(question: string, instead: string): Promise<string> {
     this.#demand(question, instead)
     const { password } = await import('@inquirer/prompts')
@@ -24,10 +24,10 @@ export class Prompter {
   }
 
   /**
-   * Asks until the answer is one.
+   * Prompts until the text is valid.
    *
-   * @param read throws for an answer that is none
-   * @throws Failure `input_needed` off a terminal, naming `instead`
+   * @param read throws for an invalid text
+   * @throws Failure `input_needed` in a non-interactive run, naming `instead`
    */
   async askText(
     question: string,
@@ -49,7 +49,7 @@ export class Prompter {
     return text.trim()
   }
 
-  /** @returns undefined for an empty answer; asked only where somebody `canAsk` */
+  /** Only for interactive runs. @returns undefined for an empty text */
   async askOptional(question: string): Promise<string | undefined> {
     const { input } = await import('@inquirer/prompts')
     const text = await this.#ask((context) => input({ message: question }, context))
@@ -57,8 +57,8 @@ export class Prompter {
   }
 
   /**
-   * @param choices what can be chosen, by what it is called
-   * @throws Failure `input_needed` off a terminal, naming `instead`
+   * @param choices values by their labels
+   * @throws Failure `input_needed` in a non-interactive run, naming `instead`
    */
   async choose<T>(question: string, choices: Record<string, T>, instead: string): Promise<T> {
     this.#demand(question, instead)
@@ -67,12 +67,12 @@ export class Prompter {
     return this.#ask((context) => select({ message: question, choices: list }, context))
   }
 
-  /** Whether there is a person who may be asked. */
+  /** Whether prompts are possible. */
   get canAsk(): boolean {
     return this.#allowed
   }
 
-  /** @throws Failure `declined` for no, `input_needed` off a terminal */
+  /** @throws Failure `declined` for no, `input_needed` in a non-interactive run */
   async confirm(question: string): Promise<void> {
     this.#demand(question, '--yes', 'Confirm')
     const { confirm } = await import('@inquirer/prompts')
@@ -100,7 +100,7 @@ export class Prompter {
       const { stdin: input, stderr: output } = this.#streams.host
       return await unlessInterrupted(prompt({ input, output, signal: this.#signal }), this.#signal)
     } catch (error) {
-      // The prompt reads Ctrl-C itself, in raw mode, and no signal is raised.
+      // In raw mode, the prompt reads Ctrl-C itself, and no signal is sent.
       throw (error as Error).name === 'ExitPromptError' ? new Interruption('SIGINT') : error
     }
   }

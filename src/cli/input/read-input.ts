@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'
 

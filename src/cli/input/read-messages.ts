@@ -3,11 +3,11 @@ import { type Message, message } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { maxTextBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { type Document, parseDocument, readDocument } from './read-document.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 
-/** What stands in a file, and how a place in it is named. */
+/** The content of a file, and the names of places in it. */
 interface Conversation {
   name: string
   list: unknown
@@ -38,7 +38,7 @@ async function readConversation(path: string, context: Context): Promise<Convers
   if (path.endsWith('.jsonl')) return readLines(path, readTextFile(path, context))
   if (path !== '-') return readList(await readDocument(path, context, maxTextBytes))
   const text = await readStdin('the messages', context)
-  // Several lines of which each is an object are no JSON document, and no YAML that anybody means.
+  // Several lines that each begin an object are neither a JSON document nor likely YAML.
   const isJsonl = text.split('\n').filter((line) => line.trim().startsWith('{')).length > 1
   return isJsonl ? readLines('stdin', text) : readList(await parseDocument('stdin', text))
 }

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { textFlag } from '../flag-types.ts'
 import { readSecretFile, readStdin, withoutFinalNewline } from './read-input.ts'
 

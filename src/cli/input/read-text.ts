@@ -1,10 +1,10 @@
 import { Failure } from '../../contract/failure.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
 
 /**
- * A text from the argument, from stdin, or from both with a blank line between. A pipe or a file
- * is read without being asked for; `-` reads stdin in any case. Empty where there is neither.
+ * A text from the argument, from stdin, or from both with a blank line between. A pipe or a file is always
+ * read; `-` also reads a terminal. Empty if there is neither.
  */
 export async function readText(argument: string | undefined, context: Context): Promise<string> {
   const wantsStdin = argument === '-' || hasPipedStdin(context)
@@ -13,7 +13,7 @@ export async function readText(argument: string | undefined, context: Context): 
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-/** @throws Failure `usage` when nobody said anything */
+/** @throws Failure `usage` for an empty text */
 export function demandText(text: string, name: string): string {
   if (text.trim() !== '') return text
   throw new Failure('usage', `${name} is missing or empty`, {

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { demandSize } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import { notUtf8, whileSilent } from './read-input.ts'
 

@@ -5,10 +5,10 @@ import type { Streams } from '../output/streams.ts'
 const pasteOn = '\u001b[?2004h'
 const pasteOff = '\u001b[?2004l'
 
-/** ms: in raw mode only a terminal that is gone ends, and SIGHUP, which is on its way, says so better. */
+/** In ms. In raw mode, stdin ends only if the terminal was closed, and then SIGHUP follows. */
 const hangUpWait = 200
 
-/** Terminals of which it is known that they understand the kitty protocol, by which Shift-Enter is told. */
+/** Terminals that support the kitty keyboard protocol, which reports Shift-Enter. */
 const tellsKeysApart = /kitty|ghostty|foot|wezterm|iterm/i
 const keysOn = '\u001b[>1u'
 const keysOff = '\u001b[<u'
@@ -58,7 +58,7 @@ export class SessionTerminal {
     const { stdin, stdout, takeInterrupts, onExit } = streams.host
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
-    // They may carry colors of ours, which the session has of its own.
+    // Without colors, because the session adds its own.
     const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
       if (raw) streams.writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
@@ -67,7 +67,7 @@ export class SessionTerminal {
     const onEnd = (): void => {
       setTimeout(listener.onEnd, raw ? hangUpWait : 0)
     }
-    // A terminal that is gone takes no mode, and may be read no more.
+    // A closed terminal rejects the mode, and may fail to read.
     stdin.on('error', onEnd)
     if (raw) stdin.setRawMode(true)
     if (raw) streams.writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
@@ -76,7 +76,7 @@ export class SessionTerminal {
     stdin.on('end', onEnd)
     stdin.resume()
     stdout.on('resize', listener.onRedraw)
-    // However this process ends, the shell gets its terminal back.
+    // Restores the terminal for the shell, however this process ends.
     const withdrawCleanup = onExit(restore)
     this.#restore = () => {
       withdrawCleanup()
@@ -98,7 +98,7 @@ export class SessionTerminal {
 
   async lend<T>(use: () => Promise<T>): Promise<T> {
     this.close()
-    // Ctrl-C is for the other program; both get it.
+    // Ctrl-C belongs to the other program. Both processes receive it.
     const release = this.#streams.host.takeInterrupts(() => {})
     try {
       return await use()
@@ -119,7 +119,7 @@ export class SessionTerminal {
       this.#listener.onRedraw()
     }
     const stopListening = onContinue(resume)
-    // Where nobody could continue us the signal does nothing, and nobody does.
+    // Without job control, the signal has no effect and SIGCONT never arrives.
     const timer = setTimeout(resume, 50)
     raise('SIGTSTP')
   }

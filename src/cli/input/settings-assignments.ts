@@ -6,7 +6,7 @@ import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { booleanWords, parseValue } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
@@ -59,20 +59,40 @@ function findSettingsKey(path: string, value: string, context: Context): Setting
   })
 }
 
-/** Why a setting is not in an answer: the service left it out, or there is none of that name. */
+/**
+ * Refuses a misspelled path before a request is sent. A path that resembles no documented setting may be a
+ * field that only this service has.
+ *
+ * @throws Failure `usage`
+ */
+export function refuseMisspelledSetting(path: string): void {
+  if (!isDocumented(path) && similarKey(path) !== undefined) throw unknownSettingsKey(path)
+}
+
+/** Why a setting is not in a response: the service omitted it, or it does not exist. */
 export function missingSetting(path: string): Failure {
-  if (!paths.some((known) => known === path || known.startsWith(`${path}.`))) return unknownSettingsKey(path)
+  if (!isDocumented(path)) return unknownSettingsKey(path)
   return new Failure('invalid_response', `The response does not contain ${path}`)
 }
 
-/** @param lineFor the command line with the key that was meant */
+/** Whether a path is a documented setting or a group of settings. */
+function isDocumented(path: string): boolean {
+  return paths.some((known) => known === path || known.startsWith(`${path}.`))
+}
+
+/** @param lineFor the command line with the corrected key */
 function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): Failure {
-  const [ending, ...others] = paths.filter((known) => known.endsWith(`.${path}`))
-  const meant = (others.length === 0 ? ending : undefined) ?? nearest(path, paths)
+  const meant = similarKey(path)
   const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
     hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}`,
   })
+}
+
+/** `theme.mode` for `mode` and `theme.mod`. */
+function similarKey(path: string): string | undefined {
+  const [sameEnd, ...others] = paths.filter((known) => known.endsWith(`.${path}`))
+  return (others.length === 0 ? sameEnd : undefined) ?? nearest(path, paths)
 }
 
 async function readSource(text: string, key: SettingsKey, context: Context): Promise<string> {

@@ -1,22 +1,23 @@
 import type { RowCounts } from '../../bulk/import-options.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
-import { describeBulk } from './describe-bulk.ts'
+import { describeSpan } from '../../config/duration.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
 
 export interface BulkProgressOptions {
   /** What is counted, in the singular. */
   noun: string
-  /** Undefined where nobody knows yet how many there will be. */
+  /** Undefined if the total is not known yet. */
   total: number | undefined
   /** Milliseconds that so many rows will still take at so many a second. */
   estimate(rows: number, perSecond: number): number
 }
 
-/** Ms between two looks, so that a pause does not stand still. */
+/** Interval between two updates, in ms. */
 const tick = 250
 
-/** A pause that is shorter is said on a terminal alone. */
+/** A shorter pause, in ms, is shown only in a terminal. */
 const worthALine = 10_000
 
 /** How far the work on many rows is: how many, how fast, how long still, and what it waits for. */
@@ -51,9 +52,9 @@ export class BulkProgress {
 
   pause(pause: Pause): void {
     this.#pause = pause
-    // Where lines stay, one is enough for as long as it takes.
+    // Lines that cannot be redrawn are written once for each pause.
     const isLong = pause.until - this.#now() >= worthALine
-    if (isLong && !this.#output.drawsOver) this.#output.progress(this.#describe())
+    if (isLong && !this.#output.canRedraw) this.#output.progress(this.#describe())
   }
 
   go(): void {
@@ -67,7 +68,7 @@ export class BulkProgress {
   }
 
   #show(): void {
-    if (this.#pause && !this.#output.drawsOver) return
+    if (this.#pause && !this.#output.canRedraw) return
     this.#pace.measure(this.#now(), this.#settled)
     const { total } = this.#options
     const part = total === undefined ? undefined : this.#settled / Math.max(1, total)
@@ -121,4 +122,56 @@ export class Pace {
     const oldest = this.#samples[0] ?? { at, count }
     return at <= oldest.at ? 0 : ((count - oldest.count) * 1000) / (at - oldest.at)
   }
+}
+
+export interface BulkState {
+  /** What is counted, in the singular. */
+  noun: string
+  /** Undefined if the total is not known yet. */
+  total: number | undefined
+  counts: RowCounts
+  /** Rows a second. */
+  perSecond: number
+  /** Milliseconds, where that can be said. */
+  left: number | undefined
+  pause: Pause | undefined
+}
+
+/** One line for the state of the work on many rows. */
+export function describeBulk(
+  { noun, total, counts, perSecond, left, pause }: BulkState,
+  now: number,
+): string {
+  const { done, failed, unknown } = counts
+  const parts = [
+    `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
+    ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
+    ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
+  ]
+  // First, because a narrow terminal truncates the line.
+  if (pause) return [describePause(pause, now), ...parts].join(', ')
+  const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
+  const rest =
+    left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
+  return [...parts, ...rate, ...rest].join(', ')
+}
+
+function describePause({ until, why }: Pause, now: number): string {
+  const time = describeTime(until, now)
+  return why === 'quota' ? `quota used up, paused until ${time}` : `rate limited, paused until ${time}`
+}
+
+/**
+ * A time soon to come, on the person's own clock: `14:05`, to the second within two minutes, and
+ * with its date where that is another.
+ * @param at milliseconds since the epoch
+ */
+export function describeTime(at: number, now: number): string {
+  const then = new Date(at)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const time = [then.getHours(), then.getMinutes(), ...(at - now < 120_000 ? [then.getSeconds()] : [])]
+    .map(two)
+    .join(':')
+  if (then.toDateString() === new Date(now).toDateString()) return time
+  return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`
 }

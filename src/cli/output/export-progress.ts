@@ -13,7 +13,7 @@ export class ExportProgress {
   #earlier = 0
   #newest: number | undefined
 
-  /** @param since ms: where the walk back will end, which nobody knows of a whole history */
+  /** @param since time in ms at which the export ends; undefined for the whole history */
   constructor(output: Output, since: number | undefined) {
     this.#line = new ProgressLine(output)
     this.#since = since

@@ -10,7 +10,7 @@ export function unknownField(view: View, field: string): Failure {
   })
 }
 
-/** Where nothing is documented, only the answer could tell, and it is no fault of the command line. */
+/** A view without documented columns is no reason to blame the command line. */
 export function absentField(view: View, field: string): Failure {
   if (view.columns.length > 0) return unknownField(view, field)
   return new Failure('invalid_response', `The response has no field "${field}"`)

@@ -30,7 +30,7 @@ const exhaustedWords = 'the filter used too much memory or recursed too deeply'
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
   const run = await runJq(JSON.stringify(body), filter, compact ? ['-c'] : [])
-  // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
+  // Not `usage`, because the request was already sent.
   if (run === 'exhausted') {
     throw new Failure('invalid_response', `--jq cannot filter the response: ${exhaustedWords}`, {
       hint: 'The request was sent; only its response is not shown. Simplify the filter, or use --json without --jq.',
@@ -78,7 +78,7 @@ async function runJq(
   }
 }
 
-/** Runs what writes words of its own to stderr, which are not for people. */
+/** Runs code that writes internal messages to stderr, and hides them. */
 function withSilentConsole<T>(work: () => T): T {
   const { error } = console
   console.error = () => {}

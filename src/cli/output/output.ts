@@ -8,15 +8,15 @@ import { type Colors, loadColors, wantsColor } from './colors.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
-import { isRowForm, renderResult, renderSpans } from './render-result.ts'
+import { isRowFormat, renderResult, renderSpans } from './render-result.ts'
 import { RowWriter } from './row-writer.ts'
 import type { Streams } from './streams.ts'
 
 export interface OutputOptions {
-  /** Absent where nothing was said: a table on a terminal, TSV in a pipe, text where the view has one. */
-  form: OutputFormat | undefined
-  /** Whether the form was asked for in this command line, rather than being a default. */
-  isAsked: boolean
+  /** Undefined for the default: the text of the view, else a table in a terminal and TSV in a pipe. */
+  format: OutputFormat | undefined
+  /** Whether a flag of this command line sets the format. */
+  isExplicit: boolean
   fields: string | undefined
   jq: string | undefined
   quiet: boolean
@@ -24,76 +24,78 @@ export interface OutputOptions {
   streams: Streams
 }
 
-/** A secret as it stands in a body. */
+/** A secret in a response body. */
 export interface OneTimeSecret {
-  /** Its field. */
+  /** Name of its field. */
   name: string
   value: string
 }
 
 const eventView: View = { layout: 'pairs', columns: [] }
 
-/** Everything that a command shows goes through here: data to stdout, conversation to stderr. */
+/** Everything that a command shows: data on stdout, messages on stderr. */
 export class Output {
   readonly streams: Streams
   readonly #options: OutputOptions
   readonly #fields: readonly string[] | undefined
 
   constructor(options: OutputOptions) {
-    // Against a default, --jq says more.
-    const overruled = options.jq !== undefined && !options.isAsked && !isJsonForm(options.form)
+    // --jq takes precedence over a default format.
+    const overruled = options.jq !== undefined && !options.isExplicit && !isJsonFormat(options.format)
     this.streams = options.streams
-    this.#options = overruled ? { ...options, form: undefined } : options
+    this.#options = overruled ? { ...options, format: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
     if (this.#fields?.length === 0) throw new Failure('usage', '--fields is empty')
-    if (options.jq !== undefined && options.form !== undefined && !this.isJson) {
-      throw new Failure('usage', `--jq filters JSON and cannot be used with --output ${options.form}`)
+    if (options.jq !== undefined && options.format !== undefined && !this.isJson) {
+      throw new Failure('usage', `--jq filters JSON and cannot be used with --output ${options.format}`)
     }
   }
 
-  /** Whether a program reads the result as JSON, so that errors are JSON too. */
+  /** Whether the result is JSON, so that errors are JSON too. */
   get isJson(): boolean {
-    const { form, jq } = this.#options
-    return isJsonForm(form) || (form === undefined && jq !== undefined)
+    const { format, jq } = this.#options
+    return isJsonFormat(format) || (format === undefined && jq !== undefined)
   }
 
-  /** Whether color was forbidden, wherever it would be. */
+  /** Whether --no-color was given. */
   get isColorless(): boolean {
     return this.#options.noColor
   }
 
-  /** Whether the view's text is what will be shown, rather than data. */
+  /** Whether the text of the view is shown, rather than data. */
   showsText(view: View): boolean {
-    const { form, jq } = this.#options
+    const { format, jq } = this.#options
     if (view.isForTerminal && !this.streams.isShown) return false
-    return view.text !== undefined && form === undefined && jq === undefined && this.#fields === undefined
+    return view.text !== undefined && format === undefined && jq === undefined && this.#fields === undefined
   }
 
   /**
-   * Refuses a field that cannot be there, before anything is sent: later it would be too late for a
-   * command that changes something.
+   * Refuses an undocumented field before a change is sent.
+   *
+   * @throws Failure `usage`
    */
   checkFields(view: View): void {
     const [unknown] = this.#fields ? undocumentedFields(view, this.#fields) : []
     if (unknown !== undefined) throw unknownField(view, unknown)
   }
 
-  /** The same, but whole: for what `--dry-run` holds back, since `--fields` is about the answer. */
+  /** The same without `--fields`, which selects from a response: for requests that `--dry-run` holds back. */
   withoutFields(): Output {
     return new Output({ ...this.#options, fields: undefined })
   }
 
-  /** Writes the result. `undefined` stands for an answer without a body. */
+  /** Writes the result. `undefined` is a response without a body. */
   async show(view: View, body: unknown): Promise<void> {
     const text = await this.#render(view, body)
     await this.#writeResult(view, text)
-    if (text === '' && view.emptyText !== undefined && this.#formFor(view) === 'table')
+    if (text === '' && view.emptyText !== undefined && this.#formatFor(view) === 'table') {
       this.progress(view.emptyText)
+    }
   }
 
   /**
-   * The same, for a body with a secret that nothing will ever show again: where --fields or --jq
-   * leaves it out, or stdout cannot take it, stderr gets it.
+   * The same for a body with a secret that is shown only once. If --fields or --jq omits it, or stdout
+   * fails, it is written to stderr.
    */
   async showOnce(view: View, body: unknown, secret: OneTimeSecret): Promise<void> {
     let written = ''
@@ -111,18 +113,18 @@ export class Output {
     }
   }
 
-  /** Writes rows as they come; undefined where the form is one that is written whole. */
+  /** Writes rows as they arrive; undefined for a format that is written as a whole. */
   rowWriter(view: View): RowWriter | undefined {
-    const form = this.#formFor(view)
-    if (!isRowForm(form)) return undefined
-    const rendering = { form, fields: this.#fields, jq: this.#options.jq }
+    const format = this.#formatFor(view)
+    if (!isRowFormat(format)) return undefined
+    const rendering = { format, fields: this.#fields, jq: this.#options.jq }
     return new RowWriter(view, rendering, (text) => this.#write(text))
   }
 
   async #writeResult(view: View, text: string): Promise<void> {
-    // Tables and texts carry our own styles, and what they quote is clean.
-    const form = this.#formFor(view)
-    if (form === 'table' || form === 'text') await this.streams.writeData(text)
+    // Tables and texts contain styles of chatctl, and control characters in values are already removed.
+    const format = this.#formatFor(view)
+    if (format === 'table' || format === 'text') await this.streams.writeData(text)
     else await this.#write(text)
   }
 
@@ -135,13 +137,13 @@ export class Output {
     )
   }
 
-  /** Writes what has no form, as it came. */
+  /** Writes bytes unchanged. */
   async showBytes(bytes: Uint8Array): Promise<void> {
     if (this.streams.isShown) await this.#write(new TextDecoder().decode(bytes))
     else await this.streams.writeData(bytes)
   }
 
-  /** What comes from elsewhere cannot steer a terminal, whatever its form. */
+  /** Removes control characters of the service, so that they cannot control the terminal. */
   async #write(text: string): Promise<void> {
     await this.streams.writeData(this.streams.isShown ? stripControls(text) : text)
   }
@@ -149,24 +151,24 @@ export class Output {
   /**
    * Whether a stream is written as text rather than JSON.
    *
-   * @throws Failure `usage` where a form was asked for that a stream cannot have
+   * @throws Failure `usage` for an output format that a stream cannot have
    */
   streamsText(view: View): boolean {
-    const { form, isAsked } = this.#options
+    const { format, isExplicit } = this.#options
     if (this.showsText(view)) return true
     if (this.isJson) return false
-    if (!isAsked && form !== undefined && this.#fields === undefined) return true
-    throw new Failure('usage', `--stream writes text or JSON, not ${form ?? 'rows'}`, {
+    if (!isExplicit && format !== undefined && this.#fields === undefined) return true
+    throw new Failure('usage', `--stream writes text or JSON, not ${format ?? 'rows'}`, {
       hint: 'Use --json, or omit --stream.',
     })
   }
 
   async #render(view: View, body: unknown): Promise<string> {
-    const form = this.#formFor(view)
+    const format = this.#formatFor(view)
     const { jq, noColor } = this.#options
     const { stdout, env } = this.streams.host
     return renderResult(view, body, {
-      form,
+      format,
       fields: this.#fields,
       jq,
       loadColors: () => loadColors(wantsColor(stdout, env, noColor)),
@@ -175,21 +177,21 @@ export class Output {
     })
   }
 
-  #formFor(view: View): OutputFormat | 'text' {
-    const { form, jq } = this.#options
-    if (form !== undefined) return form
+  #formatFor(view: View): OutputFormat | 'text' {
+    const { format, jq } = this.#options
+    if (format !== undefined) return format
     if (jq !== undefined) return 'json'
     if (this.showsText(view)) return 'text'
     return this.streams.isShown ? 'table' : 'tsv'
   }
 
   /**
-   * Says beside the result what a person is to know of it or decide on.
+   * Writes to stderr what the user needs to know before a prompt, or in addition to the result.
    *
-   * @param isAsked whether an answer is awaited, so that it is shown whatever is quiet
+   * @param isPrompted whether a prompt follows, so that it is shown even with --quiet
    */
-  async showAside(view: View, body: unknown, isAsked: boolean): Promise<void> {
-    if (!isAsked && (this.#options.quiet || this.isJson)) return
+  async showAside(view: View, body: unknown, isPrompted: boolean): Promise<void> {
+    if (!isPrompted && (this.#options.quiet || this.isJson)) return
     const text = view.text?.(body, this.streams.messageWidth) ?? ''
     if (typeof text === 'string') return this.streams.say(text)
     const colors = await this.#colorsOfStderr()
@@ -201,33 +203,33 @@ export class Output {
     return loadColors(wantsColor(stderr, env, this.#options.noColor))
   }
 
-  /** What goes on while it goes on: of no use to a program, so not said to one. */
+  /** Progress, which only people need. */
   progress(text: string): void {
     if (this.isJson && !this.streams.isWatched) return
     if (!this.#options.quiet) this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
-  /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
-  get drawsOver(): boolean {
+  /** Whether stderr is a terminal that can redraw a line. */
+  get canRedraw(): boolean {
     const { isWatched, host } = this.streams
     return !this.#options.quiet && isWatched && host.env['TERM'] !== 'dumb'
   }
 
-  /** An address that a person has to have, whatever is quiet; where the terminal can, as a link. */
+  /** An address that the user must open, shown even with --quiet; a link if the terminal supports links. */
   async showAddress(text: string, url: string): Promise<void> {
     if (this.isJson) return this.streams.say(JSON.stringify({ notice: { message: text, url } }))
     this.streams.say(text)
     this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColor))
   }
 
-  /** Something to know that is not wrong. */
+  /** Information that is not a problem. */
   notice(text: string): void {
     if (this.#options.quiet) return
     if (this.isJson) this.streams.say(JSON.stringify({ notice: { message: text } }))
     else this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
-  /** Something wrong that did not stop the command. */
+  /** A problem that does not stop the command. */
   async warn(text: string): Promise<void> {
     if (this.#options.quiet) return
     if (this.isJson) return this.streams.say(JSON.stringify({ warning: { message: text } }))
@@ -241,6 +243,6 @@ export class Output {
   }
 }
 
-function isJsonForm(form: OutputFormat | undefined): boolean {
-  return form === 'json' || form === 'jsonl'
+function isJsonFormat(format: OutputFormat | undefined): boolean {
+  return format === 'json' || format === 'jsonl'
 }

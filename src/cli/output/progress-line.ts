@@ -1,6 +1,6 @@
 import type { Output } from './output.ts'
 
-/** Ms between two states that are shown: drawn over each other on a terminal, else lines. */
+/** Interval between two updates in ms: redrawn in a terminal, otherwise new lines. */
 const intervals = { drawn: 100, lines: 10_000 }
 
 /** What a long command has done so far, on stderr. */
@@ -12,13 +12,13 @@ export class ProgressLine {
 
   constructor(output: Output, now = output.streams.host.clock.now()) {
     this.#output = output
-    this.#isDrawn = output.drawsOver
-    // Off a terminal what is soon over says nothing.
+    this.#isDrawn = output.canRedraw
+    // Outside a terminal, short work writes no line.
     this.#dueAt = now + (this.#isDrawn ? 0 : intervals.lines)
   }
 
   /**
-   * @param describe is asked only when something is shown
+   * @param describe called only for an update that is shown
    * @param part 0 to 1, for a bar; a pipe or a file gets none
    */
   show(describe: () => string, part?: number, now = this.#output.streams.host.clock.now()): void {

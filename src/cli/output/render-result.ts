@@ -9,31 +9,31 @@ import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 
 export interface Rendering {
-  form: OutputFormat | 'text'
-  /** The paths asked for; undefined for all that the view shows. */
+  format: OutputFormat | 'text'
+  /** Paths; undefined for all columns of the view. */
   fields: readonly string[] | undefined
   jq: string | undefined
-  /** Asked for only where something may be colored. */
+  /** Called only if something may be colored. */
   loadColors(): Promise<Colors>
-  /** Whether a terminal reads it, which what comes from elsewhere could steer. */
+  /** Whether the result is for a terminal, so that control characters must be removed. */
   forTerminal: boolean
   /** Columns of the terminal. */
   width: number
 }
 
 /**
- * A result in its final form. `undefined` stands for an answer without a body.
+ * A result in its output format. `undefined` stands for a response without a body.
  *
  * @throws Failure for a field that nothing has, or a filter that fails on the body
  */
 export async function renderResult(view: View, body: unknown, rendering: Rendering): Promise<string> {
-  const { form, fields, jq } = rendering
+  const { format, fields, jq } = rendering
   const missing = fields && body !== undefined ? absentFields(view, body, fields) : []
   const unknown = undocumentedFields(view, missing)[0]
   if (unknown !== undefined) throw absentField(view, unknown)
   const chosen = (): unknown =>
     fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
-  switch (form) {
+  switch (format) {
     case 'text':
       return renderText(
         view.text?.(body, rendering.forTerminal ? rendering.width : Infinity) ?? '',
@@ -58,16 +58,17 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
 }
 
 /**
- * One row of many, in the forms where each stands alone.
- * @param isFirst whether a header goes before it, where the form has one
+ * One row, in the formats that are written row by row.
+ *
+ * @param isFirst whether to write the header of the format before it
  */
 export async function renderRow(
   view: View,
   row: unknown,
-  { form, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { form: RowForm },
+  { format, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { format: RowFormat },
   isFirst: boolean,
 ): Promise<string> {
-  switch (form) {
+  switch (format) {
     case 'jsonl':
       return renderJsonl(view, [row], { fields, jq })
     case 'csv':
@@ -77,11 +78,11 @@ export async function renderRow(
   }
 }
 
-/** The forms that have no end, so that a row can be written as soon as it is there. */
-export type RowForm = 'jsonl' | 'csv' | 'tsv'
+/** Formats that are written row by row, as the rows arrive. */
+export type RowFormat = 'jsonl' | 'csv' | 'tsv'
 
-export function isRowForm(form: OutputFormat | 'text'): form is RowForm {
-  return form === 'jsonl' || form === 'csv' || form === 'tsv'
+export function isRowFormat(format: OutputFormat | 'text'): format is RowFormat {
+  return format === 'jsonl' || format === 'csv' || format === 'tsv'
 }
 
 async function renderJsonl(
@@ -113,7 +114,7 @@ async function renderText(text: string | readonly Span[], { loadColors, forTermi
   return clean.endsWith('\n') ? clean : `${clean}\n`
 }
 
-/** Lines for a person: what they quote is stripped, so that our colors alone can steer a terminal. */
+/** Removes control characters from the text before the colors are added. */
 export function renderSpans(spans: readonly Span[], colors: Colors): string {
   const all = spans
     .map(({ text, style }) =>

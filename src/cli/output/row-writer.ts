@@ -1,18 +1,18 @@
 import { absentFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
 import { absentField } from './field-failures.ts'
-import { type RowForm, renderRow } from './render-result.ts'
+import { type RowFormat, renderRow } from './render-result.ts'
 
 interface Rendering {
-  form: RowForm
+  format: RowFormat
   fields: readonly string[] | undefined
   jq: string | undefined
 }
 
-/** Rows that are looked at for a field that nothing documents, before the first is written. */
-const mostHeld = 100
+/** Rows that are searched for an undocumented field before the first row is written. */
+const maxHeld = 100
 
-/** Writes rows one by one, so that any number of them needs no more memory than one. */
+/** Writes rows one by one, so that memory does not grow with their number. */
 export class RowWriter {
   readonly #view: View
   readonly #rendering: Rendering
@@ -28,12 +28,12 @@ export class RowWriter {
     this.#missing = undocumentedFields(view, rendering.fields ?? [])
   }
 
-  /** @throws Failure for a field that the first rows do not have, nor the documentation */
+  /** @throws Failure for an undocumented field that the first rows do not have */
   async write(row: unknown): Promise<void> {
     this.#held.push(row)
     if (this.#missing.length > 0) this.#missing = absentFields(this.#view, [row], this.#missing)
     if (this.#missing.length === 0) return this.#writeHeld()
-    if (this.#held.length >= mostHeld) this.#refuseMissing()
+    if (this.#held.length >= maxHeld) this.#refuseMissing()
   }
 
   /** @throws Failure for a field that no row has */

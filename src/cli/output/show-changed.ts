@@ -3,7 +3,7 @@ import { isRecord } from '../../contract/exact-json.ts'
 import type { SentDifference } from '../../plan/plan.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import { type View, valueAt } from '../../view/view.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import type { OneTimeSecret } from './output.ts'
 
 /** A change that the service has confirmed by its status. */

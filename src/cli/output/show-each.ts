@@ -1,23 +1,23 @@
 import type { ApiResponse } from '../../client/response.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, helpOf } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
 import type { View } from '../../view/view.ts'
-import { describeFaults } from '../describe-faults.ts'
 import { unlessInterrupted } from '../interruption.ts'
+import { describeFaults } from '../response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
-import { RowFailures } from './row-failures.ts'
 
 type Result = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
 
-/** More would be a description of the interface that the service has instead. */
-const mostFaults = 100
+/** Maximum number of faults to remember. */
+const maxFaults = 100
 
 /**
- * Shows the bodies of many answers: a row as soon as it is there where the form allows it, else one
- * list. What fails is said and left out; what had come before the end of it all is shown.
+ * Shows the bodies of many responses: row by row if the output format allows it, otherwise as one list.
+ * Failures are reported, and the other bodies are shown.
  *
- * @throws Failure where any failed, or none was asked for
+ * @throws Failure if any request failed, or no ID was given
  */
 export async function showEach(
   view: View,
@@ -42,7 +42,7 @@ export async function showEach(
         await failures.took()
         const { body, faults: some } = result.response
         for (const fault of some) {
-          if (faults.size < mostFaults) faults.set(`${fault.path} ${fault.message}`, fault)
+          if (faults.size < maxFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
         if (writer) await unlessInterrupted(writer.write(body), output.streams.signal)
         else bodies.push(body)
@@ -54,11 +54,77 @@ export async function showEach(
   } catch (error) {
     progress.end()
     await failures.say()
-    // Whoever interrupts wants nothing more; and what ended it all is what is to be said.
+    // After an interruption nothing more is shown. Only the first error is reported.
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
   if (failures.rows === 0)
     throw new Failure('usage', 'No id given', { hint: 'For example: chatctl users get usr_1' })
   failures.end()
+}
+
+/** Failures of single rows: a warning for each, and the failure of the command at the end. */
+class RowFailures {
+  readonly #output: Output
+  #rows = 0
+  #failed = 0
+  #first: Failure | undefined
+  #isOneKind = true
+  /** A failure of the only row is the failure of the command, so the first one is held until there is another row. */
+  #unsaid: string | undefined
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  get failed(): number {
+    return this.#failed
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  async took(): Promise<void> {
+    this.#rows++
+    await this.say()
+  }
+
+  async add(name: string, failure: Failure): Promise<void> {
+    await this.say()
+    this.#rows++
+    this.#failed++
+    this.#first ??= failure
+    if (failure.kind !== this.#first.kind) this.#isOneKind = false
+    this.#unsaid = `Cannot read user ${name}: ${failure.message}`
+    if (this.#rows > 1) await this.say()
+  }
+
+  /** Writes the failure that was held. */
+  async say(): Promise<void> {
+    const text = this.#unsaid
+    this.#unsaid = undefined
+    if (text !== undefined) await this.#output.warn(text)
+  }
+
+  /** @throws Failure if any row failed; if all failed in the same way, of that kind */
+  end(): void {
+    const first = this.#first
+    if (!first) return
+    if (this.#rows === 1) {
+      this.#unsaid = undefined
+      throw first
+    }
+    if (this.#failed === this.#rows && this.#isOneKind) {
+      throw new Failure(first.kind, `None of the ${countOf(this.#rows, 'user')} could be read`, {
+        code: first.code,
+        ...helpOf(first),
+        ...(first.status === undefined ? {} : { status: first.status }),
+      })
+    }
+    throw new Failure(
+      'incomplete',
+      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be read`,
+    )
+  }
 }

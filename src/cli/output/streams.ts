@@ -4,7 +4,7 @@ import type { Host } from '../host.ts'
 
 const eraseLine = '\r\u001b[2K'
 
-/** stdout is data, stderr is conversation: all that a run writes to either goes through here. */
+/** Writes data to stdout and messages to stderr. */
 export class Streams {
   readonly host: Host
   readonly #ending = new AbortController()
@@ -22,39 +22,39 @@ export class Streams {
     return this.#ending.signal
   }
 
-  /** Whether the reader of stdout, such as `head`, has seen enough: nothing more is said then. */
+  /** Whether the reader of stdout, such as `head`, has closed it. Then nothing more is written. */
   get isUnread(): boolean {
     return this.#isUnread
   }
 
-  /** Whether a person can answer: questions are read from stdin and asked on stderr. */
+  /** Whether prompts are possible: stdin and stderr are terminals. */
   get isInteractive(): boolean {
     const { stdin, stderr } = this.host.isTerminal
     return stdin && stderr
   }
 
-  /** Whether a person reads what is said. */
+  /** Whether stderr is a terminal. */
   get isWatched(): boolean {
     return this.host.isTerminal.stderr
   }
 
-  /** Columns for messages; a file or a pipe has no limit, and a session wraps them itself. */
+  /** Columns for messages. A file or a pipe has no limit, and a session wraps messages itself. */
   get messageWidth(): number {
     return this.isWatched && !this.#lineTaker ? this.host.stderr.columns || 80 : Infinity
   }
 
-  /** Whether a person sees what is written and types what is read. */
+  /** Whether stdin and stdout are terminals, as a session requires. */
   get isConversation(): boolean {
     const { stdin, stdout } = this.host.isTerminal
     return stdin && stdout
   }
 
-  /** Whether a person, rather than a program, sees what is written. */
+  /** Whether stdout is a terminal. */
   get isShown(): boolean {
     return this.host.isTerminal.stdout
   }
 
-  /** @throws Failure `storage` where stdout is closed, so that a result would be lost */
+  /** @throws Failure `storage` if stdout is closed, so that a result would be lost */
   demandOpenStdout(): void {
     if (!this.host.isStdoutClosed()) return
     throw new Failure('storage', 'stdout is closed, so the result cannot be written', {
@@ -65,7 +65,7 @@ export class Streams {
   /**
    * Writes and waits until the reader has taken it.
    *
-   * @throws Failure `storage` when stdout is closed, or the other end cannot keep it, as on a full disk
+   * @throws Failure `storage` if stdout is closed, or cannot be written, as on a full disk
    */
   async writeData(text: string | Uint8Array): Promise<void> {
     this.demandOpenStdout()
@@ -78,24 +78,24 @@ export class Streams {
     })
   }
 
-  /** What a session draws: data and conversation are one there, and both on stdout. */
+  /** Output of a session, which draws data and messages on stdout. */
   writeTerminal(text: string): void {
     this.host.stdout.write(text)
   }
 
-  /** Resolves when the terminal has taken what was written; undefined where it has. */
+  /** Resolves when the terminal has taken all output; undefined if it already has. */
   drainTerminal(): Promise<void> | undefined {
     const { stdout } = this.host
     if (!stdout.writableNeedDrain) return undefined
     return new Promise((resolve) => stdout.once('drain', resolve))
   }
 
-  /** One line, or several, for the person; what came from elsewhere cannot steer the terminal. */
+  /** Writes a message to stderr, without control characters of the service. */
   say(text: string): void {
     this.sayStyled(stripControls(text))
   }
 
-  /** For lines that carry our own colors; whatever they quote was stripped before. */
+  /** For messages with colors. The caller has removed control characters from quoted values. */
   sayStyled(text: string): void {
     if (this.#isUnread) return
     const { stderr } = this.host
@@ -104,14 +104,15 @@ export class Streams {
     else stderr.write(`${eraseLine}${text}\n${this.#statusLine}`)
   }
 
-  /** What a person types, where the terminal does not show it by itself. */
+  /** Echoes typed text, for a terminal in raw mode. */
   echoTyped(text: string): void {
     this.host.stderr.write(text)
   }
 
   /**
-   * Has the lines for the person given to whoever has the screen, for they would be drawn over.
-   * @returns to be called when stderr gets them again
+   * Passes messages to a session, which would otherwise draw over them.
+   *
+   * @returns function that sends messages to stderr again
    */
   takeLines(onLine: (text: string) => void): () => void {
     this.#lineTaker = onLine
@@ -120,16 +121,16 @@ export class Streams {
     }
   }
 
-  /** Draws over the last line of a terminal on stderr; what is said meanwhile goes above it. */
+  /** Redraws the last line of the terminal on stderr. Messages appear above it. */
   drawStatus(text: string): void {
     if (this.#isUnread) return
     this.#statusLine = stripControls(text)
     this.host.stderr.write(`${eraseLine}${this.#statusLine}`)
   }
 
-  /** @throws Failure `storage` when something that did not wait, such as help, could not be written */
+  /** @throws Failure `storage` if an earlier write to stdout failed */
   async demandWholeStdout(): Promise<void> {
-    // The stream tells of it in a turn of its own, after all that waits for a promise.
+    // The stream reports the error in a later tick, after pending promises.
     await new Promise<void>((resolve) => process.nextTick(resolve))
     if (this.#stdoutError) {
       throw new Failure('storage', `Cannot write to stdout: ${this.#stdoutError.message}`)
@@ -137,11 +138,10 @@ export class Streams {
   }
 
   /**
-   * Follows the host's signal and the errors of stdout and stderr. A reader that has seen enough is no
-   * failure, and ends the run; what else goes wrong with stdout `writeData` throws. Nobody listens to a
-   * closed stderr.
+   * Follows the host's signal and the errors of stdout and stderr. A closed stdout ends the run without a
+   * failure; `writeData` throws other errors of stdout. Errors of stderr are ignored.
    *
-   * @returns stops watching
+   * @returns function that stops watching
    */
   watch(): () => void {
     const { stdout, stderr, signal } = this.host

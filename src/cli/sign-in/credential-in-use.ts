@@ -1,3 +1,4 @@
+import type { Client } from '../../client/client.ts'
 import type { CredentialSource } from '../../client/client-options.ts'
 import type { Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -8,7 +9,7 @@ import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
 
-/** Which credential requests carry, and why that one; never the secret itself. */
+/** Which credential requests use, and why. Without the secret. */
 export interface CredentialInUse {
   /** Where it comes from, in words. */
   credential: string
@@ -19,7 +20,7 @@ export interface CredentialInUse {
   scope: string | null
 }
 
-/** @throws Failure `unauthorized` where there is none */
+/** @throws Failure `unauthorized` without a credential */
 export async function credentialInUse(
   target: Target,
   signedIn: SignedIn | undefined,
@@ -72,7 +73,7 @@ export function noCredential({
   })
 }
 
-/** The connection as errors name it, before it is known what the profile is signed in with. */
+/** The connection, before the stored credential of the profile is read. */
 export function connectionTo(target: Target, options: Options): Connection {
   return {
     baseUrl: target.kind === 'remote' ? target.baseUrl : undefined,
@@ -114,7 +115,26 @@ export function credentialOf(
 }
 
 /** A key in the environment takes precedence over what signing in or out has just changed. */
-export function sayWhatComesFirst({ env, output }: { env: NodeJS.ProcessEnv; output: Output }): void {
+export function noticeCredentialPrecedence({
+  env,
+  output,
+}: {
+  env: NodeJS.ProcessEnv
+  output: Output
+}): void {
   const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE'].find((name) => env[name])
   if (variable) output.notice(`${variable} is set and takes precedence over the sign-in.`)
+}
+
+/** Whom a credential belongs to, as far as the service says so. */
+export interface Owner {
+  id: string | null
+  email: string | null
+  name: string | null
+}
+
+/** Asks the service, with the credential that the client sends. */
+export async function fetchAccount(client: Client): Promise<Owner> {
+  const { body } = await client.users.profile()
+  return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
 }

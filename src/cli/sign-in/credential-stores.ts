@@ -7,7 +7,7 @@ import type { Directories } from '../../system/directories.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 
-/** How long, in ms, a keychain may take: a person needs time for the dialog that unlocks it. */
+/** Maximum wait for the keychain in ms. A user needs time for the dialog that unlocks it. */
 const timeouts = { withPerson: 30_000, alone: 10_000 }
 
 /** Where a profile has a credential, or may have one. */
@@ -39,7 +39,7 @@ export class CredentialStores {
     return storage === 'file' ? this.#file : this.#keychain
   }
 
-  /** The file only where somebody signed in with `--insecure-storage`. */
+  /** The file if the profile was signed in with `--insecure-storage`, otherwise the keychain. */
   ofProfile(profile: string): CredentialStore {
     return this.of(this.#profile(profile).storage ?? 'keychain')
   }
@@ -67,8 +67,8 @@ export class CredentialStores {
   }
 }
 
-/** For what is about to be replaced: it need not be understood. */
-export function unreadableAsNothing(error: unknown): undefined {
+/** For a credential that is about to be replaced, which may be unreadable. */
+export function ignoreUnreadable(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
 }
 

@@ -5,7 +5,7 @@ import {
   type StoredCredential,
   type TokenSet,
 } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { ownerOf } from './credential-stores.ts'
 
 /** Milliseconds for a revocation that the user did not request. */

@@ -2,10 +2,10 @@ import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { ownerOf } from './credential-stores.ts'
 
-/** One profile; null where there is nothing, or it cannot be known. */
+/** One profile. Null values are missing or unreadable. */
 interface SignInRow {
   profile: string
   origin: string | null
@@ -15,16 +15,16 @@ interface SignInRow {
   default: boolean
 }
 
-/** What the keychain says that has nothing to do with one item of it. */
+/** Failures of the whole keychain, rather than of one item. */
 const gone: ReadonlySet<string> = new Set(['keychain_locked', 'keychain_unavailable', 'keychain_timeout'])
 
-/** All profiles. What cannot be read is left open and warned of once, for it is mostly one keychain. */
+/** All profiles. Unreadable credentials give one warning, because the keychain is usually the reason for all. */
 export async function listSignIns(context: Context): Promise<SignInRow[]> {
   const { configuration, output } = context
   const rows: SignInRow[] = []
   const failures: Failure[] = []
   for (const profile of profileNames(configuration)) {
-    // A keychain that is locked or gone is asked once, not once for each profile.
+    // A locked or unavailable keychain is tried once, not once for each profile.
     const isKeychainGone = failures.some(({ code }) => gone.has(code))
     const row = await readRow(context, profile, isKeychainGone).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error

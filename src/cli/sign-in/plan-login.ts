@@ -10,20 +10,20 @@ import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
-import type { Context } from '../create-context.ts'
-import { ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import type { Context } from '../context.ts'
+import { ignoreUnreadable, ownerOf } from './credential-stores.ts'
 
 /** What signing in will change on this machine. */
 export interface LoginPlan {
   connection: Connection
   storage: Storage
-  /** What was said in this run, and the profile is to know from now on. */
+  /** Options of this run to store in the profile. */
   settings: Profile
 }
 
 /**
- * @param insecure whether to keep the credential in a file; where nothing is said, as the last time
- * @throws Failure `input_needed` or `usage` where it is not clear what is meant
+ * @param insecure whether to store the credential in a file (default: as before)
+ * @throws Failure `input_needed` or `usage` if the service is not clear
  */
 export async function planLogin(context: Context, insecure: boolean | undefined): Promise<LoginPlan> {
   const connection = await chooseConnection(context)
@@ -36,33 +36,31 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
 }
 
 /**
- * Finds out whether a credential can be kept, and has the keychain unlocked: better before anybody
- * signs in than after.
+ * Checks before the sign-in that a credential can be stored, and unlocks the keychain.
  *
- * @throws Failure `unauthorized` where it cannot
+ * @throws Failure `unauthorized` if it cannot be stored
  */
-export async function tryStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
+export async function checkStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
-  // The keychain first: where there is none, nothing is left behind on the way to saying so.
+  // The keychain first, so that a missing keychain leaves no new directory.
   const store = stores.of(plan.storage)
-  await store.read(owner, signal).catch(unreadableAsNothing)
+  await store.read(owner, signal).catch(ignoreUnreadable)
   await store.demandPlace?.(owner)
   demandConfigurationDirectory(directories)
   await withCredentialLock(directories, owner, signal, async () => {})
 }
 
-/** The profile that is signed in, and the service that it is of from then on. */
+/** The profile to sign in, and its service. */
 interface Connection {
   profile: string
   baseUrl: string
 }
 
 /**
- * The profile that was named or has this address already, else a new one that is named after the
- * host.
+ * The selected profile, or a new one that is named after the host.
  *
- * @throws Failure `input_needed` where no address is known, `usage` for what cannot be signed in to
+ * @throws Failure `input_needed` without an address, `usage` for the embedded service or an invalid name
  */
 async function chooseConnection({ options, configuration, prompter }: Context): Promise<Connection> {
   const named = options.profile.value

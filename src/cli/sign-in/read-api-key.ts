@@ -1,15 +1,15 @@
 import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import { hasPipedStdin, readStdin } from '../input/read-input.ts'
 
 const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
 
 /**
- * An API key from a pipe or a file on stdin, else from a hidden prompt.
+ * An API key from a pipe or a file on stdin, otherwise from a hidden prompt.
  *
- * @throws Failure `input_needed` where there is none, `refused` for one that no request can carry
+ * @throws Failure `input_needed` if it is empty, `refused` if it is not valid in a header
  */
 export async function readApiKey(context: Context): Promise<string> {
   const key = (await read(context)).trim()

@@ -2,7 +2,7 @@ import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
+import type { Context } from '../context.ts'
 import type { Output } from '../output/output.ts'
 import { type CredentialPlace, isSamePlace, ownerOf } from './credential-stores.ts'
 

@@ -1,14 +1,14 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { durationFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { sayWhatComesFirst } from '../../cli/sign-in/credential-in-use.ts'
+import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
-import { type LoginPlan, planLogin, tryStorage } from '../../cli/sign-in/plan-login.ts'
+import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { signInKeys } from '../../config/configuration-file.ts'
@@ -21,7 +21,7 @@ const signInFlags = {
     summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
   }),
-  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth), without a prompt for the method' }),
+  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,
@@ -50,7 +50,7 @@ const signInFlags = {
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
+    'In a terminal, chatctl asks for the method unless a flag or a sign-in key of the profile decides it; otherwise it uses the browser. The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
   static override requests = {
     ...calls('getProfile'),
     note: 'and with a browser, OAuth requests to the authorization server.',
@@ -59,7 +59,7 @@ export default class AuthLogin extends BaseCommand {
   static override examples = [
     {
       description: 'Sign in with the browser',
-      command: 'chatctl auth login --base-url http://127.0.0.1:8787',
+      command: 'chatctl auth login --web --base-url http://127.0.0.1:8787',
     },
     {
       description: 'Name the authorization server',
@@ -79,7 +79,7 @@ export default class AuthLogin extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin)
     const withKey =
-      flags['with-api-key'] || (!flags.web && !saysBrowser(context, flags) && (await prefersKey(context)))
+      flags['with-api-key'] || (!flags.web && !impliesBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
     if (context.dryRun) {
@@ -88,17 +88,17 @@ export default class AuthLogin extends BaseCommand {
         sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
       })
     }
-    await tryStorage(context, plan)
+    await checkStorage(context, plan)
     const login = withKey
       ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
       : await signInWithBrowser(context, plan, flags)
     await context.output.show(loginView, login)
-    sayWhatComesFirst(context)
+    noticeCredentialPrecedence(context)
   }
 }
 
-/** How long, in ms, a person may take in the browser, unless said. */
-const longestWait = 300_000
+/** Default maximum wait for the browser, in ms. */
+const defaultWait = 300_000
 
 const revoke: Revoke = async (tokens, transport) => {
   const { revokeTokens } = await import('../../auth/token-endpoint.ts')
@@ -109,8 +109,8 @@ async function readKey(context: Context): Promise<ApiKey> {
   return { version: 1, kind: 'api_key', key: await readApiKey(context) }
 }
 
-/** What makes sense with a browser alone, said now or known of the profile. */
-function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
+/** Whether a flag, the environment, or the profile has an option that only sign-in with a browser uses. */
+function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
   const isSaid = signInKeys.some((key) => options[key].source !== 'default')
   return isSaid || !browser || !pkce || wait !== undefined
 }
@@ -145,7 +145,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
         ports: options.redirect_port.value,
         path: options.redirect_path.value,
       },
-      wait: flags.wait ?? longestWait,
+      wait: flags.wait ?? defaultWait,
       transport,
       openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),
@@ -167,7 +167,7 @@ function missingScopes(requested = '', granted: string | null): string[] {
   return requested.split(/\s+/).filter((scope) => scope !== '' && !given.has(scope))
 }
 
-/** What was said, else the service itself where it signs people in, else what a person answers. */
+/** The given server, or the service if it is an authorization server, or the reply to a prompt. */
 async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
   const orKey = 'or add --with-api-key'
   const { baseUrl } = connection

@@ -2,10 +2,10 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { sayWhatComesFirst } from '../../cli/sign-in/credential-in-use.ts'
+import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
 import type { CredentialPlace } from '../../cli/sign-in/credential-stores.ts'
-import { forgetPlaces } from '../../cli/sign-in/keep-login.ts'
 import { chooseSignOuts, type SignOutRow, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
+import { forgetPlaces } from '../../cli/sign-in/store-login.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { logoutView } from '../../view/auth.ts'
@@ -69,6 +69,6 @@ export default class AuthLogout extends BaseCommand {
     if (rows.length > 0 || !failure) await context.output.show(logoutView, rows)
     await forgetPlaces(context, done)
     if (failure) throw failure
-    sayWhatComesFirst(context)
+    noticeCredentialPrecedence(context)
   }
 }

@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/requests.ts'
-import { credentialInUse } from '../../cli/sign-in/credential-in-use.ts'
-import { whoIs } from '../../cli/sign-in/who-is.ts'
+import { credentialInUse, fetchAccount } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
@@ -33,7 +32,7 @@ export default class AuthStatus extends BaseCommand {
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
-    const user = await whoIs(await context.connect())
+    const user = await fetchAccount(await context.connect())
     // The credential may have been renewed for the question.
     await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
   }

@@ -22,7 +22,7 @@ export default class AuthUse extends BaseCommand {
   }
   static override flags = { 'dry-run': dryRunFlag }
 
-  // A default that is not there must not be in the way of mending it.
+  // So that an unknown default profile can be corrected.
   protected override readonly mayNameNewProfile = true
 
   async run(): Promise<void> {

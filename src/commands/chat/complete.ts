@@ -60,9 +60,9 @@ export default class ChatComplete extends BaseCommand {
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
     }
     const client = await context.connect()
-    const answer = await client.chat.complete(request)
-    await context.show(completionView, answer)
-    if (answer.body?.choices?.[0]?.finish_reason === 'length')
-      context.output.progress('The answer was cut at its token limit.')
+    const response = await client.chat.complete(request)
+    await context.show(completionView, response)
+    if (response.body?.choices?.[0]?.finish_reason === 'length')
+      context.output.progress('The reply was truncated at its token limit.')
   }
 }

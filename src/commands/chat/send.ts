@@ -88,11 +88,11 @@ export default class ChatSend extends BaseCommand {
         if (end.failure) throw end.failure
       } else {
         const asksForWhole = flags.stream === false
-        const answer = await (asksForWhole
+        const response = await (asksForWhole
           ? client.chat.send(request)
           : client.chat.collect(request, { onContext }))
-        answeredIn = answer.body?.context_id ?? answeredIn ?? contextId
-        await context.show(sendView, answer)
+        answeredIn = response.body?.context_id ?? answeredIn ?? contextId
+        await context.show(sendView, response)
       }
     } finally {
       await rememberContext(context, answeredIn)
@@ -100,7 +100,7 @@ export default class ChatSend extends BaseCommand {
   }
 }
 
-/** Elsewhere `-c` goes on with the last conversation, and what follows it is the message. */
+/** In other tools, `-c` continues the last conversation, and the next word is the message. */
 function demandMessage(text: string, contextId: string | undefined): string {
   if (text.trim() !== '' || contextId === undefined) return demandText(text, 'MESSAGE')
   throw new Failure('usage', 'MESSAGE is missing or empty', {
@@ -109,10 +109,10 @@ function demandMessage(text: string, contextId: string | undefined): string {
 }
 
 /**
- * Prints an answer while it comes: its bare text, or one JSON event a line.
+ * Prints a reply while it arrives: its text, or one JSON event per line.
  *
- * @param onContext is told the conversation as soon as it is known, for the end may never come
- * @returns how it ended; a truncated answer has been printed as far as it came
+ * @param onContext receives the ID of the conversation as soon as it is known, because the stream may not end
+ * @returns how the stream ended; the part of a truncated reply that arrived has been printed
  */
 async function showStream(
   events: AsyncIterable<StreamEvent>,
@@ -131,12 +131,12 @@ async function showStream(
       else if (event.type === 'delta') {
         const text = streams.isShown ? stripControls(event.text) : event.text
         printed = text.at(-1) ?? printed
-        // Whoever reads may have stopped for good.
+        // The reader may have stopped.
         await unlessInterrupted(streams.writeData(text), signal)
       }
     }
   } finally {
-    // An interrupted answer leaves the prompt on a line of its own, too; one of which nothing came has no line.
+    // The shell prompt starts on a new line, also after an interrupted reply. An empty reply adds no line.
     const isOpen = end?.complete ? printed !== '\n' : !['', '\n'].includes(printed)
     const isStuck = signal.aborted && stdout.writableLength > 0
     if (asText && isOpen && !isStuck) await streams.writeData('\n')

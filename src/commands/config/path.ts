@@ -11,7 +11,7 @@ export default class ConfigPath extends BaseCommand {
     { description: 'Print the path', command: 'chatctl config path' },
     { description: 'Print the path as JSON', command: 'chatctl config path --json' },
   ]
-  protected override readonly standsBrokenConfiguration = true
+  protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {
     const { context } = await this.start(ConfigPath)

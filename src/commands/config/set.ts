@@ -35,7 +35,7 @@ export default class ConfigSet extends BaseCommand {
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
-  protected override readonly standsBrokenConfiguration = true
+  protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet)
@@ -51,7 +51,7 @@ export default class ConfigSet extends BaseCommand {
   }
 }
 
-/** As `settings set` takes it, too. @throws Failure `usage` where there is no value */
+/** Also accepts `KEY=VALUE`, like `settings set`. @throws Failure `usage` if the value is missing */
 function readAssignment(key: string, value: string | undefined): [key: string, value: string] {
   if (value !== undefined) return [key, value]
   const at = key.indexOf('=')

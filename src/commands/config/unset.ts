@@ -32,7 +32,7 @@ export default class ConfigUnset extends BaseCommand {
     }),
   }
   static override flags = { 'dry-run': dryRunFlag }
-  protected override readonly standsBrokenConfiguration = true
+  protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigUnset)

@@ -1,9 +1,9 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
-import { describeFaults } from '../../cli/describe-faults.ts'
+import type { Context } from '../../cli/context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
 import { calls } from '../../cli/requests.ts'
+import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { parsePastTime } from '../../config/parse-time.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -51,7 +51,7 @@ export default class HistoryExport extends BaseCommand {
     const since = flags.since === undefined ? undefined : readSince(flags.since, clock.now())
     const asked = formats.find((format) => format === options.output.value)
     const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
-    if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
+    if (asked === undefined && named === undefined) refuseUnknownExtension(flags.to)
     const format = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
@@ -75,9 +75,10 @@ export default class HistoryExport extends BaseCommand {
         writeToStdout: (bytes) => output.showBytes(bytes),
         onResume: (messages) => {
           progress.goOn(messages)
-          output.notice(`Going on from ${countOf(messages, 'message')} of an earlier run.`)
+          output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`)
         },
-        onRestart: () => output.notice('The service knows no way on from there: fetching all again.'),
+        onRestart: () =>
+          output.notice('The service cannot continue from there. Fetching all messages again.'),
         onFirstResponse: async ({ faults }) => {
           if (faults.length > 0) await output.warn(describeFaults(faults))
         },
@@ -88,7 +89,7 @@ export default class HistoryExport extends BaseCommand {
         onWritten: (messages, total) => progress.write(messages, total),
         onKept: (messages) => {
           progress.end()
-          output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command again.`)
+          output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command.`)
         },
       })
       progress.end()
@@ -101,9 +102,9 @@ export default class HistoryExport extends BaseCommand {
 }
 
 const hidden =
-  'More messages have the same time than the service returns on one page, so some of them may be missing.'
+  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
 
-/** Whose history it is: what an earlier run has left of another's is not gone on from. */
+/** Identifies the history, so that an export only resumes an earlier export of the same history. */
 function identify(context: Context): { service: string | undefined; owner: string[] } {
   const { baseUrl, profile } = context.contextOwner()
   const target = context.target()
@@ -111,19 +112,23 @@ function identify(context: Context): { service: string | undefined; owner: strin
   return { service: baseUrl, owner: [profile ?? '', key ?? ''] }
 }
 
-/** A name without an ending, such as `-` or `messages`, says nothing about the form. */
-function refuseForeignEnding(file: string | undefined): void {
-  const [ending] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
-  if (ending === undefined) return
-  throw new Failure('usage', `--to ${file}: unknown format ${ending}`, {
-    hint: 'Use the file extension .jsonl, .json, .md, or .html, or set the format with --output.',
+/** @throws Failure `usage` for an unknown file extension. A name without one, such as `messages`, is valid. */
+function refuseUnknownExtension(file: string | undefined): void {
+  const [extension] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
+  if (extension === undefined) return
+  throw new Failure('usage', `--to ${file}: unknown format ${extension}`, {
+    hint: 'Use .jsonl, .json, .md, or .html, or choose the format with --output.',
   })
 }
 
 function readSince(text: string, now: number): number {
   const moment = parsePastTime(text, now)
   if (moment !== undefined) return moment
-  throw new Failure('usage', `--since: "${text}" is not a date, a time, or a duration`, {
-    hint: 'Use a form such as 2026-01-31, 2026-01-31T08:00:00Z, 7d, or 24h.',
-  })
+  throw new Failure(
+    'usage',
+    `--since: "${text}" is not a date such as 2026-01-31, or a duration such as 7d`,
+    {
+      hint: 'For example: 7d, 24h, 2026-01-31, or 2026-01-31T08:00:00Z.',
+    },
+  )
 }

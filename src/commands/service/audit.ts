@@ -47,7 +47,7 @@ export default class ServiceAudit extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceAudit)
     const { since, until, actor, action, target, limit } = flags
-    const administration = await context.lookAround(flags)
+    const administration = await context.openToInspect(flags)
     const changes = await administration.listChanges({ since, until, actor, action, target, limit })
     const entries = changes.map((entry) => ({ ...entry, change: describeChange(entry.before, entry.after) }))
     await context.output.show(auditView, entries)

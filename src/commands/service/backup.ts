@@ -32,9 +32,9 @@ export default class ServiceBackup extends BaseCommand {
     if (flags.to === '-') {
       throw new Failure(
         'usage',
-        'A backup cannot be written to stdout: it is checked before it gets its name',
+        'A backup cannot be written to stdout, because chatctl checks the file before it renames it',
         {
-          hint: 'Name a file: --to chatctl-backup.db',
+          hint: 'Write it to a file with: --to chatctl-backup.db',
         },
       )
     }

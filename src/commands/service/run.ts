@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { isEndedBy } from '../../cli/interruption.ts'
+import { isInterruptedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { calls } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
@@ -94,7 +94,7 @@ export default class ServiceRun extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
-    // Whoever wants the lines of a log says so, or has them written to a file.
+    // In a terminal, messages for people replace the log unless --log-level is given.
     const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
     const service = await context.startService({
@@ -122,15 +122,15 @@ export default class ServiceRun extends BaseCommand {
       await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {
-      const isRestart = flags['behind-proxy'] && isEndedBy('SIGTERM', context.signal.reason)
+      const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)
       await service.close(isRestart ? proxyNotice : 0)
     }
-    // Ctrl-C and SIGTERM are orders to stop. A hangup is not: a supervisor must see that the service is gone.
-    if (isEndedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
+    // After Ctrl-C or SIGTERM the exit code is 0. SIGHUP is not a request to stop, and a supervisor must see it.
+    if (isInterruptedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
   }
 }
 
-/** What a person at a terminal is told instead of a log. */
+/** The message in a terminal, instead of a log. */
 function describe(
   { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
@@ -150,7 +150,7 @@ function tellOn(output: Output) {
   }
 }
 
-/** oclif has seen to it that there are both or none. */
+/** oclif has checked that both are given, or neither. */
 function tlsFiles({ resolvePath }: Context, certFile: string | undefined, keyFile: string | undefined) {
   if (certFile === undefined || keyFile === undefined) return undefined
   return { certFile: resolvePath(certFile), keyFile: resolvePath(keyFile) }

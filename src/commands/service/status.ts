@@ -15,7 +15,7 @@ export default class ServiceStatus extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceStatus)
-    const administration = await context.lookAround(flags)
+    const administration = await context.openToInspect(flags)
     await context.output.show(serviceStatusView, await administration.status())
   }
 }

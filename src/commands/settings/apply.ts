@@ -1,13 +1,12 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandWith } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
+import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -52,7 +51,7 @@ export default class SettingsApply extends BaseCommand {
     const sources = await readSources(files, context)
     const service = serviceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags, context)
-    // A difference from the wrong service would be read as that from the right one.
+    // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
 
     const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
@@ -81,7 +80,7 @@ export default class SettingsApply extends BaseCommand {
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       confirm: (shown) => {
         const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved, files: files.length }
-        return agreeToPlan(plan, flags.yes, context)
+        return confirmPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {
         replan: async (now, sent) => {
@@ -92,14 +91,14 @@ export default class SettingsApply extends BaseCommand {
       ...(saved && { onChanged: () => this.#markApplied(saved.id, context) }),
       ...(context.dryRun && { hold: held.hold }),
     })
-    if (held.all.length > 0) return this.showHeld(held.all)
+    if (held.all.length > 0) return this.showHeldRequests(held.all)
     const result = resultOf(done)
     const applied = result.changes.length > 0
     if (!applied) context.output.notice('No changes: the service already has these settings.')
     await context.output.show(appliedView, { ...result, applied })
   }
 
-  /** What was changed is yet to be verified, so that nothing may go wrong here. */
+  /** Must not fail, because the changes are not verified yet. */
   async #markApplied(id: string, { directories, output }: Context): Promise<void> {
     const { markApplied } = await import('../../plan/plan-file.ts')
     try {
@@ -109,7 +108,7 @@ export default class SettingsApply extends BaseCommand {
     }
   }
 
-  /** What is wanted, and the plan where it was a plan that was named. */
+  /** The desired settings, and the plan if the file is a plan. */
   async #read(
     sources: SettingsSource[],
     service: string,
@@ -138,7 +137,7 @@ export default class SettingsApply extends BaseCommand {
   }
 }
 
-/** The command that shows whether what is wanted is there; stdin and a plan cannot be compared again. */
+/** The command that checks the result. stdin and a plan cannot be compared again. */
 function checkCommand(
   [first = '-', ...others]: readonly string[],
   isPlan: boolean,

@@ -1,14 +1,13 @@
-import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { describeFailure } from '../../cli/describe-failure.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
-import { keepFile } from '../../cli/keep-file.ts'
-import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
+import { savePrivateFile } from '../../cli/save-private-file.ts'
+import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -39,7 +38,7 @@ export default class SettingsEdit extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsEdit)
     const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
-    demandPerson(context, flags.yes || context.dryRun, command)
+    demandEditor(context, flags.yes || context.dryRun, command)
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
@@ -61,19 +60,19 @@ export default class SettingsEdit extends BaseCommand {
         clock: context.host.clock,
         ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
-        confirm: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+        confirm: (shown) => confirmPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Another client is changing the settings.',
         ...(context.dryRun && { hold: held.hold }),
       })
     } catch (error) {
       throw giveUp(edited.text, error)
     }
-    if (held.all.length > 0) await this.showHeld(held.all)
+    if (held.all.length > 0) await this.showHeldRequests(held.all)
     else await context.output.show(appliedView, { ...result, applied: true })
   }
 }
 
-/** The plan of what a person has changed, against what they were shown. */
+/** A plan with only the keys that the user has changed. */
 async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
   const service = serviceOf(context)
   const { isSameValue, makePlan } = await import('../../plan/plan.ts')
@@ -82,8 +81,8 @@ async function changedKeys(file: SettingsFile, current: Settings, context: Conte
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSameValue(path, from, to)) }
 }
 
-/** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */
-function demandPerson(context: Context, isAgreed: boolean, command: string | undefined): void {
+/** @throws Failure `input_needed` in a non-interactive run without --yes and an editor */
+function demandEditor(context: Context, isAgreed: boolean, command: string | undefined): void {
   if (context.prompter.canAsk || (isAgreed && command !== undefined)) return
   throw new Failure('input_needed', 'An editor requires a terminal', {
     hint: 'Pass --yes, and set EDITOR to a program that edits without a terminal.',
@@ -96,9 +95,9 @@ async function unchanged({ output }: Context): Promise<void> {
 }
 
 /**
- * Keeps what was edited where it came to nothing, and says how to go on with it.
+ * Saves the edited text after a failure, so that it can be applied later.
  *
- * @returns the error to be thrown: the same, with where the text is
+ * @returns the same error, with a hint that names the file
  */
 function keepEdit(text: string, error: unknown, context: Context): unknown {
   const words = keep(text, context)
@@ -112,7 +111,7 @@ function keepEdit(text: string, error: unknown, context: Context): unknown {
 
 function keep(text: string, context: Context): string {
   try {
-    const path = keepFile(context, 'edits', 'settings', 'yaml', text)
+    const path = savePrivateFile(context, 'edits', 'settings', 'yaml', text)
     return `The edited text is saved. Apply it with: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
     return `The edited text could not be saved: ${describeSystemError(error)}`

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { missingSetting } from '../../cli/input/settings-assignments.ts'
+import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
 import { calls } from '../../cli/requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import { settingsView } from '../../view/settings.ts'
@@ -26,11 +26,12 @@ export default class SettingsGet extends BaseCommand {
     if (args.key !== undefined && flags.fields !== undefined) {
       throw new Failure('usage', 'KEY and --fields cannot be combined')
     }
+    if (args.key !== undefined) refuseMisspelledSetting(args.key)
     const client = await context.connect()
-    const answer = await client.settings.get()
-    if (args.key === undefined) return context.show(settingsView, answer)
-    const value = valueAt(answer.body, args.key)
+    const response = await client.settings.get()
+    if (args.key === undefined) return context.show(settingsView, response)
+    const value = valueAt(response.body, args.key)
     if (value === undefined) throw missingSetting(args.key)
-    await context.show(valueView, { ...answer, body: value })
+    await context.show(valueView, { ...response, body: value })
   }
 }

@@ -2,8 +2,8 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
-import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
+import { lockingFor, serviceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
@@ -53,9 +53,9 @@ export default class SettingsSet extends BaseCommand {
         onFailedRequest: (failure) => context.output.warn(describeFailedRequest(failure)),
         onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
       })
-    // What is held back ends here.
+    // The held request ends the command here.
     if (context.dryRun) return void (await change())
-    // Before the lock, which makes a directory.
+    // Before the lock, which creates a directory.
     context.demandNamedService()
     const { read, response } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
     const hasBody = Object.keys(response?.body ?? {}).length > 0

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
+import type { Context } from '../../cli/context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { PasswordFile } from '../../cli/input/password-file.ts'
@@ -57,7 +57,7 @@ export default class UsersCreate extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(UsersCreate)
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
-    // Before anybody types a password that could not be sent.
+    // Before the password prompt, so that a missing credential fails first.
     const client = await context.connect()
     const email = flags.email ?? (await askEmail(context))
     const generated = flags['generate-password'] ? generatePassword() : undefined
@@ -78,31 +78,31 @@ export default class UsersCreate extends BaseCommand {
       email,
       service: context.contextOwner().baseUrl,
     })
-    let answer: ApiResponse<unknown>
+    let response: ApiResponse<unknown>
     try {
-      answer = await this.change(client.users.create(user))
+      response = await this.change(client.users.create(user))
     } catch (error) {
       throw file.settle(error, context)
     }
     try {
-      await this.#show(answer, context, generated)
+      await this.#show(response, context, generated)
     } catch (error) {
       throw file.nameIn(error)
     }
     file.remove()
   }
 
-  async #show(answer: ApiResponse<unknown>, context: Context, generated?: string): Promise<void> {
-    const id = idOfCreated(answer)
+  async #show(response: ApiResponse<unknown>, context: Context, generated?: string): Promise<void> {
+    const id = idOfCreated(response)
     const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
     const done = id === undefined ? 'Created a user' : `Created user ${id}`
     const changed = { done, resource: 'the user', id, secret }
-    await showChanged(secret ? newUserView : userView, answer, changed, context)
+    await showChanged(secret ? newUserView : userView, response, changed, context)
     if (id === undefined) await context.output.warn('The response does not contain the ID of the new user')
   }
 }
 
-/** Not every service needs one: a person is asked, and may have none. */
+/** Optional, because not every service requires an email address. */
 async function askEmail({ prompter }: Context): Promise<string | undefined> {
   return prompter.canAsk ? prompter.askOptional('Email address (optional):') : undefined
 }

@@ -2,8 +2,8 @@ import * as Args from '@oclif/core/args'
 import type { RequestedId } from '../../bulk/send/get-users.ts'
 import type { Throttle } from '../../bulk/send/throttle.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/create-context.ts'
-import { concurrencyFlag, usualConcurrency } from '../../cli/import/bulk-flags.ts'
+import type { Context } from '../../cli/context.ts'
+import { concurrencyFlag, defaultConcurrency } from '../../cli/import/bulk-flags.ts'
 import { readWords } from '../../cli/input/read-words.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
 import { showEach } from '../../cli/output/show-each.ts'
@@ -72,7 +72,7 @@ export default class UsersGet extends BaseCommand {
     }
     try {
       const client = await context.connect({ maxWait: 0, observe })
-      const { concurrency = usualConcurrency } = flags
+      const { concurrency = defaultConcurrency } = flags
       const users = getUsers(readIds(args.id, context), { client, throttle, concurrency })
       await showEach(userView, users, { output: context.output, progress })
     } finally {
@@ -81,7 +81,7 @@ export default class UsersGet extends BaseCommand {
   }
 }
 
-/** The ids as they are given; those of stdin as they come, in the place of `-`. */
+/** The given IDs. For `-`, the IDs from stdin, as they arrive. */
 async function* readIds(given: readonly string[], context: Context): AsyncIterable<RequestedId> {
   for (const id of given) {
     if (id !== '-') yield { id }

@@ -89,12 +89,13 @@ export default class UsersImport extends BaseCommand {
   }
 }
 
-/** @throws Failure `usage` for an id where none belongs, or where one is missing */
+/** @throws Failure `usage` if --id is missing or unexpected */
 function readResolution(as: 'retry' | 'created' | 'skip' | undefined, id: string | undefined) {
   if (as === 'created') {
     if (id !== undefined) return { as, id }
-    throw new Failure('usage', '--on-unknown created requires --id, the ID that the service gave the user')
+    throw new Failure('usage', '--on-unknown created requires --id, the ID of the created user')
   }
-  if (id !== undefined) throw new Failure('usage', `--id goes with --on-unknown created, not ${as}`)
+  if (id !== undefined)
+    throw new Failure('usage', `--id can be used only with --on-unknown created, not ${as}`)
   return as === undefined ? undefined : { as }
 }

@@ -56,8 +56,8 @@ export default class UsersUpdate extends BaseCommand {
       throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users update --help' })
     }
     const client = await context.connect()
-    const answer = await this.change(client.users.update(args.id, patch))
+    const response = await this.change(client.users.update(args.id, patch))
     const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id }
-    await showChanged(userView, answer, changed, context)
+    await showChanged(userView, response, changed, context)
   }
 }

@@ -24,14 +24,14 @@ import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { failureOf, textInput } from './text-input.ts'
 
 describe('opening a file of rows', () => {
-  let folder: string
+  let directory: string
   const opened: Input[] = []
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
   })
   afterEach(() => {
     for (const input of opened.splice(0)) input.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   })
 
   async function open(
@@ -40,7 +40,7 @@ describe('opening a file of rows', () => {
   ): Promise<Input> {
     const input = await openInput(path, {
       signal: new AbortController().signal,
-      spoolDirectory: join(folder, 'state', 'spool'),
+      spoolDirectory: join(directory, 'state', 'spool'),
       stdin: new PassThrough(),
       untilEnded: () => () => {},
       resolvePath: String,
@@ -51,7 +51,7 @@ describe('opening a file of rows', () => {
   }
 
   function file(name: string, text: string | Uint8Array): string {
-    const path = join(folder, name)
+    const path = join(directory, name)
     writeFileSync(path, text)
     return path
   }
@@ -59,7 +59,7 @@ describe('opening a file of rows', () => {
   it('reads the whole file, as often as required', async () => {
     const text = 'email\n'.repeat(100_000)
     const path = file('users.csv', text)
-    const link = join(folder, 'link.csv')
+    const link = join(directory, 'link.csv')
     symlinkSync(path, link)
     const input = await open(link)
     expect([input.name, input.path]).to.deep.equal([link, await realpath(path)])
@@ -95,9 +95,9 @@ describe('opening a file of rows', () => {
     const stdin = new PassThrough()
     stdin.write('[{"email":')
     const opening = open('-', { stdin })
-    await waitUntil(() => readable(join(folder, 'state', 'spool')))
-    expect(statSync(join(folder, 'state', 'spool')).mode & 0o777).to.equal(0o700)
-    expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
+    await waitUntil(() => readable(join(directory, 'state', 'spool')))
+    expect(statSync(join(directory, 'state', 'spool')).mode & 0o777).to.equal(0o700)
+    expect(readdirSync(join(directory, 'state', 'spool'))).to.deep.equal([])
     stdin.end('"a@x"}]')
     const input = await opening
     expect([input.name, input.path, input.format]).to.deep.equal(['stdin', undefined, 'json'])
@@ -107,7 +107,7 @@ describe('opening a file of rows', () => {
 
   it('stores a named pipe like stdin', async function () {
     if (process.platform === 'win32') this.skip()
-    const path = join(folder, 'pipe.csv')
+    const path = join(directory, 'pipe.csv')
     execFileSync('mkfifo', [path])
     const opening = open(path)
     setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
@@ -119,7 +119,7 @@ describe('opening a file of rows', () => {
 
   it('stops waiting for a pipe without data when it is aborted', async function () {
     if (process.platform === 'win32') this.skip()
-    const path = join(folder, 'pipe')
+    const path = join(directory, 'pipe')
     execFileSync('mkfifo', [path])
     for (const silent of ['-', path]) {
       const controller = new AbortController()
@@ -131,7 +131,7 @@ describe('opening a file of rows', () => {
       })
       expect(thrown).to.equal(reason)
     }
-    expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
+    expect(readdirSync(join(directory, 'state', 'spool'))).to.deep.equal([])
     // Ends the thread that waits for the other end.
     writeFileSync(path, '')
     if (process.platform !== 'linux') return
@@ -144,7 +144,7 @@ describe('opening a file of rows', () => {
   it('closes a pipe with data when it is aborted', async function () {
     // Open files are listed in /proc.
     if (process.platform !== 'linux') this.skip()
-    const path = join(folder, 'pipe')
+    const path = join(directory, 'pipe')
     execFileSync('mkfifo', [path])
     const writer = openSync(path, 'r+')
     const controller = new AbortController()
@@ -173,12 +173,12 @@ describe('opening a file of rows', () => {
   })
 
   it('refuses a directory, a missing file, an empty name, and stdin that cannot be stored', async () => {
-    mkdirSync(join(folder, 'a.csv'))
+    mkdirSync(join(directory, 'a.csv'))
     const failures = [
-      [join(folder, 'a.csv'), `${join(folder, 'a.csv')} is a directory, not a file`],
+      [join(directory, 'a.csv'), `${join(directory, 'a.csv')} is a directory, not a file`],
       [
-        join(folder, 'none.csv'),
-        `Cannot read ${join(folder, 'none.csv')}: no such file or directory (ENOENT)`,
+        join(directory, 'none.csv'),
+        `Cannot read ${join(directory, 'none.csv')}: no such file or directory (ENOENT)`,
       ],
       ['', 'Cannot read the file: its name is empty: no such file or directory (ENOENT)'],
     ]

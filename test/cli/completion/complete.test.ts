@@ -92,26 +92,26 @@ describe('chatctl complete', () => {
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /v1/chat/models',
     ])
-    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache', 'models')
-    const [name = ''] = readdirSync(folder)
+    const directory = join(sandbox.home, '.cache', 'chatctl', 'cache', 'models')
+    const [name = ''] = readdirSync(directory)
     if (process.platform !== 'win32') {
-      expect(statSync(folder).mode & 0o777).to.equal(0o700)
-      expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600)
+      expect(statSync(directory).mode & 0o777).to.equal(0o700)
+      expect(statSync(join(directory, name)).mode & 0o777).to.equal(0o600)
     }
-    expect(readFileSync(join(folder, name), 'utf8')).not.to.contain('canary')
+    expect(readFileSync(join(directory, name), 'utf8')).not.to.contain('canary')
   })
 
   it('caches no models in a directory that other users can write to', async function () {
     if (process.platform === 'win32') return this.skip()
     const options = await serve(models)
-    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
-    mkdirSync(folder, { recursive: true })
-    chmodSync(folder, 0o777)
+    const directory = join(sandbox.home, '.cache', 'chatctl', 'cache')
+    mkdirSync(directory, { recursive: true })
+    chmodSync(directory, 0o777)
     for (let time = 0; time < 2; time++) {
       expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
     }
     expect(server.requests).to.have.length(2)
-    expect(readdirSync(folder)).to.deep.equal([])
+    expect(readdirSync(directory)).to.deep.equal([])
   })
 
   it('gives up on a silent service, and sends it no second request for a while', async () => {
@@ -139,9 +139,9 @@ describe('chatctl complete', () => {
   })
 
   it('prints no error for an invalid configuration, profile, or environment', async () => {
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'config.json'), 'nonsense')
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'config.json'), 'invalid')
     expect(await complete(['--', 'auth', 'use', ''])).to.equal('local\n')
     expect(await complete(modelFlag)).to.equal('')
     expect(await complete(['--', 'chat', 'send', '-p', 'unknown', '-m', ''])).to.equal('')
@@ -158,10 +158,10 @@ describe('chatctl complete', () => {
   })
 
   it('describes each profile', async () => {
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true })
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true })
     const profiles = { work: { base_url: 'https://chat.example' } }
-    writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
+    writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles }))
     expect(await complete(['--shell=fish', '--', 'chat', '-p', ''])).to.equal(
       'words\nlocal\tThe embedded service\nwork\thttps://chat.example\n',
     )
@@ -197,7 +197,7 @@ describe('chatctl autocomplete', function () {
     const { stdout: script } = await runChatctl(sandbox, ['autocomplete', 'bash'])
     const broken = join(sandbox.home, 'broken')
     mkdirSync(join(broken, 'chatctl'), { recursive: true })
-    writeFileSync(join(broken, 'chatctl', 'config.json'), 'nonsense')
+    writeFileSync(join(broken, 'chatctl', 'config.json'), 'invalid')
     for (const env of [
       { XDG_CONFIG_HOME: broken },
       { XDG_CONFIG_HOME: '/dev/null' },

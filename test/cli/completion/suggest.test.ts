@@ -43,7 +43,7 @@ describe('tab completion', () => {
     ['help setti', ['settings']],
     ['-p x help chat se', ['send', 'sessions']],
     ['-p x help setti', ['settings']],
-    ['nonsense ', []],
+    ['invalid ', []],
     ['compl', []],
     ['--v', ['--version']],
     ['--h', ['--help']],
@@ -111,7 +111,7 @@ describe('tab completion', () => {
     ['users import ', 'files'],
     ['chat complete --messages ', 'files'],
     ['settings apply -f ', 'files'],
-    ['service status --data ', 'folders'],
+    ['service status --data ', 'directories'],
     ['chat send ', undefined],
     ['users get ', undefined],
   ] as const) {

@@ -12,11 +12,11 @@ describe('doctor on the local machine', () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
 
   function configure(value: unknown): void {
-    const folder = join(sandbox.home, '.config', 'chatctl')
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    chmodSync(folder, 0o700)
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    chmodSync(directory, 0o700)
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    writeFileSync(join(folder, 'config.json'), text, { mode: 0o600 })
+    writeFileSync(join(directory, 'config.json'), text, { mode: 0o600 })
   }
 
   it('finds no problem on a new machine, and creates no data', async () => {
@@ -47,9 +47,9 @@ describe('doctor on the local machine', () => {
   })
 
   it('reports a damaged database', async () => {
-    const folder = join(sandbox.home, '.local', 'share', 'chatctl')
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(join(folder, 'chatctl.db'), 'no database at all '.repeat(100), { mode: 0o600 })
+    const directory = join(sandbox.home, '.local', 'share', 'chatctl')
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    writeFileSync(join(directory, 'chatctl.db'), 'no database at all '.repeat(100), { mode: 0o600 })
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(1)
     expect(found('data').status).to.equal('failed')
@@ -64,7 +64,7 @@ describe('doctor on the local machine', () => {
   })
 
   it('continues after a configuration that it cannot read', async () => {
-    configure('nonsense')
+    configure('invalid')
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(2)
     expect(found('configuration').status).to.equal('failed')
@@ -116,10 +116,10 @@ describe('doctor on the local machine', () => {
     chmodSync(join(sandbox.home, '.config', 'chatctl'), 0o755)
     chmodSync(join(sandbox.home, '.config', 'chatctl', 'config.json'), 0o644)
     const { found } = await diagnose(sandbox)
-    const folder = join(sandbox.home, '.config', 'chatctl')
+    const directory = join(sandbox.home, '.config', 'chatctl')
     expect(found('permissions')).to.include({
       status: 'warning',
-      hint: `Restrict access with: chmod 700 ${folder}; chmod 600 ${join(folder, 'config.json')}`,
+      hint: `Restrict access with: chmod 700 ${directory}; chmod 600 ${join(directory, 'config.json')}`,
     })
   })
 
@@ -146,22 +146,22 @@ describe('doctor on the local machine', () => {
     const nowhere = await diagnose(sandbox, [], { env: { XDG_CACHE_HOME: '/dev/null' } })
     expect(nowhere.found('cache').status).to.equal('warning')
     expect(nowhere.exitCode).to.equal(0)
-    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
-    mkdirSync(folder, { recursive: true })
-    chmodSync(folder, 0o777)
+    const directory = join(sandbox.home, '.cache', 'chatctl', 'cache')
+    mkdirSync(directory, { recursive: true })
+    chmodSync(directory, 0o777)
     const shared = await diagnose(sandbox)
-    expect(shared.found('cache').hint).to.equal(`Remove it with: rm -r ${folder}`)
+    expect(shared.found('cache').hint).to.equal(`Remove it with: rm -r ${directory}`)
     // The rule of src/boot/load-bundle.ts: a user who can write to a parent can replace the directory.
-    chmodSync(folder, 0o700)
-    chmodSync(join(folder, '..'), 0o777)
+    chmodSync(directory, 0o700)
+    chmodSync(join(directory, '..'), 0o777)
     const above = await diagnose(sandbox)
     expect(above.found('cache').status).to.equal('warning')
     expect(above.found('cache').hint).to.contain('XDG_CACHE_HOME')
   })
 
   it('shows the command that resumes each unfinished import', async () => {
-    const folder = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
-    mkdirSync(folder, { recursive: true })
+    const directory = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
+    mkdirSync(directory, { recursive: true })
     const header = (name: string, rows: number, service = 'https://chat.example/') => ({
       v: 1,
       type: 'import',
@@ -171,7 +171,7 @@ describe('doctor on the local machine', () => {
       at: '2026-01-02T03:04:05.000Z',
     })
     const plant = (name: string, lines: object[]) =>
-      writeFileSync(join(folder, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      writeFileSync(join(directory, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     const took = (row: number) => ({ row, step: 'create', did: 'took', id: 'u' })
     plant('a.jsonl', [header('/srv/done.csv', 1), took(0)])
     plant('b.jsonl', [header('/srv/half done.csv', 3), took(0)])
@@ -179,8 +179,8 @@ describe('doctor on the local machine', () => {
     const end = (type: string) => ({ type, at: '2026-01-02T03:04:05.000Z' })
     plant('finished.jsonl', [header('/srv/some-invalid.csv', 3), took(0), end('finished')])
     plant('closed.jsonl', [header('/srv/given-up.csv', 3), { row: 1, step: 'create', at: 1 }, end('closed')])
-    writeFileSync(join(folder, 'd.jsonl'), 'nonsense\n')
-    const before = readFileSync(join(folder, 'c.jsonl'), 'utf8')
+    writeFileSync(join(directory, 'd.jsonl'), 'invalid\n')
+    const before = readFileSync(join(directory, 'c.jsonl'), 'utf8')
     const { all, exitCode } = await diagnose(sandbox)
     const imports = all.filter(({ check }) => check === 'imports')
     expect(imports.map(({ status }) => status)).to.deep.equal(['ok', 'warning'])
@@ -190,7 +190,7 @@ describe('doctor on the local machine', () => {
     })
     expect(imports[1]?.message).to.contain('the outcome of 1 row is unknown')
     expect(exitCode).to.equal(0)
-    expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
+    expect(readFileSync(join(directory, 'c.jsonl'), 'utf8')).to.equal(before)
 
     // The hint must name the profile: with a base URL alone, its credential is not used.
     configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
@@ -239,7 +239,7 @@ skipped  data     not [31mnow
   })
 
   it('fits every width except for commands, and loses no text', () => {
-    const path = `/home/somebody/${'folder/'.repeat(12)}config.json`
+    const path = `/home/somebody/${'directory/'.repeat(12)}config.json`
     const long = [
       { check: 'configuration', status: 'ok', message: `${path} does not exist yet`, hint: null },
     ] as const

@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { makeCertificate } from '../../support/certificate.ts'
 import {
@@ -15,7 +14,6 @@ import {
   startFaultServer,
 } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
@@ -227,6 +225,7 @@ describe('doctor on a service', () => {
 
   it('checks the TLS certificate', async () => {
     const certificate = makeCertificate('127.0.0.1')
+    const authorities = getCACertificates()
     const secured = createServer(certificate, (request, response) => {
       const body = request.url?.endsWith('/models') ? { data: [model('a')] } : profile
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
@@ -242,17 +241,16 @@ describe('doctor on a service', () => {
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)
       expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
-      const authority = join(sandbox.home, 'ca.pem')
-      writeFileSync(authority, certificate.cert)
-      const trusting = { env: { ...env, NODE_EXTRA_CA_CERTS: authority } }
       // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
-      const known = await diagnose(sandbox, [], trusting, runProgram)
+      setDefaultCACertificates([...authorities, certificate.cert])
+      const known = await diagnose(sandbox, [], { env })
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
       expect(known.found('network').message).to.match(
         /TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/,
       )
     } finally {
+      setDefaultCACertificates(authorities)
       secured.close()
     }
   })

@@ -21,7 +21,7 @@ describe('an input file', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startFaultServer(json(200, {})))
   before(() => {
-    mkdirSync(join(sandbox.home, 'folder'))
+    mkdirSync(join(sandbox.home, 'directory'))
   })
   beforeEach(() => {
     server.requests.length = 0
@@ -47,7 +47,7 @@ describe('an input file', () => {
       const naming = (path: string) =>
         args.at(-1)?.endsWith('@') ? [...args.slice(0, -1), `${args.at(-1)}${path}`] : [...args, path]
       expectFailure(await run(naming('nowhere')), 2, 'Cannot read nowhere: no such file')
-      expectFailure(await run(naming('folder')), 2, 'Cannot read folder: ', 'directory (EISDIR)')
+      expectFailure(await run(naming('directory')), 2, 'Cannot read directory: ', 'directory (EISDIR)')
       write('latin1', Buffer.from('caf\xe9', 'latin1'))
       expectFailure(await run(naming('latin1')), 2, 'latin1 is not UTF-8 text')
       write('nul', 'a\0b')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Typed, TypedLines } from '../../../src/cli/input/typed-lines.ts'
+import { type Typed, TypedLines } from '../../../src/cli/input/read-lines.ts'
 
 const maxLength = 40_000
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { Pace } from '../../../src/cli/output/bulk-progress.ts'
-import { type BulkState, describeBulk, describeTime } from '../../../src/cli/output/describe-bulk.ts'
+import { type BulkState, describeBulk, describeTime, Pace } from '../../../src/cli/output/bulk-progress.ts'
 import type { Output } from '../../../src/cli/output/output.ts'
 import { drawBar, ProgressLine } from '../../../src/cli/output/progress-line.ts'
 
@@ -64,7 +63,7 @@ describe('the progress of a bulk command', () => {
 describe('the progress line', () => {
   it('has no bar if stderr is not a terminal', () => {
     const said: string[] = []
-    const output = { drawsOver: false, progress: (text: string) => said.push(text) }
+    const output = { canRedraw: false, progress: (text: string) => said.push(text) }
     const line = new ProgressLine(output as unknown as Output, 0)
     line.show(() => '5 of 10 users done', 0.5, 10_000)
     expect(said).to.deep.equal(['5 of 10 users done'])

@@ -18,7 +18,7 @@ describe('untrusted output in a terminal', () => {
   for (const [what, body] of bodies) {
     it(`shows no control characters from ${what} in a table`, async () => {
       const shown = await renderResult(view, body, {
-        form: 'table',
+        format: 'table',
         fields: undefined,
         jq: undefined,
         loadColors: async () => ({ bold: String, dim: String, red: String, green: String }) as never,

@@ -128,10 +128,10 @@ describe('a reply stream', () => {
 
   it('leaves the connection usable for the next request', async () => {
     const ports = new Set<number | undefined>()
-    const behaviour = sse(deltas)
+    const behavior = sse(deltas)
     await start((request, response, incoming) => {
       ports.add(incoming.socket.remotePort)
-      return behaviour(request, response, incoming)
+      return behavior(request, response, incoming)
     })
     await ask()
     await sleep(20)

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runProgram } from '../../support/run-program.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { until } from '../../support/until.ts'
 import { SettingsRun } from './settings-run.ts'
 
 /** Runs without a terminal. The confirmation prompt is tested in test/system/settings-terminal.test.ts. */
@@ -17,13 +18,13 @@ describe('settings edit', () => {
   /** @param script for sh, in which `$1` is the file to edit */
   const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {
     const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
-    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runProgram)
+    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } })
   }
-  const folder = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
+  const directory = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
   const kept = () => {
-    const [name = '', ...others] = readdirSync(folder())
+    const [name = '', ...others] = readdirSync(directory())
     expect(others).to.deep.equal([])
-    return join(folder(), name)
+    return join(directory(), name)
   }
   const setMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
 
@@ -119,10 +120,17 @@ describe('settings edit', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
   })
 
-  it('stops on a signal even if nothing was changed', async () => {
-    const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
+  it('exits 143 after SIGTERM, although nothing was changed', async () => {
+    const started = join(run.sandbox.home, 'started')
+    const editor = `touch '${started}'; while [ -e '${started}' ]; do sleep 0.01; done #`
+    const running = startChatctl(run.sandbox, ['settings', 'edit', '--yes'], {
+      env: { ...run.env, EDITOR: editor },
+    })
+    await until(() => existsSync(started))
+    running.interrupt('SIGTERM')
+    rmSync(started)
     const stderr = 'Error: Interrupted. No change was sent to the service\n'
-    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
+    expect(await running.ended).to.deep.equal({ exitCode: 143, stdout: '', stderr })
   })
 
   describe('when the change fails', () => {
@@ -131,7 +139,7 @@ describe('settings edit', () => {
       expect(stderr).to.contain(`chatctl settings apply ${path}`)
       expect(readFileSync(path, 'utf8')).to.contain(words)
       expect(statSync(path).mode & 0o777).to.equal(0o600)
-      expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+      expect(statSync(directory()).mode & 0o777).to.equal(0o700)
     }
 
     it('keeps the edited file if it is invalid', async () => {
@@ -142,7 +150,7 @@ describe('settings edit', () => {
     })
 
     it('keeps the edited file in TMPDIR if the state directory cannot be written', async () => {
-      const env = { XDG_STATE_HOME: run.file('no-folder', ''), TMPDIR: run.sandbox.home }
+      const env = { XDG_STATE_HOME: run.file('no-directory', ''), TMPDIR: run.sandbox.home }
       const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
       const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
       expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))

@@ -75,11 +75,11 @@ describe('settings api set', () => {
 
   it('does not change the record of what was sent with --dry-run', async () => {
     await set('--version', 'v1')
-    const folder = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
-    const [name = ''] = readdirSync(folder)
-    const { ino, mtimeMs } = statSync(join(folder, name))
+    const directory = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
+    const [name = ''] = readdirSync(directory)
+    const { ino, mtimeMs } = statSync(join(directory, name))
     expect(await set('--version', 'v2', '--dry-run')).to.include({ exitCode: 0, stderr: '' })
-    expect(statSync(join(folder, name))).to.include({ ino, mtimeMs })
+    expect(statSync(join(directory, name))).to.include({ ino, mtimeMs })
     expect(run.changes).to.have.length(1)
   })
 

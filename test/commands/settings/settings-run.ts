@@ -26,8 +26,8 @@ export class SettingsRun {
   }
 
   /** @param args the words after `chatctl settings` */
-  settings(args: readonly string[], options: HostOptions = {}, run = runChatctl): Promise<Run> {
-    return run(this.sandbox, ['settings', ...args], {
+  settings(args: readonly string[], options: HostOptions = {}): Promise<Run> {
+    return runChatctl(this.sandbox, ['settings', ...args], {
       ...options,
       env: { ...this.env, ...options.env },
     })

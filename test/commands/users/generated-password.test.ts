@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
-  type Behaviour,
+  type Behavior,
   failing,
   json,
   type RecordedRequest,
@@ -18,12 +18,13 @@ import { createSandbox } from '../../support/sandbox.ts'
 describe('users create --generate-password', () => {
   const sandbox = perTest(createSandbox)
 
-  const folder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'passwords')
-  const kept = () => (existsSync(folder()) ? readdirSync(folder()).map((name) => join(folder(), name)) : [])
+  const directory = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'passwords')
+  const kept = () =>
+    existsSync(directory()) ? readdirSync(directory()).map((name) => join(directory(), name)) : []
 
   /** @param meanwhile is called when the request arrives, before the response is sent */
   async function create(
-    behaviour: Behaviour,
+    behavior: Behavior,
     flags: readonly string[] = [],
     meanwhile: (running: Running) => void = () => {},
   ) {
@@ -32,7 +33,7 @@ describe('users create --generate-password', () => {
     const server = await startFaultServer((request, response, incoming) => {
       sent.push(request)
       if (running) meanwhile(running)
-      return behaviour(request, response, incoming)
+      return behavior(request, response, incoming)
     })
     const words = ['users', 'create', '--email', 'ada@example.com', '--generate-password', ...flags]
     running = startChatctl(sandbox, words, {
@@ -56,19 +57,19 @@ describe('users create --generate-password', () => {
     })
     if (process.platform !== 'win32') {
       expect(statSync(path).mode & 0o777).to.equal(0o600)
-      expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+      expect(statSync(directory()).mode & 0o777).to.equal(0o700)
     }
     expect(stderr).to.contain(`The generated password is in ${path}`).and.not.to.contain(password)
   }
 
-  for (const [what, behaviour] of [
+  for (const [what, behavior] of [
     ['is lost to a connection reset', reset],
     ['is interrupted', resetMidBody()],
     ['is 502', failing(502, 'bad_gateway', 'Bad gateway')],
     ['does not arrive in time', silent],
   ] as const) {
     it(`keeps the password in a file and names the file if the response ${what}`, async () => {
-      const run = await create(behaviour, ['--timeout', '500ms'])
+      const run = await create(behavior, ['--timeout', '500ms'])
       expect(run.exitCode).to.equal(69)
       expect(run.stdout).to.equal('')
       expectKept(run)

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
-  type Behaviour,
+  type Behavior,
   delayed,
   failing,
   json,
@@ -38,7 +38,7 @@ describe('users get with several IDs', () => {
   }
 
   /** Responds for an ID with the given behavior, or with the user of that ID. */
-  function users(others: Record<string, Behaviour> = {}, ms?: (id: string) => number): Script {
+  function users(others: Record<string, Behavior> = {}, ms?: (id: string) => number): Script {
     return {
       choose: ({ path }) => {
         const id = path.split('/').at(-1) ?? ''
@@ -58,7 +58,7 @@ describe('users get with several IDs', () => {
   it('keeps the order at any concurrency, and limits the parallel requests', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `u${index}`)
     let [atOnce, most] = [0, 0]
-    const slow: Behaviour = async (request, response, incoming) => {
+    const slow: Behavior = async (request, response, incoming) => {
       most = Math.max(most, ++atOnce)
       const id = request.path.split('/').at(-1) ?? ''
       await sleep((Number(id.slice(1)) * 37) % 60)
@@ -174,15 +174,15 @@ describe('users get with several IDs', () => {
   it('reads all users from a service that limits the rate', async () => {
     const clock = hurriedClock()
     let [used, refused, since] = [0, 0, 0]
-    const behave: Behaviour = async (request, response, incoming) => {
+    const behave: Behavior = async (request, response, incoming) => {
       const now = clock.now()
       if (now - since >= 1000) [used, since] = [0, now]
       const isOver = ++used > 10
       if (isOver) refused++
-      const behaviour = isOver
+      const behavior = isOver
         ? limited({ 'retry-after': '1' })
         : delayed(20, json(200, userOf(request.path.split('/').at(-1) ?? '')))
-      return behaviour(request, response, incoming)
+      return behavior(request, response, incoming)
     }
     const ids = Array.from({ length: 35 }, (_, index) => `u${index}`)
     const run = await get(['-'], behave, ids.join('\n'), clock)

@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
-import { withFolder } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 import { agreesWithModel, ask, noWarning } from './counting-model.ts'
 
 describe('counting requests in a file', () => {
@@ -10,12 +10,12 @@ describe('counting requests in a file', () => {
     agreesWithModel(
       () =>
         new Promise((opened, failed) => {
-          withFolder(
-            (folder) =>
+          withDirectory(
+            (directory) =>
               new Promise<void>((remove) => {
                 const counters = [
-                  new SqliteCounters(folder, noWarning),
-                  new SqliteCounters(folder, noWarning),
+                  new SqliteCounters(directory, noWarning),
+                  new SqliteCounters(directory, noWarning),
                 ]
                 const close = async () => {
                   for (const one of counters) await one.close()
@@ -29,16 +29,16 @@ describe('counting requests in a file', () => {
     ))
 
   it('creates the file on the first request, for its owner alone, and keeps the counts', () =>
-    withFolder(async (folder) => {
-      const first = new SqliteCounters(folder, noWarning)
-      expect(readdirSync(folder)).to.deep.equal([])
+    withDirectory(async (directory) => {
+      const first = new SqliteCounters(directory, noWarning)
+      expect(readdirSync(directory)).to.deep.equal([])
       await first.count([ask({ wanted: 3 })])
-      for (const name of readdirSync(folder)) {
-        expect(statSync(join(folder, name)).mode & 0o777, name).to.equal(0o600)
+      for (const name of readdirSync(directory)) {
+        expect(statSync(join(directory, name)).mode & 0o777, name).to.equal(0o600)
       }
       await first.close()
-      expect(readdirSync(folder)).to.deep.equal(['limits.db'])
-      const second = new SqliteCounters(folder, noWarning)
+      expect(readdirSync(directory)).to.deep.equal(['limits.db'])
+      const second = new SqliteCounters(directory, noWarning)
       expect(await second.count([ask({ wanted: 3 })])).to.deep.equal([
         { granted: 2, hour: 100, hourCount: 5, minute: 6_000, minuteCount: 5 },
       ])
@@ -56,16 +56,16 @@ describe('counting requests in a file', () => {
     ],
   ] as const) {
     it(`continues in a new file if the old one is ${name}, warns once, and keeps the old one`, () =>
-      withFolder(async (folder) => {
-        const before = new SqliteCounters(folder, noWarning)
+      withDirectory(async (directory) => {
+        const before = new SqliteCounters(directory, noWarning)
         await before.count([ask(), ask({ keyId: 'other' })])
         await before.close()
-        const file = join(folder, 'limits.db')
+        const file = join(directory, 'limits.db')
         const damaged = damage(readFileSync(file))
         writeFileSync(file, damaged)
         const warnings: string[] = []
         const warn = (message: string) => warnings.push(message)
-        const after = [new SqliteCounters(folder, warn), new SqliteCounters(folder, warn)]
+        const after = [new SqliteCounters(directory, warn), new SqliteCounters(directory, warn)]
         const granted: (number | undefined)[] = []
         for (const index of [0, 1, 0, 1]) {
           granted.push((await after[index]?.count([ask({ wanted: 2 })]))?.[0]?.granted)
@@ -74,9 +74,9 @@ describe('counting requests in a file', () => {
         expect(warnings).to.have.length(1)
         expect(warnings[0]).to.include(file).and.include('damaged')
         for (const one of after) await one.close()
-        expect(readdirSync(folder)).to.include.members(['limits.db', 'limits-2.db'])
+        expect(readdirSync(directory)).to.include.members(['limits.db', 'limits-2.db'])
         expect(readFileSync(file).equals(damaged)).to.equal(true)
-        const again = new SqliteCounters(folder, noWarning)
+        const again = new SqliteCounters(directory, noWarning)
         expect((await again.count([ask()]))[0]).to.include({ granted: 0, hourCount: 5 })
         await again.close()
       }))
@@ -84,13 +84,13 @@ describe('counting requests in a file', () => {
 
   it('warns and counts in memory if the directory is not writable', function () {
     if (process.getuid?.() === 0) this.skip()
-    return withFolder(async (folder) => {
-      chmodSync(folder, 0o500)
+    return withDirectory(async (directory) => {
+      chmodSync(directory, 0o500)
       const warnings: string[] = []
-      const counters = new SqliteCounters(folder, (message) => warnings.push(message))
+      const counters = new SqliteCounters(directory, (message) => warnings.push(message))
       expect((await counters.count([ask({ wanted: 9 })]))[0]).to.include({ granted: 5 })
       expect(warnings).to.have.length(1)
-      chmodSync(folder, 0o700)
+      chmodSync(directory, 0o700)
       await counters.close()
     })
   })

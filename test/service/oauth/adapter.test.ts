@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { createAdapters } from '../../../src/service/oauth/adapter.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { withFolder } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 
 describe('the records of the OAuth server', () => {
   it('let one of two processes use a code, and lose the grant when the other one tries', () =>
-    withFolder(async (folder) => {
-      const stores = [openSqlite(folder), openSqlite(folder)] as const
+    withDirectory(async (directory) => {
+      const stores = [openSqlite(directory), openSqlite(directory)] as const
       const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
       const grants = createAdapters(stores[0].db, systemClock)('Grant')
       await grants.upsert('the-grant', { accountId: 'usr_admin' }, 60)
@@ -25,8 +25,8 @@ describe('the records of the OAuth server', () => {
     }))
 
   it('refer to others by digests, which find them and are not accepted as ids', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
       const adapters = createAdapters(store.db, systemClock)
       await adapters('Grant').upsert('the-grant', { accountId: 'usr_admin' }, 60)
       const session = {

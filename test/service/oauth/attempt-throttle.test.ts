@@ -16,7 +16,14 @@ import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withCountedService } from '../limits/counted-service.ts'
-import { type Engine, equip, onEachEngine, withFolder, withPlace, withService } from '../temporary-service.ts'
+import {
+  type Engine,
+  equip,
+  onEachEngine,
+  withDirectory,
+  withPlace,
+  withService,
+} from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import { askForCode, createPerson, signIn } from './flow.ts'
 
@@ -320,10 +327,10 @@ describe('failed attempts on the sign-in page', () => {
   })
 
   it('are limited to five passwords at once over two services', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const services = [
-        equip(await startService({ dataDir: folder })),
-        equip(await startService({ dataDir: folder })),
+        equip(await startService({ dataDir: directory })),
+        equip(await startService({ dataDir: directory })),
       ] as const
       await createPerson(services[0])
       const tried = await Promise.all(

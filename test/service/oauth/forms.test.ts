@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { openOAuth } from '../../../src/service/oauth/open-oauth.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { withFolder, withService } from '../temporary-service.ts'
+import { withDirectory, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
 import { askForCode, createPerson, password, signIn } from './flow.ts'
 
@@ -101,8 +101,8 @@ describe('the forms of the sign-in', () => {
     }))
 
   it('cause no error of the service if they are interrupted', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
       const troubles: unknown[] = []
       const answered: Promise<void>[] = []
       const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ describe('the forms of the sign-in', () => {
       const issuer = `http://127.0.0.1:${port}`
       const oauth = await openOAuth({
         db: store.db,
-        dataDir: folder,
+        dataDir: directory,
         issuer,
         clock: systemClock,
         onError: (error) => troubles.push(error),

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import * as oauth from 'oauth4webapi'
 import { startService } from '../../../src/service/start-service.ts'
-import { caller, equip, withFolder, withService } from '../temporary-service.ts'
+import { caller, equip, withDirectory, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import { askForCode, createPerson, exchange, getCode, getTokens, redirectUri } from './flow.ts'
 
@@ -115,9 +115,9 @@ describe('the OAuth server of the embedded service', () => {
     }))
 
   it('begins a sign-in in one process and completes it in another', () =>
-    withFolder(async (folder) => {
-      const one = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
-      const other = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
+    withDirectory(async (directory) => {
+      const one = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
+      const other = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
       await createPerson(one)
       // Each step goes to the other process, as behind a load balancer.
       const services = [one, other]
@@ -141,8 +141,8 @@ describe('the OAuth server of the embedded service', () => {
     }))
 
   it('stores no token, code, cookie, or id that a reader of the data could use', () =>
-    withFolder(async (folder) => {
-      const service = equip(await startService({ dataDir: folder }))
+    withDirectory(async (directory) => {
+      const service = equip(await startService({ dataDir: directory }))
       await createPerson(service)
       const browser = new Browser()
       const seen: string[] = []
@@ -173,7 +173,7 @@ describe('the OAuth server of the embedded service', () => {
       )
       const secrets = [...new Set(seen)].filter((secret) => secret.length >= 20)
       expect(secrets.length).to.be.above(10)
-      const data = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'))
+      const data = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'latin1'))
       for (const secret of secrets)
         expect(
           data.some((bytes) => bytes.includes(secret)),

@@ -4,28 +4,28 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { ApiError } from '../../../src/service/api-error.ts'
 import { SecondFactorCipher } from '../../../src/service/oauth/second-factor-cipher.ts'
-import { withFolder } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 
 const secret = fc.stringMatching(/^[A-Z2-7]{16,64}$/)
 
 describe('the cipher of second factors', () => {
   it('opens what it sealed for the same user, even in another process', () =>
-    withFolder((folder) => {
+    withDirectory((directory) => {
       fc.assert(
         fc.property(secret, fc.string({ minLength: 1 }), (text, user) => {
-          const sealed = new SecondFactorCipher(folder).encrypt(text, user)
+          const sealed = new SecondFactorCipher(directory).encrypt(text, user)
           expect(sealed).not.to.contain(text)
-          expect(new SecondFactorCipher(folder).decrypt(sealed, user)).to.equal(text)
+          expect(new SecondFactorCipher(directory).decrypt(sealed, user)).to.equal(text)
         }),
       )
-      expect(readdirSync(folder)).to.deep.equal(['second-factor.key'])
+      expect(readdirSync(directory)).to.deep.equal(['second-factor.key'])
       if (process.platform !== 'win32')
-        expect(statSync(join(folder, 'second-factor.key')).mode & 0o777).to.equal(0o600)
+        expect(statSync(join(directory, 'second-factor.key')).mode & 0o777).to.equal(0o600)
     }))
 
   it('opens nothing for another user, with another key, or after a change', () =>
-    withFolder((folder) => {
-      const cipher = new SecondFactorCipher(folder)
+    withDirectory((directory) => {
+      const cipher = new SecondFactorCipher(directory)
       const sealed = cipher.encrypt('JBSWY3DPEHPK3PXP', 'usr_a')
       expect(() => cipher.decrypt(sealed, 'usr_b')).to.throw(ApiError)
       fc.assert(
@@ -36,35 +36,37 @@ describe('the cipher of second factors', () => {
           if (at < sealed.length - 1) expect(() => cipher.decrypt(changed, 'usr_a')).to.throw(ApiError)
         }),
       )
-      rmSync(join(folder, 'second-factor.key'))
-      const other = new SecondFactorCipher(folder)
+      rmSync(join(directory, 'second-factor.key'))
+      const other = new SecondFactorCipher(directory)
       other.encrypt('JBSWY3DPEHPK3PXP', 'usr_b')
       expect(() => other.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an administrator to reset it/)
     }))
 
   it('creates no new key while its key is missing, and opens again when the key is back', () =>
-    withFolder((folder) => {
-      const sealed = new SecondFactorCipher(folder).encrypt('JBSWY3DPEHPK3PXP', 'usr_a')
-      const file = join(folder, 'second-factor.key')
+    withDirectory((directory) => {
+      const sealed = new SecondFactorCipher(directory).encrypt('JBSWY3DPEHPK3PXP', 'usr_a')
+      const file = join(directory, 'second-factor.key')
       renameSync(file, `${file}.kept`)
-      const cipher = new SecondFactorCipher(folder)
+      const cipher = new SecondFactorCipher(directory)
       expect(() => cipher.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an administrator to reset it/)
-      expect(readdirSync(folder)).to.deep.equal(['second-factor.key.kept'])
+      expect(readdirSync(directory)).to.deep.equal(['second-factor.key.kept'])
       renameSync(`${file}.kept`, file)
       expect(cipher.decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
     }))
 
   it('accepts a key that openssl rand -base64 32 has created', () =>
-    withFolder((folder) => {
+    withDirectory((directory) => {
       const key = `${Buffer.alloc(32, 0xff).toString('base64')}\n`
-      writeFileSync(join(folder, 'second-factor.key'), key)
-      const sealed = new SecondFactorCipher(folder).encrypt('JBSWY3DPEHPK3PXP', 'usr_a')
-      expect(new SecondFactorCipher(folder).decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
-      expect(readFileSync(join(folder, 'second-factor.key'), 'utf8')).to.equal(key)
+      writeFileSync(join(directory, 'second-factor.key'), key)
+      const sealed = new SecondFactorCipher(directory).encrypt('JBSWY3DPEHPK3PXP', 'usr_a')
+      expect(new SecondFactorCipher(directory).decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+      expect(readFileSync(join(directory, 'second-factor.key'), 'utf8')).to.equal(key)
     }))
 
   it('reads the plain secrets of an earlier version', () =>
-    withFolder((folder) => {
-      expect(new SecondFactorCipher(folder).decrypt('JBSWY3DPEHPK3PXP', 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+    withDirectory((directory) => {
+      expect(new SecondFactorCipher(directory).decrypt('JBSWY3DPEHPK3PXP', 'usr_a')).to.equal(
+        'JBSWY3DPEHPK3PXP',
+      )
     }))
 })

@@ -14,7 +14,7 @@ import { openStore } from '../../../src/service/store/open-store.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { until } from '../../support/until.ts'
-import { withFolder } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
 
 const piece = (text: string): ChatEvent => ({
@@ -108,7 +108,7 @@ describe('a stream to a client', () => {
   })
 
   it('whose client stays and reads nothing is closed, and so is the request to the model server', () =>
-    withFolder((dataDir) =>
+    withDirectory((dataDir) =>
       withRawUpstream(
         (socket) => {
           const part = chunk(events(delta('x'.repeat(10_000))))

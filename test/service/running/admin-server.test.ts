@@ -14,7 +14,7 @@ import {
   startEvents,
   withUpstream,
 } from '../scripted-upstream.ts'
-import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
 /** The value of one line of the metrics, or undefined if the line is missing. */
@@ -82,19 +82,23 @@ describe('the admin port', () => {
     }))
 
   it('is 1,000 above the service port, another if that is taken, and never replaces a chosen one', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const taken = createServer()
       await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
       const { port } = taken.address() as AddressInfo
-      const failure = await startService({ dataDir: folder, admin: { port } }).catch((error) => error)
+      const failure = await startService({ dataDir: directory, admin: { port } }).catch((error) => error)
       expect(failure).to.include({ kind: 'conflict' })
       expect(hintOf(failure)).to.include('--admin-port')
-      const first = await startService({ dataDir: folder, admin: { port: undefined } })
+      const first = await startService({ dataDir: directory, admin: { port: undefined } })
       const above = Number(new URL(first.url).port) + 1000
       const [one, other] = [first.adminUrl, `http://127.0.0.1:${above}`]
       if (above <= 65_535) expect(one).to.equal(other)
       await first.close()
-      const blocked = await startService({ dataDir: folder, port: port - 1000, admin: { port: undefined } })
+      const blocked = await startService({
+        dataDir: directory,
+        port: port - 1000,
+        admin: { port: undefined },
+      })
       expect(new URL(blocked.adminUrl ?? '').port).not.to.equal(String(port))
       expect((await fetch(`${blocked.adminUrl}/healthz`)).status).to.equal(200)
       await blocked.close()
@@ -246,8 +250,8 @@ describe('metrics', () => {
 
   it('are separate for two services in one process', () =>
     withAdmin((one) =>
-      withFolder(async (folder) => {
-        const other = equip(await startService({ dataDir: folder, admin: { port: 0 } }))
+      withDirectory(async (directory) => {
+        const other = equip(await startService({ dataDir: directory, admin: { port: 0 } }))
         await one.call('GET', '/v1/settings')
         const line = 'chatctl_http_requests_total{endpoint="getSettings",method="GET",status="2xx"}'
         await expectMeasure(one, line, 1)

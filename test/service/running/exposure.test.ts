@@ -12,12 +12,12 @@ import { type ServiceOptions, startService } from '../../../src/service/start-se
 import { makeCertificate } from '../../support/certificate.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { equip, withFolder } from '../temporary-service.ts'
+import { equip, withDirectory } from '../temporary-service.ts'
 
 /** Writes a certificate for 127.0.0.1 and its key to files. */
-function writeCertificate(folder: string, name = 'own') {
+function writeCertificate(directory: string, name = 'own') {
   const { cert, key } = makeCertificate('127.0.0.1')
-  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
+  const [certFile, keyFile] = [join(directory, `${name}.crt`), join(directory, `${name}.key`)]
   writeFileSync(certFile, cert)
   writeFileSync(keyFile, key, { mode: 0o600 })
   return { certFile, keyFile, cert, key }
@@ -34,7 +34,7 @@ const failureOf = (options: ServiceOptions): Promise<Failure> =>
 
 describe('a service that other machines can reach', () => {
   it('is refused without TLS or a proxy, and the hint names both', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       for (const host of ['0.0.0.0', '::', '192.0.2.1', 'chat.example']) {
         const failure = await failureOf({ dataDir, host })
         expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'usage' })
@@ -43,7 +43,7 @@ describe('a service that other machines can reach', () => {
     }))
 
   it('is accepted behind a proxy, or with a certificate', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const tls = writeCertificate(dataDir)
       // Checked without a start, because tests listen on loopback only.
       expect(readExposure('0.0.0.0', { behindProxy: true })).to.include({ behindProxy: true })
@@ -51,7 +51,7 @@ describe('a service that other machines can reach', () => {
     }))
 
   it('offers the sign-in only if it knows the URL that browsers use', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const status = async (options: Partial<ServiceOptions>) => {
         const service = await startService({ dataDir, ...options })
         const answers = []
@@ -74,7 +74,7 @@ describe('a service that other machines can reach', () => {
     }))
 
   it('accepts only an HTTPS origin as its public URL', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       for (const publicUrl of [
         'chat.example',
         'http://chat.example',
@@ -89,7 +89,7 @@ describe('a service that other machines can reach', () => {
 
 describe('TLS', () => {
   it('uses the given certificate for pages, streams, and the status', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const { certFile, keyFile, cert } = writeCertificate(dataDir)
       const tls = { certFile, keyFile }
       const service = equip(await startService({ dataDir, tls, announce: {}, version: '1.2.3' }))
@@ -118,7 +118,7 @@ describe('TLS', () => {
     }))
 
   it('reports invalid certificate and key files before the service listens', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const { certFile, keyFile, key } = writeCertificate(dataDir)
       const other = writeCertificate(dataDir, 'other')
       const file = (name: string, content: string) => {

@@ -4,7 +4,7 @@ import { Readiness } from '../../../src/service/http/public/readiness.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { caller, withFolder, withService } from '../temporary-service.ts'
+import { caller, withDirectory, withService } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 
 describe('a request without a key', () => {
@@ -42,12 +42,12 @@ describe('a request without a key', () => {
     ))
 
   it('can read why the service is not ready', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
       const readiness = new Readiness(store.db, systemClock)
       const parts = {
         store,
-        dataDir: folder,
+        dataDir: directory,
         upstream: createOffline(),
         processKeys: new Set<string>(),
         stopping: new AbortController().signal,

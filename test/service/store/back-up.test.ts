@@ -14,7 +14,7 @@ import { startService } from '../../../src/service/start-service.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
 
@@ -29,10 +29,10 @@ async function readAll(call: TemporaryService['call'], more: readonly string[] =
 
 describe('a backup of the embedded service', () => {
   it('restores the same data, and keeps the data that it replaces', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const sandbox = createSandbox()
-      const data = join(folder, 'data')
-      const file = join(folder, 'backup.db')
+      const data = join(directory, 'data')
+      const file = join(directory, 'backup.db')
       const service = equip(await startService({ dataDir: data }))
       const { body: user } = await service.call('POST', '/v1/users', {
         email: 'ann@example.com',
@@ -44,7 +44,7 @@ describe('a backup of the embedded service', () => {
       expect(made.exitCode, made.stderr).to.equal(0)
       expect(JSON.parse(made.stdout)).to.deep.include({ file, bytes: statSync(file).size })
       expect(statSync(file).mode & 0o777).to.equal(0o600)
-      expect(readdirSync(folder).sort()).to.deep.equal(['backup.db', 'data'])
+      expect(readdirSync(directory).sort()).to.deep.equal(['backup.db', 'data'])
       await service.call('PATCH', '/v1/settings', { app_name: 'Changed since' })
       await service.call('POST', '/api/chat/send', { message: 'And forget this' })
       await service.close()
@@ -64,7 +64,7 @@ describe('a backup of the embedded service', () => {
       await again.close()
 
       const { kept } = JSON.parse(restored.stdout)
-      const old = join(folder, 'old')
+      const old = join(directory, 'old')
       mkdirSync(old)
       copyFileSync(kept, join(old, 'chatctl.db'))
       const changed = equip(await startService({ dataDir: old }))
@@ -90,8 +90,8 @@ describe('a backup of the embedded service', () => {
       await Promise.all(writing)
       await administration.close()
       for (const [index, file] of files.entries()) {
-        const folder = join(dataDir, `restored-${index}`)
-        const other = await openAdministration({ dataDir: folder })
+        const directory = join(dataDir, `restored-${index}`)
+        const other = await openAdministration({ dataDir: directory })
         await other.restore(file)
         const { contexts, messages } = await other.status()
         expect(messages).to.equal(2 * contexts)
@@ -116,11 +116,11 @@ describe('a backup of the embedded service', () => {
     }))
 
   it('is not restored while a service runs, nor from an invalid file', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const sandbox = createSandbox()
-      const data = join(folder, 'data')
+      const data = join(directory, 'data')
       const service = await startService({ dataDir: data, announce: {} })
-      const file = join(folder, 'backup.db')
+      const file = join(directory, 'backup.db')
       await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', data])
       const refused = await runChatctl(sandbox, ['service', 'restore', file, '--data', data, '--yes'])
       expect(refused.exitCode).to.equal(7)
@@ -128,18 +128,18 @@ describe('a backup of the embedded service', () => {
       await service.close()
 
       const content = readFileSync(join(data, 'chatctl.db'))
-      const inUse = join(folder, 'in-use.db')
+      const inUse = join(directory, 'in-use.db')
       copyFileSync(file, inUse)
       writeFileSync(`${inUse}-wal`, '')
-      const damaged = join(folder, 'damaged.db')
+      const damaged = join(directory, 'damaged.db')
       writeFileSync(damaged, readFileSync(file).fill(7, 5_000, 30_000))
-      const text = join(folder, 'text.db')
+      const text = join(directory, 'text.db')
       writeFileSync(text, 'not a database')
       for (const [other, code] of [
         [damaged, 1],
         [text, 1],
         [inUse, 1],
-        [join(folder, 'missing.db'), 2],
+        [join(directory, 'missing.db'), 2],
       ] as const) {
         const run = await runChatctl(sandbox, ['service', 'restore', other, '--data', data, '--yes'])
         expect(run.exitCode, run.stderr).to.equal(code)
@@ -150,7 +150,7 @@ describe('a backup of the embedded service', () => {
     }))
 
   it('replaces data that is damaged or of a newer chatctl, and keeps that data', () =>
-    withFolder(async (folder) => {
+    withDirectory(async (directory) => {
       const file = join(fixtures, 'schema-1.db')
       const { DatabaseSync } = loadSqlite()
       const spoil = [
@@ -162,7 +162,7 @@ describe('a backup of the embedded service', () => {
         },
       ]
       for (const [index, change] of spoil.entries()) {
-        const dataDir = join(folder, `data-${index}`)
+        const dataDir = join(directory, `data-${index}`)
         const administration = await openAdministration({ dataDir })
         await administration.restore(file)
         const path = join(dataDir, 'chatctl.db')
@@ -176,8 +176,8 @@ describe('a backup of the embedded service', () => {
     }))
 
   it('of an older chatctl is migrated', () =>
-    withFolder(async (folder) => {
-      const administration = await openAdministration({ dataDir: folder })
+    withDirectory(async (directory) => {
+      const administration = await openAdministration({ dataDir: directory })
       const restored = await administration.restore(join(fixtures, 'schema-1.db'))
       expect(restored.schema_version).to.be.above(1)
       expect(restored.kept).to.equal(null)
@@ -204,10 +204,10 @@ describe('a backup of the embedded service', () => {
 
 describe('data of an older chatctl', () => {
   it('gives the same responses to the same key', () =>
-    withFolder(async (folder) => {
-      copyFileSync(join(fixtures, 'schema-1.db'), join(folder, 'chatctl.db'))
+    withDirectory(async (directory) => {
+      copyFileSync(join(fixtures, 'schema-1.db'), join(directory, 'chatctl.db'))
       const { key, answers } = JSON.parse(readFileSync(join(fixtures, 'schema-1.json'), 'utf8'))
-      const service = await startService({ dataDir: folder })
+      const service = await startService({ dataDir: directory })
       const call = caller(service.url, key)
       for (const [path, body] of Object.entries(answers)) {
         const answer = await call('GET', path)

@@ -6,15 +6,15 @@ import { array, assert, asyncProperty, boolean, integer, record } from 'fast-che
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
-import { withFolder } from '../temporary-service.ts'
+import { withDirectory } from '../temporary-service.ts'
 
 const { DatabaseSync } = loadSqlite()
 
-const withStore = <T>(use: (store: SqliteStore, folder: string) => Promise<T>): Promise<T> =>
-  withFolder(async (folder) => {
-    const store = openSqlite(folder)
+const withStore = <T>(use: (store: SqliteStore, directory: string) => Promise<T>): Promise<T> =>
+  withDirectory(async (directory) => {
+    const store = openSqlite(directory)
     try {
-      return await use(store, folder)
+      return await use(store, directory)
     } finally {
       await store.close()
     }
@@ -193,8 +193,8 @@ describe('writes to SQLite', () => {
   })
 
   it('that have begun are completed before the data is closed', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
       const writing = store.db.transaction().execute(async (transaction) => {
         await add(transaction, 'one')
@@ -204,7 +204,7 @@ describe('writes to SQLite', () => {
       await begun
       await store.close()
       await writing
-      const again = openSqlite(folder)
+      const again = openSqlite(directory)
       expect(await names(again.db)).to.deep.equal(['one', 'two'])
       await again.close()
     }))

@@ -10,7 +10,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { equip, withFolder } from '../temporary-service.ts'
+import { equip, withDirectory } from '../temporary-service.ts'
 import { writeAtOnce } from './write-at-once.ts'
 
 const next = {
@@ -23,8 +23,8 @@ const { DatabaseSync } = loadSqlite()
 
 describe('the store of the embedded service', () => {
   it('is private, and so are the directories above it', () =>
-    withFolder(async (folder) => {
-      const data = join(folder, 'a', 'b')
+    withDirectory(async (directory) => {
+      const data = join(directory, 'a', 'b')
       const store = openSqlite(data)
       expect(store.created).to.equal(true)
       await store.db.updateTable('users').set({ name: 'Written' }).execute()
@@ -39,11 +39,11 @@ describe('the store of the embedded service', () => {
     }))
 
   it('is migrated forward, and keeps its data', () =>
-    withFolder(async (folder) => {
-      const old = openSqlite(folder)
+    withDirectory(async (directory) => {
+      const old = openSqlite(directory)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
       await old.close()
-      const store = openSqlite(folder, [...migrations, next])
+      const store = openSqlite(directory, [...migrations, next])
       expect(store.created).to.equal(false)
       expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })
@@ -53,30 +53,30 @@ describe('the store of the embedded service', () => {
     }))
 
   it('keeps nothing of a failed migration', () =>
-    withFolder(async (folder) => {
-      const broken = { ...next, statements: `${next.statements} create table nonsense (` }
-      expect(() => openSqlite(folder, [...migrations, broken])).to.throw()
-      const store = openSqlite(folder, [...migrations, next])
+    withDirectory(async (directory) => {
+      const broken = { ...next, statements: `${next.statements} create table invalid (` }
+      expect(() => openSqlite(directory, [...migrations, broken])).to.throw()
+      const store = openSqlite(directory, [...migrations, next])
       await store.close()
     }))
 
   it('rejects data of a newer program and leaves it unchanged', () =>
-    withFolder(async (folder) => {
-      const newer = openSqlite(folder, [...migrations, next])
+    withDirectory(async (directory) => {
+      const newer = openSqlite(directory, [...migrations, next])
       await newer.close()
       const before = readFileSync(newer.location)
-      const failure = thrownFailure(() => openSqlite(folder))
+      const failure = thrownFailure(() => openSqlite(directory))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(newer.location).and.include('newer')
       expect(readFileSync(newer.location).equals(before)).to.equal(true)
     }))
 
   it('rejects data whose migrations are unknown', () =>
-    withFolder(async (folder) => {
-      const other = openSqlite(folder, [...migrations, next])
+    withDirectory(async (directory) => {
+      const other = openSqlite(directory, [...migrations, next])
       await other.close()
       const changed = { ...next, statements: `${next.statements} -- changed` }
-      const failure = thrownFailure(() => openSqlite(folder, [...migrations, changed]))
+      const failure = thrownFailure(() => openSqlite(directory, [...migrations, changed]))
       expect(failure.kind).to.equal('storage')
       expect(failure.message)
         .to.include(other.location)
@@ -84,11 +84,11 @@ describe('the store of the embedded service', () => {
     }))
 
   it('rejects a damaged file and keeps it', () =>
-    withFolder((folder) => {
-      const file = join(folder, 'chatctl.db')
+    withDirectory((directory) => {
+      const file = join(directory, 'chatctl.db')
       const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
       writeFileSync(file, content)
-      const failure = thrownFailure(() => openSqlite(folder))
+      const failure = thrownFailure(() => openSqlite(directory))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(file).and.include('damaged')
       expect(hintOf(failure)).to.include('backup')
@@ -96,21 +96,21 @@ describe('the store of the embedded service', () => {
     }))
 
   it("rejects another program's database and keeps it", () =>
-    withFolder((folder) => {
-      const file = join(folder, 'chatctl.db')
+    withDirectory((directory) => {
+      const file = join(directory, 'chatctl.db')
       const foreign = new DatabaseSync(file)
       foreign.exec('create table users (id integer)')
       foreign.close()
       const content = readFileSync(file)
-      const failure = thrownFailure(() => openSqlite(folder))
+      const failure = thrownFailure(() => openSqlite(directory))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include('another program')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
   it('names the directory that cannot be used', () =>
-    withFolder((folder) => {
-      const file = join(folder, 'file')
+    withDirectory((directory) => {
+      const file = join(directory, 'file')
       writeFileSync(file, '')
       for (const data of [file, join(file, 'inside')]) {
         const failure = thrownFailure(() => openSqlite(data))
@@ -118,14 +118,14 @@ describe('the store of the embedded service', () => {
         expect(failure.message).to.include(data)
         expect(hintOf(failure)).to.be.a('string')
       }
-      mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
-      expect(thrownFailure(() => openSqlite(join(folder, 'taken'))).kind).to.equal('storage')
+      mkdirSync(join(directory, 'taken', 'chatctl.db'), { recursive: true })
+      expect(thrownFailure(() => openSqlite(join(directory, 'taken'))).kind).to.equal('storage')
     }))
 
   it('reports that a directory is not writable', function () {
     if (process.getuid?.() === 0) this.skip()
-    return withFolder((folder) => {
-      const data = join(folder, 'locked')
+    return withDirectory((directory) => {
+      const data = join(directory, 'locked')
       mkdirSync(data, { mode: 0o500 })
       const failure = thrownFailure(() => openSqlite(data))
       expect(failure.kind).to.equal('storage')
@@ -135,10 +135,10 @@ describe('the store of the embedded service', () => {
 
   it('is created once by eight processes that start together, and stores all their writes', function () {
     this.timeout(20_000)
-    return withFolder(async (folder) => {
-      const results = await writeAtOnce({ dataDir: folder }, 8, 20)
+    return withDirectory(async (directory) => {
+      const results = await writeAtOnce({ dataDir: directory }, 8, 20)
       expect(results.filter((created) => created)).to.have.length(1)
-      const store = openSqlite(folder)
+      const store = openSqlite(directory)
       const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
       expect(n).to.equal(8 * 20 + 1)
       const { journal_mode: mode } = store.connection.prepare('pragma journal_mode').get() as {
@@ -151,11 +151,11 @@ describe('the store of the embedded service', () => {
 
   it('of an older chatctl is migrated once by processes that start together, and keeps its data', function () {
     this.timeout(20_000)
-    return withFolder(async (folder) => {
-      copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(folder, 'chatctl.db'))
-      const results = await writeAtOnce({ dataDir: folder }, 3, 5)
+    return withDirectory(async (directory) => {
+      copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(directory, 'chatctl.db'))
+      const results = await writeAtOnce({ dataDir: directory }, 3, 5)
       expect(results).to.deep.equal([false, false, false])
-      const store = openSqlite(folder)
+      const store = openSqlite(directory)
       const count = (table: string) =>
         (store.connection.prepare(`select count(*) as n from ${table}`).get() as { n: number }).n
       // The fixture has the admin and one more user, two exchanges, and one key.
@@ -168,8 +168,8 @@ describe('the store of the embedded service', () => {
   })
 
   it('lets two connections of one process take turns', () =>
-    withFolder(async (folder) => {
-      const stores = [openSqlite(folder), openSqlite(folder)]
+    withDirectory(async (directory) => {
+      const stores = [openSqlite(directory), openSqlite(directory)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           stores.map(({ db }) =>
@@ -181,8 +181,8 @@ describe('the store of the embedded service', () => {
     }))
 
   it('serves two services of one process at once', () =>
-    withFolder(async (folder) => {
-      const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
+    withDirectory(async (directory) => {
+      const services = await Promise.all([0, 1].map(() => startService({ dataDir: directory })))
       const both = services.map((service) => equip(service))
       expect(services.filter(({ created }) => created)).to.have.length(1)
       const answers = await Promise.all(

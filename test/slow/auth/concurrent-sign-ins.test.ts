@@ -7,7 +7,7 @@ import {
   readCredential,
   readProfiles,
 } from '../../support/credential-files.ts'
-import type { Behaviour } from '../../support/fault-server.ts'
+import type { Behavior } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import type { Run } from '../../support/run-chatctl.ts'
@@ -28,7 +28,7 @@ describe('while another process refreshes the same token', () => {
     expireCredential(sandbox)
     const { promise: released, resolve } = Promise.withResolvers<void>()
     release = resolve
-    const held: Behaviour = async (request, response, incoming) => {
+    const held: Behavior = async (request, response, incoming) => {
       await released
       await server.tokens()(request, response, incoming)
     }

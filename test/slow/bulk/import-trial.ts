@@ -133,10 +133,10 @@ export class ImportTrial {
 
   /** Contents and mode of each file in the state directory. */
   stateFiles(): { path: string; text: string; mode: number }[] {
-    const folder = this.sandbox.env['XDG_STATE_HOME'] ?? join(this.sandbox.home, '.local', 'state')
-    if (!existsSync(folder)) return []
-    return globSync('**/*', { cwd: folder })
-      .map((name) => join(folder, name))
+    const directory = this.sandbox.env['XDG_STATE_HOME'] ?? join(this.sandbox.home, '.local', 'state')
+    if (!existsSync(directory)) return []
+    return globSync('**/*', { cwd: directory })
+      .map((name) => join(directory, name))
       .filter((path) => statSync(path).isFile())
       .map((path) => ({ path, text: readFileSync(path, 'latin1'), mode: statSync(path).mode & 0o777 }))
   }

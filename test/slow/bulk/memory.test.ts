@@ -36,19 +36,19 @@ function list<T>(count: number, make: (index: number) => T): T[] {
 
 describe('checking an import file', function () {
   this.timeout(300_000)
-  let folder: string
+  let directory: string
   before(function () {
     // Memory is read from /proc.
     if (process.platform !== 'linux') this.skip()
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-memory-'))
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-memory-'))
   })
   after(() => {
-    if (folder) rmSync(folder, { recursive: true, force: true })
+    if (directory) rmSync(directory, { recursive: true, force: true })
   })
 
   /** Peak memory, in bytes, of a separate process. */
   function peakOf(format: InputFormat, count: number): number {
-    const path = join(folder, `${count}.${format}`)
+    const path = join(directory, `${count}.${format}`)
     writeFileSync(path, writers[format](count))
     const { stdout, stderr } = spawnSync(process.execPath, [...flags, checkAlone, path], { encoding: 'utf8' })
     const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)

@@ -1,7 +1,7 @@
 import type { ServiceCall } from '../../support/command-lines.ts'
 import {
   answer,
-  type Behaviour,
+  type Behavior,
   delayed,
   empty,
   failing,
@@ -43,7 +43,7 @@ const status = (status: number, exitCode: number, sent: Sent = 'once'): Fault =>
 })
 
 const same =
-  (behavior: Behaviour): Fault['script'] =>
+  (behavior: Behavior): Fault['script'] =>
   () =>
     behavior
 

@@ -47,10 +47,10 @@ export const validFlags: readonly Flagged[] = all.map(({ command, entry }) => {
 export const invalidFlags: readonly Flagged[] = all.flatMap(({ command, entry }) => {
   const flag = `--${entry.name}`
   if (entry.type === 'boolean') return [addFlag(command, entry, [`${flag}=perhaps`], 'invalid')]
-  const nonsense = findFlag(command.id, entry.name).nonsense ?? (entry.options ? 'no-such-word' : undefined)
+  const invalid = findFlag(command.id, entry.name).invalid ?? (entry.options ? 'no-such-word' : undefined)
   return [
     addFlag(command, entry, [flag, ''], 'empty'),
-    ...(nonsense === undefined ? [] : [addFlag(command, entry, [flag, nonsense], 'invalid')]),
+    ...(invalid === undefined ? [] : [addFlag(command, entry, [flag, invalid], 'invalid')]),
   ]
 })
 
@@ -67,7 +67,7 @@ export function expectedCodes({ command, flag, kind, fine }: Flagged, form: Form
   // It ignores invalid flags, because it runs each time a shell starts.
   if (command === 'autocomplete' && kind !== 'valid') return [0, 2]
   if (kind === 'empty') return [2]
-  const { ends, jsonEnds, nonsenseEnds, refused = [] } = findFlag(command, flag)
-  if (kind === 'invalid') return nonsenseEnds ?? [2]
+  const { ends, jsonEnds, invalidEnds, refused = [] } = findFlag(command, flag)
+  if (kind === 'invalid') return invalidEnds ?? [2]
   return [...((form === 'JSON' ? jsonEnds : undefined) ?? ends ?? [fine[form]]), ...refused]
 }

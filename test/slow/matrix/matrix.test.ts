@@ -165,7 +165,7 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
   else expect(stdout).to.equal('')
 }
 
-const progress = /^\S.*\. Retrying in \S+…$/
+const progress = /^.+\. Retrying in \S+…$/
 
 function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
   const said = stderr.split('\n').filter((line) => line !== '' && !progress.test(line))

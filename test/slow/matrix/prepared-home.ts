@@ -74,7 +74,7 @@ export class PreparedHome {
     const root = join(this.#root, String(this.#worlds))
     cpSync(join(this.#root, 'prepared'), root, { recursive: true })
     // cpSync keeps the modes of files, but not those of directories.
-    closeFolders(root)
+    closeDirectories(root)
     const tmp = join(root, 'tmp')
     mkdirSync(tmp)
     const home = join(root, 'home')
@@ -114,15 +114,15 @@ export class PreparedHome {
   }
 }
 
-function closeFolders(folder: string): void {
-  chmodSync(folder, 0o700)
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) closeFolders(join(folder, entry.name))
+function closeDirectories(directory: string): void {
+  chmodSync(directory, 0o700)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) closeDirectories(join(directory, entry.name))
   }
 }
 
-function plantTranscript(folder: string, baseUrl: string): string {
-  const writer = TranscriptWriter.create(folder, { profile: 'work', baseUrl }, systemClock)
+function plantTranscript(directory: string, baseUrl: string): string {
+  const writer = TranscriptWriter.create(directory, { profile: 'work', baseUrl }, systemClock)
   writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
   writer.close()
   return writer.id
@@ -137,7 +137,7 @@ function plantProfiles(home: string, url: string): void {
   plant(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, credential)
 }
 
-function plant(folder: string, name: string, value: unknown): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  writeFileSync(join(folder, name), JSON.stringify(value), { mode: 0o600 })
+function plant(directory: string, name: string, value: unknown): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(join(directory, name), JSON.stringify(value), { mode: 0o600 })
 }

@@ -190,14 +190,14 @@ function kill(pid: number): void {
 }
 
 export function removeWorld({ root }: World): void {
-  openFolders(root)
+  openDirectories(root)
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }
 
 /** Makes read-only directories deletable. */
-function openFolders(folder: string): void {
-  chmodSync(folder, 0o700)
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) openFolders(join(folder, entry.name))
+function openDirectories(directory: string): void {
+  chmodSync(directory, 0o700)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) openDirectories(join(directory, entry.name))
   }
 }

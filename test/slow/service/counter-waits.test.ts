@@ -4,15 +4,15 @@ import { expect } from 'chai'
 import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { ask, noWarning } from '../../service/limits/counting-model.ts'
-import { withFolder } from '../../service/temporary-service.ts'
+import { withDirectory } from '../../service/temporary-service.ts'
 
 describe('counting requests in a file that other processes use', () => {
   it('waits for another writer without blocking the thread', () =>
-    withFolder(async (folder) => {
-      const counters = new SqliteCounters(folder, noWarning)
+    withDirectory(async (directory) => {
+      const counters = new SqliteCounters(directory, noWarning)
       await counters.count([ask()])
       const { DatabaseSync } = loadSqlite()
-      const other = new DatabaseSync(join(folder, 'limits.db'))
+      const other = new DatabaseSync(join(directory, 'limits.db'))
       other.exec('begin immediate')
       let longest = 0
       let last = performance.now()
@@ -32,10 +32,10 @@ describe('counting requests in a file that other processes use', () => {
 
   it('switches to a file that another process has created', function () {
     this.timeout(10_000)
-    return withFolder(async (folder) => {
-      const counters = new SqliteCounters(folder, noWarning)
+    return withDirectory(async (directory) => {
+      const counters = new SqliteCounters(directory, noWarning)
       await counters.count([ask({ wanted: 5 })])
-      writeFileSync(join(folder, 'limits-2.db'), '')
+      writeFileSync(join(directory, 'limits-2.db'), '')
       await new Promise((resolve) => setTimeout(resolve, 1_100))
       expect((await counters.count([ask({ wanted: 5 })]))[0]).to.include({ granted: 5 })
       await counters.close()
@@ -44,12 +44,12 @@ describe('counting requests in a file that other processes use', () => {
 
   it('continues in memory while the file cannot be used, and then in the file again', function () {
     this.timeout(20_000)
-    return withFolder(async (folder) => {
+    return withDirectory(async (directory) => {
       const warnings: string[] = []
-      const counters = new SqliteCounters(folder, (message) => warnings.push(message))
+      const counters = new SqliteCounters(directory, (message) => warnings.push(message))
       const { DatabaseSync } = loadSqlite()
       await counters.count([ask()])
-      const other = new DatabaseSync(join(folder, 'limits.db'))
+      const other = new DatabaseSync(join(directory, 'limits.db'))
       other.exec('begin immediate')
       for (const granted of [3, 2, 0]) {
         expect((await counters.count([ask({ wanted: 3 })]))[0]).to.include({ granted })

@@ -157,16 +157,16 @@ describe('service run', () => {
   it('exits with code 1 if the data directory is a file', async () => {
     const file = join(sandbox.home, 'file')
     writeFileSync(file, 'x')
-    for (const folder of [file, join(file, 'inside')]) {
-      expectFailure(await fails('--data', folder), 1, `${folder} is not a directory`)
-      expectFailure(await chatctl('service', 'keys', 'list', '--data', folder), 1, folder)
-      expectFailure(await chatctl('service', 'status', '--data', folder), 1, folder)
+    for (const directory of [file, join(file, 'inside')]) {
+      expectFailure(await fails('--data', directory), 1, `${directory} is not a directory`)
+      expectFailure(await chatctl('service', 'keys', 'list', '--data', directory), 1, directory)
+      expectFailure(await chatctl('service', 'status', '--data', directory), 1, directory)
     }
     expect(readFileSync(file, 'utf8')).to.equal('x')
   })
 
   it('exits with code 2 if the upstream URL is invalid or its key file does not exist', async () => {
-    expectFailure(await fails('--upstream', 'nonsense', '--data', data), 2, 'upstream must be an http')
+    expectFailure(await fails('--upstream', 'invalid', '--data', data), 2, 'upstream must be an http')
     const none = ['--upstream', 'http://127.0.0.1:9/v1', '--upstream-key-file', 'nowhere', '--data', data]
     expectFailure(await fails(...none), 2, 'nowhere')
   })

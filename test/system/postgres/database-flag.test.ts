@@ -11,9 +11,9 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 /** The contents of all files in a directory. */
-function contentsOf(folder: string): string {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
+function contentsOf(directory: string): string {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(directory, name))
     .filter((path) => statSync(path).isFile())
     .map((path) => readFileSync(path, 'latin1'))
     .join('\n')

@@ -11,7 +11,7 @@ import {
   type Answer,
   equip,
   type TemporaryService,
-  withFolder,
+  withDirectory,
   withPlace,
 } from '../../service/temporary-service.ts'
 import { perSuite } from '../../support/lifetime.ts'
@@ -80,7 +80,7 @@ describe('a service that loses its PostgreSQL server', () => {
 
   for (const mode of ['fast', 'immediate'] as const) {
     it(`responds with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>
-      withFolder(async (dataDir) => {
+      withDirectory(async (dataDir) => {
         const database = await postgres.createDatabase()
         const service = equip(await startService({ dataDir, database }))
         const load = post(service, 8)
@@ -108,7 +108,7 @@ describe('a service that loses its PostgreSQL server', () => {
   }
 
   it('shows the outage to people who sign in and programs that renew tokens, which stay signed in', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const database = await postgres.createDatabase()
       const service = equip(await startService({ dataDir, database }))
       await createPerson(service)
@@ -173,7 +173,7 @@ describe('a service that loses its PostgreSQL server', () => {
 
   it('completes and stores streams that began before the outage and end after it', () =>
     withUpstream(streamForSixSeconds, ({ url }) =>
-      withFolder(async (dataDir) => {
+      withDirectory(async (dataDir) => {
         const database = await postgres.createDatabase()
         const service = equip(await startService({ dataDir, database, upstream: { url } }))
         const streams = Array.from({ length: 5 }, async () =>
@@ -197,7 +197,7 @@ describe('a service that loses its PostgreSQL server', () => {
     )).timeout(30_000)
 
   it('continues when its connections are terminated one by one', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const database = await postgres.createDatabase()
       const service = equip(await startService({ dataDir, database }))
       const load = post(service, 8)
@@ -216,7 +216,7 @@ describe('a service that loses its PostgreSQL server', () => {
     }))
 
   it('does not wait for a server that stops responding, and recovers when it responds again', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const proxy = await startStallingProxy(postgres.port)
       const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
       const service = equip(await startService({ dataDir, database }))
@@ -234,7 +234,7 @@ describe('a service that loses its PostgreSQL server', () => {
 
   it('delays no stream while the server does not respond', () =>
     withUpstream(streamForSixSeconds, ({ url }) =>
-      withFolder(async (dataDir) => {
+      withDirectory(async (dataDir) => {
         const proxy = await startStallingProxy(postgres.port)
         const direct = await postgres.createDatabase()
         const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
@@ -289,7 +289,7 @@ describe('a service that loses its PostgreSQL server', () => {
     )).timeout(30_000)
 
   it('stops within 5 s while the server does not respond', () =>
-    withFolder(async (dataDir) => {
+    withDirectory(async (dataDir) => {
       const proxy = await startStallingProxy(postgres.port)
       const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
       const service = equip(await startService({ dataDir, database }))

@@ -7,7 +7,7 @@ import { openExistingPostgres, openPostgres } from '../../../src/service/store/p
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { isBusy } from '../../../src/service/store/storage-failure.ts'
 import { writeAtOnce } from '../../service/store/write-at-once.ts'
-import { withFolder, withPlace } from '../../service/temporary-service.ts'
+import { withDirectory, withPlace } from '../../service/temporary-service.ts'
 import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
 
 const next = {
@@ -50,18 +50,18 @@ describe('the PostgreSQL store of the embedded service', () => {
   it('can be reached by a Unix socket', () =>
     withDatabase(async (url) => {
       const { username, password, pathname } = new URL(url)
-      const folder = encodeURIComponent(postgres.socketFolder)
+      const directory = encodeURIComponent(postgres.socketDirectory)
       const store = await openPostgres(
-        `postgres://${username}:${password}@${pathname}?host=${folder}&port=${postgres.port}`,
+        `postgres://${username}:${password}@${pathname}?host=${directory}&port=${postgres.port}`,
       )
-      expect(store.location).to.equal(`postgres://${folder}:${postgres.port}${pathname}`)
+      expect(store.location).to.equal(`postgres://${directory}:${postgres.port}${pathname}`)
       await store.close()
     }))
 
   it('has the same migrations as SQLite, with the same checksums', () =>
     withDatabase((url) =>
-      withFolder(async (folder) => {
-        const sqlite = openSqlite(folder)
+      withDirectory(async (directory) => {
+        const sqlite = openSqlite(directory)
         const store = await openPostgres(url)
         const ledger = 'select number, name, checksum from migrations order by number'
         const rows = sqlite.connection.prepare(ledger).all()
@@ -75,8 +75,8 @@ describe('the PostgreSQL store of the embedded service', () => {
 
   it('has the same tables and columns as SQLite', () =>
     withDatabase((url) =>
-      withFolder(async (folder) => {
-        const sqlite = openSqlite(folder)
+      withDirectory(async (directory) => {
+        const sqlite = openSqlite(directory)
         const store = await openPostgres(url)
         const ours = sqlite.connection
           .prepare(
@@ -207,7 +207,7 @@ describe('the PostgreSQL store of the embedded service', () => {
 
   it('keeps nothing of a failed migration', () =>
     withDatabase(async (url) => {
-      const broken = { ...next, statements: `${next.statements} create table nonsense (` }
+      const broken = { ...next, statements: `${next.statements} create table invalid (` }
       const failure = await failureOf(openPostgres(url, { wanted: [...migrations, broken] }))
       expect(failure.kind).to.equal('storage')
       const store = await openPostgres(url, { wanted: [...migrations, next] })

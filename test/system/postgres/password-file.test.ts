@@ -2,14 +2,14 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
-import { withFolder } from '../../service/temporary-service.ts'
+import { withDirectory } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 
 describe('the password file of libpq', () => {
   it('gives access to a server unless others may read the file', async () => {
     const { url, password } = await sharedPostgres()
-    await withFolder(async (folder) => {
-      const file = join(folder, 'pgpass')
+    await withDirectory(async (directory) => {
+      const file = join(directory, 'pgpass')
       const bare = url.replace(`:${password}@`, '@')
       writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
       const env = { PGPASSFILE: file }

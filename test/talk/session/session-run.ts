@@ -40,7 +40,7 @@ export class SessionWorld {
     return new SessionWorld(createSandbox(), await ChatServer.start())
   }
 
-  get folder(): string {
+  get directory(): string {
     return join(this.#sandbox.home, 'sessions')
   }
 
@@ -78,7 +78,7 @@ export class SessionWorld {
       directories: new Directories(this.#sandbox.env),
       env: this.#sandbox.env,
       cwd: this.home,
-      sessionsDirectory: this.folder,
+      sessionsDirectory: this.directory,
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
@@ -123,14 +123,14 @@ export class SessionWorld {
   /** Writes a transcript, as an earlier session would have done. */
   plant(lines: readonly TranscriptLine[]): string {
     const { profile = null, baseUrl } = this.owner
-    const writer = TranscriptWriter.create(this.folder, { profile, baseUrl }, systemClock)
+    const writer = TranscriptWriter.create(this.directory, { profile, baseUrl }, systemClock)
     for (const line of lines) writer.append(line)
     writer.close()
     return writer.path
   }
 
   #lastPath(): string {
-    const [last] = listTranscripts(this.folder, this.owner)
+    const [last] = listTranscripts(this.directory, this.owner)
     if (!last) throw new Error('there is no transcript')
     return last.path
   }

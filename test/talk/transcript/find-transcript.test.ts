@@ -23,20 +23,20 @@ function turn(number: number, text = `question ${number}`, answer = 'yes'): Tran
 }
 
 function write(
-  folder: string,
+  directory: string,
   lines: readonly TranscriptLine[],
   about: typeof work | { profile: null; baseUrl: null } = work,
 ): TranscriptWriter {
-  const writer = TranscriptWriter.create(folder, about, systemClock)
+  const writer = TranscriptWriter.create(directory, about, systemClock)
   for (const line of lines) writer.append(line)
   writer.close()
   return writer
 }
 
 /** Writes a transcript with the given ID. */
-function place(folder: string, id: string, lines: readonly TranscriptLine[]): string {
-  const { path, id: own } = write(folder, lines)
-  const to = join(folder, `${id}.jsonl`)
+function place(directory: string, id: string, lines: readonly TranscriptLine[]): string {
+  const { path, id: own } = write(directory, lines)
+  const to = join(directory, `${id}.jsonl`)
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(own, id))
   renameSync(path, to)
   return to
@@ -44,14 +44,14 @@ function place(folder: string, id: string, lines: readonly TranscriptLine[]): st
 
 describe('the list of transcripts', () => {
   it('is empty without a directory', () => {
-    withDirectory((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
+    withDirectory((directory) => expect(listTranscripts(join(directory, 'none'))).to.deep.equal([]))
   })
 
   it('has the most recently used first, with a summary of each', () => {
-    withDirectory((folder) => {
-      const first = write(folder, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
-      const second = write(folder, turn(3))
-      const [one, two] = listTranscripts(folder)
+    withDirectory((directory) => {
+      const first = write(directory, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
+      const second = write(directory, turn(3))
+      const [one, two] = listTranscripts(directory)
       expect(one).to.deep.include({
         ...work,
         id: first.id,
@@ -68,12 +68,12 @@ describe('the list of transcripts', () => {
   })
 
   it('is for one connection or for all', () => {
-    withDirectory((folder) => {
-      write(folder, turn(1))
-      write(folder, turn(2), { profile: null, baseUrl: null })
-      expect(listTranscripts(folder)).to.have.lengthOf(2)
+    withDirectory((directory) => {
+      write(directory, turn(1))
+      write(directory, turn(2), { profile: null, baseUrl: null })
+      expect(listTranscripts(directory)).to.have.lengthOf(2)
       const profiles = (owner: { profile: string | undefined; baseUrl: string | undefined }) =>
-        listTranscripts(folder, owner).map(({ profile }) => profile)
+        listTranscripts(directory, owner).map(({ profile }) => profile)
       expect(profiles(work)).to.deep.equal(['work'])
       expect(profiles({ profile: undefined, baseUrl: undefined })).to.deep.equal([null])
       expect(profiles({ profile: 'work', baseUrl: undefined })).to.deep.equal([])
@@ -81,11 +81,11 @@ describe('the list of transcripts', () => {
   })
 
   it('skips entries that it cannot read', () => {
-    withDirectory((folder) => {
-      mkdirSync(join(folder, 'folder.jsonl'))
-      writeFileSync(join(folder, 'other.txt'), 'x')
-      const { id } = write(folder, turn(1))
-      expect(listTranscripts(folder).map((summary) => summary.id)).to.deep.equal([id])
+    withDirectory((directory) => {
+      mkdirSync(join(directory, 'directory.jsonl'))
+      writeFileSync(join(directory, 'other.txt'), 'x')
+      const { id } = write(directory, turn(1))
+      expect(listTranscripts(directory).map((summary) => summary.id)).to.deep.equal([id])
     })
   })
 
@@ -93,14 +93,14 @@ describe('the list of transcripts', () => {
     const lengths = [1, 10_000, 30_000, 200_000]
     const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
     for (const [first, second, third] of all) {
-      withDirectory((folder) => {
+      withDirectory((directory) => {
         const at = time(0)
-        const writer = TranscriptWriter.create(folder, work, systemClock)
+        const writer = TranscriptWriter.create(directory, work, systemClock)
         const say = (lines: readonly TranscriptLine[], to = writer) => {
           for (const line of lines) to.append(line)
         }
         const expectSummary = (turns: number) =>
-          expect(listTranscripts(folder)[0], `${first} ${second} ${third}`).to.include({
+          expect(listTranscripts(directory)[0], `${first} ${second} ${third}`).to.include({
             name: 'renamed',
             model: 'large',
             contextId: 'c1',
@@ -135,12 +135,12 @@ describe('the list of transcripts', () => {
     const io = '/proc/self/io'
     if (!existsSync(io)) return this.skip()
     const read = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1])
-    withDirectory((folder) => {
-      const { path } = write(folder, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
+    withDirectory((directory) => {
+      const { path } = write(directory, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
       const bytes = readFileSync(path)
-      for (let index = 0; index < 100; index++) writeFileSync(join(folder, `s${index}.jsonl`), bytes)
+      for (let index = 0; index < 100; index++) writeFileSync(join(directory, `s${index}.jsonl`), bytes)
       const before = read()
-      expect(listTranscripts(folder)).to.have.lengthOf(101)
+      expect(listTranscripts(directory)).to.have.lengthOf(101)
       expect(read() - before).to.be.below((101 * bytes.length) / 2)
     })
   })
@@ -148,10 +148,13 @@ describe('the list of transcripts', () => {
 
 describe('finding a transcript', () => {
   it('works by ID, by a unique prefix of the ID, and by name', () => {
-    withDirectory((folder) => {
-      const one = place(folder, 's20260102-030405-aaaa', [{ type: 'name', name: 'trip to Rome' }, ...turn(1)])
-      const two = place(folder, 's20260102-030405-aaab', turn(2))
-      const three = place(folder, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
+    withDirectory((directory) => {
+      const one = place(directory, 's20260102-030405-aaaa', [
+        { type: 'name', name: 'trip to Rome' },
+        ...turn(1),
+      ])
+      const two = place(directory, 's20260102-030405-aaab', turn(2))
+      const three = place(directory, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
       for (const [wanted, path] of [
         ['s20260102-030405-aaaa', one],
         ['s20260102-030405-aaab', two],
@@ -161,24 +164,24 @@ describe('finding a transcript', () => {
         // A name has priority over a prefix of an ID.
         ['s2026', three],
       ] as const)
-        expect(findTranscript(folder, wanted), wanted).to.equal(path)
+        expect(findTranscript(directory, wanted), wanted).to.equal(path)
     })
   })
 
   it('fails for no match, for several matches, and for paths outside its directory', () => {
-    withDirectory((folder) => {
+    withDirectory((directory) => {
       for (const letter of 'abcdefg')
-        place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
+        place(directory, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
       for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])
-        expect(thrownFailure(() => findTranscript(folder, wanted)).kind, wanted).to.equal('not_found')
+        expect(thrownFailure(() => findTranscript(directory, wanted)).kind, wanted).to.equal('not_found')
       for (const wanted of ['s2026', 'same']) {
-        const failure = thrownFailure(() => findTranscript(folder, wanted))
+        const failure = thrownFailure(() => findTranscript(directory, wanted))
         expect(failure.kind).to.equal('usage')
         expect(failure.message)
           .to.include('s20260102-030405-aaag, s20260102-030405-aaaf')
           .and.to.include(' and 2 more')
       }
-      expect(thrownFailure(() => findTranscript(join(folder, 'none'), 'x')).kind).to.equal('not_found')
+      expect(thrownFailure(() => findTranscript(join(directory, 'none'), 'x')).kind).to.equal('not_found')
     })
   })
 })

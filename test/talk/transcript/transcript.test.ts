@@ -15,8 +15,8 @@ const at = '2026-01-02T03:04:05.000Z'
 const about = { profile: 'work', baseUrl: 'https://chat.example/' }
 const end = { type: 'end', at, complete: true, verified: true } as const
 
-function write(folder: string, lines: readonly TranscriptLine[]): string {
-  const writer = TranscriptWriter.create(folder, about, systemClock)
+function write(directory: string, lines: readonly TranscriptLine[]): string {
+  const writer = TranscriptWriter.create(directory, about, systemClock)
   for (const line of lines) writer.append(line)
   writer.sync()
   writer.close()
@@ -34,8 +34,8 @@ function answered(turn: number, text: string, answer: string): TranscriptLine[] 
 
 describe('a transcript', () => {
   it('creates no file if no message was sent', () => {
-    withDirectory((folder) => {
-      const sessions = join(folder, 'sessions')
+    withDirectory((directory) => {
+      const sessions = join(directory, 'sessions')
       const path = write(sessions, [
         { type: 'name', name: 'idle' },
         { type: 'options', at, mode: 'context', model: 'm' },
@@ -46,8 +46,8 @@ describe('a transcript', () => {
   })
 
   it('is private, named after its ID, and leaves no lock file', () => {
-    withDirectory((folder) => {
-      const sessions = join(folder, 'a', 'sessions')
+    withDirectory((directory) => {
+      const sessions = join(directory, 'a', 'sessions')
       const path = write(sessions, answered(1, 'Hi', 'Hello'))
       expect(readdirSync(sessions)).to.deep.equal([`${readTranscript(path).id}.jsonl`])
       expect(readTranscript(path).id).to.match(/^s\d{8}-\d{6}-[a-z0-9]{4}$/)
@@ -57,11 +57,11 @@ describe('a transcript', () => {
   })
 
   it('keeps the digits of the numbers in a usage', () => {
-    withDirectory((folder) => {
+    withDirectory((directory) => {
       const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":1e400,"x":-0}'
       const line: TranscriptLine = { type: 'usage', turn: 1, usage: parseJson(usage) as Usage }
       const [asked, ...rest] = answered(1, 'Hi', 'Hello')
-      const path = write(folder, [...(asked ? [asked] : []), line, ...rest])
+      const path = write(directory, [...(asked ? [asked] : []), line, ...rest])
       expect(readFileSync(path, 'utf8')).to.include(usage)
       const [form] = renderTranscript(readTranscript(path), 'json')
       expect(form?.replace(/\s+/g, '')).to.include(`"usage":${usage}`)
@@ -69,8 +69,8 @@ describe('a transcript', () => {
   })
 
   it('restores what was written', () => {
-    withDirectory((folder) => {
-      const path = write(folder, [
+    withDirectory((directory) => {
+      const path = write(directory, [
         { type: 'name', name: 'trip' },
         { type: 'options', at, mode: 'context', model: 'small' },
         { type: 'user', turn: 1, at, text: 'Hi\nthere' },
@@ -142,8 +142,8 @@ describe('a transcript', () => {
   ]
   for (const [what, ending, expected] of endings) {
     it(`knows a turn that is ${what}`, () => {
-      withDirectory((folder) => {
-        const path = write(folder, [
+      withDirectory((directory) => {
+        const path = write(directory, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: 'Hel' },
           { ...end, turn: 1, ...ending } as TranscriptLine,
@@ -154,8 +154,8 @@ describe('a transcript', () => {
   }
 
   it('treats a turn without an end as interrupted by a crash', () => {
-    withDirectory((folder) => {
-      const path = write(folder, [{ type: 'user', turn: 1, at, text: 'Hi' }])
+    withDirectory((directory) => {
+      const path = write(directory, [{ type: 'user', turn: 1, at, text: 'Hi' }])
       expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
       expect(readTranscript(path).conversation).to.deep.equal([])
     })
@@ -167,8 +167,8 @@ describe('a transcript', () => {
     ['', ['Hello']],
   ] as const) {
     it(`uses the reply that the service recorded if the transcript has '${came}'`, () => {
-      withDirectory((folder) => {
-        const path = write(folder, [
+      withDirectory((directory) => {
+        const path = write(directory, [
           { type: 'user', turn: 1, at, text: 'Hi' },
           { type: 'delta', turn: 1, text: came },
           { ...end, turn: 1, complete: false, verified: false, reason: 'cut' },
@@ -186,8 +186,8 @@ describe('a transcript', () => {
   }
 
   it('has only the options that are in force at its end', () => {
-    withDirectory((folder) => {
-      const path = write(folder, [
+    withDirectory((directory) => {
+      const path = write(directory, [
         ...answered(1, 'a', 'b'),
         {
           type: 'options',
@@ -207,27 +207,27 @@ describe('a transcript', () => {
   })
 
   it('knows the conversation that the next completion continues', () => {
-    withDirectory((folder) => {
+    withDirectory((directory) => {
       const said = (path: string) => readTranscript(path).conversation.map(({ content }) => content)
       const told: TranscriptLine = { type: 'conversation', at, messages: [{ role: 'system', content: 's' }] }
-      expect(said(write(folder, [...answered(1, 'a', 'b'), ...answered(2, 'c', 'd')]))).to.deep.equal([
+      expect(said(write(directory, [...answered(1, 'a', 'b'), ...answered(2, 'c', 'd')]))).to.deep.equal([
         'a',
         'b',
         'c',
         'd',
       ])
       const forked = [...answered(1, 'a', 'b'), told, ...answered(2, 'c', 'd')]
-      expect(said(write(folder, forked))).to.deep.equal(['s', 'c', 'd'])
+      expect(said(write(directory, forked))).to.deep.equal(['s', 'c', 'd'])
       const inAnother: TranscriptLine = { type: 'options', at, mode: 'context', context_id: 'c2' }
-      expect(said(write(folder, [...answered(1, 'a', 'b'), inAnother]))).to.deep.equal([])
+      expect(said(write(directory, [...answered(1, 'a', 'b'), inAnother]))).to.deep.equal([])
       const inTheSame: TranscriptLine = { type: 'options', at, mode: 'context', context_id: 'c1', model: 'x' }
-      expect(said(write(folder, [...answered(1, 'a', 'b'), inTheSame]))).to.deep.equal(['a', 'b'])
+      expect(said(write(directory, [...answered(1, 'a', 'b'), inTheSame]))).to.deep.equal(['a', 'b'])
     })
   })
 
   it('skips lines of unknown types, and unknown fields', () => {
-    withDirectory((folder) => {
-      const path = write(folder, answered(1, 'a', 'b'))
+    withDirectory((directory) => {
+      const path = write(directory, answered(1, 'a', 'b'))
       const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
       writeFileSync(path, `${text}{"type":"later","turn":1}\n[1]\nnull\n{"type":"delta","turn":1}\n`)
       expect(readTranscript(path).turns).to.have.lengthOf(1)
@@ -236,25 +236,25 @@ describe('a transcript', () => {
   })
 
   it('is rejected if a later version of chatctl wrote it', () => {
-    withDirectory((folder) => {
-      const path = write(folder, answered(1, 'a', 'b'))
+    withDirectory((directory) => {
+      const path = write(directory, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
       expect(thrownFailure(() => readTranscript(path)).message).to.include('newer chatctl (version 2)')
     })
   })
 
   it('is not created by reading or reopening a file that does not exist', () => {
-    withDirectory((folder) => {
-      const path = join(folder, 's.jsonl')
+    withDirectory((directory) => {
+      const path = join(directory, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
       expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
-      expect(readdirSync(folder)).to.deep.equal([])
+      expect(readdirSync(directory)).to.deep.equal([])
     })
   })
 
   it('has one writer at a time', () => {
-    withDirectory((folder) => {
-      const first = TranscriptWriter.create(folder, about, systemClock)
+    withDirectory((directory) => {
+      const first = TranscriptWriter.create(directory, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
       const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
@@ -268,23 +268,23 @@ describe('a transcript', () => {
       second.append({ type: 'delta', turn: 1, text: '!' })
       second.close()
       expect(readTranscript(first.path).turns[0]?.reply).to.equal('still here!')
-      expect(readdirSync(folder)).to.have.lengthOf(1)
+      expect(readdirSync(directory)).to.have.lengthOf(1)
     })
   })
 
   it('names the directory that cannot be written', function () {
     if (process.getuid?.() === 0) this.skip()
-    withDirectory((folder) => {
-      chmodSync(folder, 0o500)
-      const failure = thrownFailure(() => write(folder, answered(1, 'a', 'b')))
+    withDirectory((directory) => {
+      chmodSync(directory, 0o500)
+      const failure = thrownFailure(() => write(directory, answered(1, 'a', 'b')))
       expect(failure).to.include({ kind: 'storage' })
-      expect(failure.message).to.include(folder).and.to.include('EACCES')
+      expect(failure.message).to.include(directory).and.to.include('EACCES')
     })
   })
 
   it('fails if a file blocks its directory, and the next line tries again', () => {
-    withDirectory((folder) => {
-      const place = join(folder, 'sessions')
+    withDirectory((directory) => {
+      const place = join(directory, 'sessions')
       writeFileSync(place, '')
       const writer = TranscriptWriter.create(place, about, systemClock)
       const failure = thrownFailure(() => writer.append({ type: 'user', turn: 1, at, text: 'Hi' }))
@@ -302,8 +302,8 @@ describe('a transcript', () => {
 
 describe('a replay', () => {
   it('restores the events of the stream, with the text at the end joined from the deltas', () => {
-    withDirectory((folder) => {
-      const path = write(folder, [
+    withDirectory((directory) => {
+      const path = write(directory, [
         { type: 'user', turn: 1, at, text: 'Hi' },
         { type: 'start', turn: 1, at, context_id: 'c1', model: 'small' },
         { type: 'delta', turn: 1, text: 'Hel' },

@@ -56,10 +56,10 @@ const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
 
 describe('a transcript that is truncated at any byte', () => {
   it('contains exactly its complete lines, and can be continued', () => {
-    withDirectory((folder) => {
+    withDirectory((directory) => {
       fc.assert(
         fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
-          const writer = TranscriptWriter.create(folder, { profile: 'p', baseUrl: null }, systemClock)
+          const writer = TranscriptWriter.create(directory, { profile: 'p', baseUrl: null }, systemClock)
           writer.append({ type: 'user', turn: 0, at, text: 'first' })
           for (const each of lines) writer.append(each)
           writer.close()
@@ -102,8 +102,8 @@ describe('a transcript that is truncated at any byte', () => {
   })
 
   it('can be read with any bytes in it', () => {
-    withDirectory((folder) => {
-      const path = join(folder, 's.jsonl')
+    withDirectory((directory) => {
+      const path = join(directory, 's.jsonl')
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
           writeFileSync(path, bytes)

@@ -33,17 +33,17 @@ const paste = (text: string): string => `\u001b[200~${text}\u001b[201~`
 type Complete = (before: string) => Completions | Promise<Completions>
 
 describe('the editor', () => {
-  let folder: string
+  let directory: string
   let path: string
   const open: KeyDecoder[] = []
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'editor-'))
-    path = join(folder, 'recall.jsonl')
+    directory = mkdtempSync(join(tmpdir(), 'editor-'))
+    path = join(directory, 'recall.jsonl')
   })
   afterEach(() => {
     for (const decoder of open.splice(0)) decoder.close()
-    rmSync(folder, { recursive: true })
+    rmSync(directory, { recursive: true })
   })
 
   function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {

@@ -11,15 +11,15 @@ const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => line(`entry ${index}`)).join('')
 
 describe('the input history of a session', () => {
-  const folder = perTest(makeEmptyDirectory)
+  const directory = perTest(makeEmptyDirectory)
   let path: string
 
   beforeEach(() => {
-    path = join(folder.path, 'state', 'recall.jsonl')
+    path = join(directory.path, 'state', 'recall.jsonl')
   })
 
   function write(text: string): void {
-    mkdirSync(join(folder.path, 'state'), { recursive: true })
+    mkdirSync(join(directory.path, 'state'), { recursive: true })
     writeFileSync(path, text)
   }
 
@@ -36,7 +36,7 @@ describe('the input history of a session', () => {
   it('writes a file that only its owner can read', () => {
     InputHistory.open(path, systemClock).add('private')
     expect(statSync(path).mode & 0o777).to.equal(0o600)
-    expect(statSync(join(folder.path, 'state')).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(directory.path, 'state')).mode & 0o777).to.equal(0o700)
   })
 
   it('keeps one of two equal consecutive entries', () => {
@@ -97,8 +97,8 @@ describe('the input history of a session', () => {
   })
 
   it('keeps entries in memory if the file cannot be written', () => {
-    writeFileSync(join(folder.path, 'file'), '')
-    const recall = InputHistory.open(join(folder.path, 'file', 'recall.jsonl'), systemClock)
+    writeFileSync(join(directory.path, 'file'), '')
+    const recall = InputHistory.open(join(directory.path, 'file', 'recall.jsonl'), systemClock)
     recall.add('one')
     expect(recall.entries).to.deep.equal(['one'])
   })
@@ -106,6 +106,6 @@ describe('the input history of a session', () => {
   it('is empty if the file cannot be read', () => {
     mkdirSync(path, { recursive: true })
     expect(InputHistory.open(path, systemClock).entries).to.deep.equal([])
-    chmodSync(folder.path, 0o700)
+    chmodSync(directory.path, 0o700)
   })
 })

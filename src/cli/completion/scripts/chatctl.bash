@@ -9,7 +9,7 @@ _chatctl() {
   case $first in
     *open) compopt -o nospace 2>/dev/null ;;
     files) compopt -o default 2>/dev/null ;;
-    folders) compopt -o dirnames 2>/dev/null ;;
+    directories) compopt -o dirnames 2>/dev/null ;;
   esac
   return 0
 }

@@ -12,7 +12,7 @@ function __chatctl_complete
     switch "$lines[1]"
         case files
             __chatctl_paths __fish_complete_path "$bare"
-        case folders
+        case directories
             __chatctl_paths __fish_complete_directories "$bare"
         case '*'
             printf '%s\n' $lines[2..-1]

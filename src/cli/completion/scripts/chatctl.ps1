@@ -4,7 +4,7 @@ Register-ArgumentCompleter -Native -CommandName chatctl -ScriptBlock {
   $before = @($commandAst.CommandElements | Select-Object -Skip 1 |
     Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
     ForEach-Object { if ($null -ne $_.Value) { "$($_.Value)" } else { $_.Extent.Text } })
-  # What the cursor stands in may be an open quote; an empty argument would not arrive.
+  # The word at the cursor may begin with an open quote. PowerShell does not pass an empty argument.
   $word = $wordToComplete -replace '^["'']', ''
   $next = if ($word -eq '') { @('--next', '--') + $before } else { @('--') + $before + $word }
   $lines = @(chatctl complete --shell=powershell @next 2>$null)

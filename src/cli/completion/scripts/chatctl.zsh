@@ -1,5 +1,5 @@
 #compdef chatctl
-# Completion of chatctl for zsh: to be sourced, or a file _chatctl in a folder of $fpath.
+# Completion of chatctl for zsh: to be sourced, or a file _chatctl in a directory of $fpath.
 _chatctl() {
   local line
   local -a lines whole open
@@ -12,7 +12,7 @@ _chatctl() {
   done
   case $lines[1] in
     files) compset -P '--[^=]#='; _files ;;
-    folders) compset -P '--[^=]#='; _files -/ ;;
+    directories) compset -P '--[^=]#='; _files -/ ;;
     *) _describe chatctl whole -- open -S '' ;;
   esac
 }

@@ -1,4 +1,4 @@
-/** The build puts the text of the file in the place of such an import. */
+/** The build replaces such an import with the text of the file. */
 declare module '*.bash' {
   const text: string
   export default text

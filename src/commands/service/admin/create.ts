@@ -43,7 +43,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     const { name = '' } = flags
     const { email } = args
     const administration = await context.openAdministration(flags)
-    // Better known before anybody types a password.
+    // Before the password prompt, so that a conflict fails first.
     await administration.checkAdmin({ email, name })
     if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })
     const password = await readNewPassword(flags, context)

@@ -52,8 +52,8 @@ export default class ServiceKeysUpdate extends BaseCommand {
       expiresAt: expires?.at,
     }
     if (Object.values(change).every((value) => value === undefined)) {
-      throw new Failure('usage', 'Nothing is said that should change', {
-        hint: 'chatctl service keys update --help',
+      throw new Failure('usage', 'No change was given', {
+        hint: 'See: chatctl service keys update --help',
       })
     }
     const administration = await context.openAdministration(flags)

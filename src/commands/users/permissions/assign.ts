@@ -34,7 +34,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     'users permissions assign --file FILE',
   ]
   static override args = {
-    // oclif wants all that stands before a list to be required, and a file stands in for both.
+    // oclif requires every argument before a list, but --file replaces both.
     id: Args.string({
       description: 'ID of the user, then permissions in the form ACTION:RESOURCE, such as read:chat',
       multiple: true,
@@ -86,8 +86,8 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
     }
-    const answer = await this.change(client.users.assignPermissions(id, assignment))
+    const response = await this.change(client.users.assignPermissions(id, assignment))
     const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id }
-    await showChanged(permissionsView, answer, changed, context)
+    await showChanged(permissionsView, response, changed, context)
   }
 }

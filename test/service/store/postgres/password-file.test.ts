@@ -12,7 +12,7 @@ describe("libpq's password file", () => {
     ],
     ['supports wildcards', '*:*:*:*:any', 'any'],
     ['supports escapes', 'db.example:*:chat:ada:a\\:b\\\\c', 'a:b\\c'],
-    ['skips comments and invalid lines', '# *:*:*:*:no\n\nnonsense\n*:*:*:ada:yes\r\n', 'yes'],
+    ['skips comments and invalid lines', '# *:*:*:*:no\n\ninvalid\n*:*:*:ada:yes\r\n', 'yes'],
     ['has no password for other servers or users', '*:*:*:bob:no\n*:5433:*:*:no', undefined],
   ] as const) {
     it(what, () => expect(findPassword(text, owner)).to.equal(password))

@@ -17,13 +17,13 @@ import { canLosePermissions, loseRoot, makeReadOnly, type Surrounding } from './
 const configurationFile = ({ home }: World): string => join(home, '.config', 'chatctl', 'config.json')
 const dataDirectory = ({ home }: World): string => join(home, '.local', 'share', 'chatctl')
 const databaseFile = (world: World): string => join(dataDirectory(world), 'chatctl.db')
-const credentialFolder = (world: World): string => join(dataDirectory(world), 'credentials')
+const credentialDirectory = (world: World): string => join(dataDirectory(world), 'credentials')
 
 function credentialFile(world: World): string {
-  return join(credentialFolder(world), readdirSync(credentialFolder(world))[0] ?? '')
+  return join(credentialDirectory(world), readdirSync(credentialDirectory(world))[0] ?? '')
 }
 
-function replaceByFolder(path: string): void {
+function replaceByDirectory(path: string): void {
   rmSync(path, { recursive: true })
   mkdirSync(path)
 }
@@ -64,7 +64,7 @@ export const files: readonly Surrounding[] = [
   },
   {
     name: 'the configuration file is a directory',
-    make: (world) => replaceByFolder(configurationFile(world)),
+    make: (world) => replaceByDirectory(configurationFile(world)),
     ends: badConfiguration,
   },
   {
@@ -110,7 +110,7 @@ export const files: readonly Surrounding[] = [
   },
   {
     name: 'the database is a directory',
-    make: (world) => replaceByFolder(databaseFile(world)),
+    make: (world) => replaceByDirectory(databaseFile(world)),
     ends: badData,
   },
   {
@@ -151,7 +151,7 @@ export const files: readonly Surrounding[] = [
   {
     name: 'the files that the call names are directories',
     make: ({ here }) => {
-      for (const name of readdirSync(here)) replaceByFolder(join(here, name))
+      for (const name of readdirSync(here)) replaceByDirectory(join(here, name))
     },
     ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
   },
@@ -207,7 +207,7 @@ export const files: readonly Surrounding[] = [
   {
     name: 'TMPDIR does not exist',
     make: (world) => {
-      world.env = { ...world.env, TMPDIR: join(world.root, 'no', 'such', 'folder') }
+      world.env = { ...world.env, TMPDIR: join(world.root, 'no', 'such', 'directory') }
     },
     ends: (call) => (commandOf(call.name) === 'settings:edit' ? [1] : 'fine'),
   },

@@ -46,11 +46,11 @@ export function loseRoot(world: World): void {
 }
 
 /** Removes write permission from a directory and its subdirectories, as on a read-only disk. */
-export function makeReadOnly(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
+export function makeReadOnly(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
     if (entry.isDirectory()) makeReadOnly(path)
     else chmodSync(path, 0o400)
   }
-  chmodSync(folder, 0o500)
+  chmodSync(directory, 0o500)
 }

@@ -7,31 +7,33 @@ import { quoteWord } from '../command-line.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 
-/** Files that are named at most. */
-const enough = 5
+/** Maximum number of files in the message. */
+const maxNamed = 5
 
-/** Whether what is ours can be used by us alone: 0600 in 0700 directories. */
+/** Whether other users can access the files: they should be 0600, in 0700 directories. */
 export function examineModes({ context: { directories } }: DoctorContext): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no file modes')]
   const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
-  const folders = [config, data, sessions, credentials, state]
+  const privateDirectories = [config, data, sessions, credentials, state]
   const files = [
     configurationPath(directories),
     join(data, 'chatctl.db'),
     ...filesIn(credentials),
     ...filesIn(sessions),
   ]
-  const wide = [...folders.filter(isWide), ...files.filter(isWide)]
+  const wide = [...privateDirectories.filter(isWide), ...files.filter(isWide)]
   if (wide.length === 0) return [ok('permissions', 'only you can use the files and directories')]
-  const wideFolders = wide.filter((path) => folders.includes(path))
-  const wideFiles = wide.filter((path) => !folders.includes(path))
+  const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
+  const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [
-    ...(wideFolders.length > 0 ? [['chmod 700', ...wideFolders.map(quoteWord)].join(' ')] : []),
-    ...(wideFiles.length > 0 ? [['chmod 600', ...wideFiles.slice(0, enough).map(quoteWord)].join(' ')] : []),
+    ...(wideDirectories.length > 0 ? [['chmod 700', ...wideDirectories.map(quoteWord)].join(' ')] : []),
+    ...(wideFiles.length > 0
+      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map(quoteWord)].join(' ')]
+      : []),
   ]
-  const more = wide.length > enough ? ` and ${wide.length - enough} more` : ''
-  const named = wide.slice(0, enough).join(', ')
+  const more = wide.length > maxNamed ? ` and ${wide.length - maxNamed} more` : ''
+  const named = wide.slice(0, maxNamed).join(', ')
   return [
     warning(
       'permissions',
@@ -41,15 +43,15 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   ]
 }
 
-function filesIn(folder: string): string[] {
+function filesIn(directory: string): string[] {
   try {
-    return readdirSync(folder).map((name) => join(folder, name))
+    return readdirSync(directory).map((name) => join(directory, name))
   } catch {
     return []
   }
 }
 
-/** What is not there, or whose directory cannot be searched, is nobody else's. */
+/** Whether other users have access. A file that does not exist is private. */
 function isWide(path: string): boolean {
   try {
     const stats = lstatSync(path)
@@ -59,8 +61,8 @@ function isWide(path: string): boolean {
   }
 }
 
-/** Whether what chatctl keeps can be written, or could be; nothing is made. */
-export function examineFolders({ context: { directories } }: DoctorContext): Examined[] {
+/** Whether the directories are writable, or can be created. Creates nothing. */
+export function examineDirectories({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
     ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be stored'],
@@ -70,8 +72,8 @@ export function examineFolders({ context: { directories } }: DoctorContext): Exa
       'users import and history export fail, and chat --continue cannot find new conversations',
     ],
   ] as const
-  const faults = uses.flatMap(([variable, folder, effect]) => {
-    const obstacle = obstacleTo(folder)
+  const faults = uses.flatMap(([variable, directory, effect]) => {
+    const obstacle = obstacleTo(directory)
     if (obstacle === undefined) return []
     const hint = `Set ${variable} to a directory that you can write to.`
     return [warning('directories', `${obstacle}; ${effect}`, hint)]
@@ -79,43 +81,43 @@ export function examineFolders({ context: { directories } }: DoctorContext): Exa
   return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state are writable')]
 }
 
-/** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
+/** The cache of compiled code, which is used only if it is private (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
-  const folder = context.directories.cache
+  const directory = context.directories.cache
   const slower = 'so every command starts more slowly'
   try {
-    makePrivateDirectory(folder)
-    accessSync(folder, constants.W_OK | constants.X_OK)
+    makePrivateDirectory(directory)
+    accessSync(directory, constants.W_OK | constants.X_OK)
   } catch (error) {
-    const words = `${folder} is not writable, ${slower}: ${describeSystemError(error)}`
+    const words = `${directory} is not writable, ${slower}: ${describeSystemError(error)}`
     return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that you can write to.')]
   }
-  if (isOursAlone(folder)) return [ok('cache', folder)]
-  const words = `${folder} is writable by other users and therefore not used, ${slower}`
-  // What somebody may have laid there would still be there after a change of modes.
-  if (isOpen(folder)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(folder)}`)]
+  if (isOursAlone(directory)) return [ok('cache', directory)]
+  const words = `${directory} is writable by other users and therefore not used, ${slower}`
+  // Files from another user would still be there after a change of the mode.
+  if (isOpen(directory)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(directory)}`)]
   return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that only you can write to.')]
 }
 
-function isOpen(folder: string): boolean {
-  const { uid, mode } = lstatSync(folder)
+function isOpen(directory: string): boolean {
+  const { uid, mode } = lstatSync(directory)
   return uid === process.getuid?.() && (mode & 0o022) !== 0
 }
 
 /** The directory itself, or the nearest one above it that exists. */
-export function nearestThere(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path))
+export function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 
-/** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
-export function obstacleTo(folder: string): string | undefined {
-  const nearest = nearestThere(folder)
-  const cannot = nearest === folder ? 'is not writable' : `cannot be created in ${nearest}`
+/** Why a directory cannot be written or created; undefined if it can. */
+export function obstacleTo(directory: string): string | undefined {
+  const nearest = nearestExisting(directory)
+  const cannot = nearest === directory ? 'is not writable' : `cannot be created in ${nearest}`
   try {
-    if (!statSync(nearest).isDirectory()) return `${folder} ${cannot}: not a directory`
+    if (!statSync(nearest).isDirectory()) return `${directory} ${cannot}: not a directory`
     accessSync(nearest, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    return `${folder} ${cannot}: ${describeSystemError(error)}`
+    return `${directory} ${cannot}: ${describeSystemError(error)}`
   }
 }

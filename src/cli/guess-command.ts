@@ -1,6 +1,6 @@
 import { nearest } from '../contract/nearest-word.ts'
-import { carryOver, findId, fits } from './carried-line.ts'
 import type { Catalog } from './command-catalog.ts'
+import { findId, fits, suggestCommand } from './suggested-command.ts'
 import { findGuess, guessWords, respell } from './synonyms.ts'
 
 /**
@@ -10,7 +10,7 @@ import { findGuess, guessWords, respell } from './synonyms.ts'
  * @param flags the rest of the line
  * @returns a hint, undefined if nothing is near
  */
-export function findMeaning(
+export function guessCommand(
   words: readonly string[],
   flags: readonly string[],
   catalog: Catalog,
@@ -49,7 +49,7 @@ function findLine(line: Line): string | undefined {
       const rest = [...spelling.slice(named.length), ...line.flags]
       best = {
         length: named.length,
-        hint: () => `Did you mean: ${carryOver(named.join(' '), rest, catalog)}`,
+        hint: () => `Did you mean: ${suggestCommand(named.join(' '), rest, catalog)}`,
       }
     }
   }
@@ -66,12 +66,12 @@ function isOther(id: string, spelling: readonly string[], { typed, catalog }: Li
 
 /** @param typed the words after the guess */
 function fillGuess(text: string, typed: readonly string[], { flags, catalog }: Line): string {
-  if (!text.includes('{')) return `Did you mean: ${carryOver(text, [...typed, ...flags], catalog)}`
+  if (!text.includes('{')) return `Did you mean: ${suggestCommand(text, [...typed, ...flags], catalog)}`
   // The commands after the first are for another situation.
   let rest = flags
   return text.replaceAll(/\{(.*?)\}/g, (_, line: string) => {
-    if (line.startsWith('=')) return carryOver(line.slice(1), rest, catalog)
-    const filled = carryOver(line, [...typed, ...rest], catalog)
+    if (line.startsWith('=')) return suggestCommand(line.slice(1), rest, catalog)
+    const filled = suggestCommand(line, [...typed, ...rest], catalog)
     rest = []
     return filled
   })
@@ -88,13 +88,13 @@ function findTopic({ words, typed, catalog }: Line): string | undefined {
 }
 
 /** At most so many commands are offered. */
-const mostOffered = 3
+const maxOffered = 3
 
 /** Commands of any topic that end with the first word: `login` is `auth login`. */
 function findElsewhere([first = '']: readonly string[], catalog: Catalog): string | undefined {
   const found = pathsOf(catalog).filter((path) => path.length > 1 && path.at(-1) === first)
-  if (found.length === 0 || found.length > mostOffered) return undefined
-  return `Did you mean: ${found.map((path) => carryOver(path.join(' '), [], catalog)).join(', or ')}`
+  if (found.length === 0 || found.length > maxOffered) return undefined
+  return `Did you mean: ${found.map((path) => suggestCommand(path.join(' '), [], catalog)).join(', or ')}`
 }
 
 /** The words with those replaced that are no known word, as far as a known one is near. */

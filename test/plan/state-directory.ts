@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Directories } from '../../src/system/directories.ts'
 
-interface StateFolder {
+interface StateDirectory {
   path(): string
   home(): string
   directories: Directories
@@ -14,7 +14,7 @@ interface StateFolder {
  *
  * @param env receives the variables for both
  */
-export function useStateFolder(env: NodeJS.ProcessEnv = {}): StateFolder {
+export function useStateDirectory(env: NodeJS.ProcessEnv = {}): StateDirectory {
   let root = ''
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'chatctl-state-'))

@@ -17,7 +17,7 @@ export function looksSecret(word: string): boolean {
  * @param line the words of a command, `users get ID`; MESSAGE takes all words, as one
  * @param typed the words after the part of the line that was understood
  */
-export function carryOver(line: string, typed: readonly string[], catalog: Catalog): string {
+export function suggestCommand(line: string, typed: readonly string[], catalog: Catalog): string {
   const flagAt = typed.findIndex((word) => word.startsWith('-') && word !== '-')
   const isSafe = !typed.some(looksSecret)
   const words = isSafe ? typed.slice(0, flagAt === -1 ? typed.length : flagAt) : []

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
-import type { Context } from './create-context.ts'
+import type { Context } from './context.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'
@@ -15,7 +15,7 @@ type Kept = 'edits' | 'passwords'
  * @returns its path
  * @throws the system's error where neither can be written
  */
-export function keepFile(
+export function savePrivateFile(
   { directories, host }: Pick<Context, 'directories' | 'host'>,
   kept: Kept,
   name: string,

@@ -3,8 +3,8 @@ import { forAuthorizationServer, localProfile } from '../../config/resolve-optio
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import type { Context } from '../create-context.ts'
-import { type CredentialPlace, isSamePlace, ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import type { Context } from '../context.ts'
+import { type CredentialPlace, ignoreUnreadable, isSamePlace, ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
 /** A credential that was stored for an origin until now. */
@@ -14,12 +14,12 @@ export interface Replaced {
 }
 
 /**
- * Stores a credential that has proved itself, and what the profile has to know from now on.
+ * Stores a verified credential and the options of the profile.
  *
- * @returns what was stored in its place until now
- * @throws Failure where either cannot be stored; neither is then
+ * @returns the credential that it replaces
+ * @throws Failure if either cannot be stored; then neither is stored
  */
-export async function keepLogin(
+export async function storeLogin(
   { directories, stores, output, signal }: Context,
   { connection, storage, settings }: LoginPlan,
   credential: StoredCredential,
@@ -28,11 +28,11 @@ export async function keepLogin(
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
   let isUnreadable = false
-  // A renewal that is under way would put the old one back.
+  // A concurrent renewal would restore the old credential.
   const replaced = await withCredentialLock(directories, owner, signal, async () => {
     const there = await store.read(owner, signal).catch((error: unknown) => {
       isUnreadable = true
-      return unreadableAsNothing(error)
+      return ignoreUnreadable(error)
     })
     await store.write(owner, credential, signal)
     return there
@@ -71,10 +71,10 @@ export async function keepLogin(
 }
 
 /**
- * Deletes what a profile has stored in places that it does not use any more: for other addresses,
- * or in the other storage. What cannot be deleted is said, and stays known to `auth logout`.
+ * Deletes the credentials of a profile for other addresses, or in the other storage. Warns about a
+ * credential that cannot be deleted, which `auth logout` can still delete.
  *
- * @returns what was stored there
+ * @returns the deleted credentials
  */
 export async function deleteFormerCredentials(
   context: Context,
@@ -93,7 +93,7 @@ export async function deleteFormerCredentials(
       const store = stores.of(place.storage)
       const credential = await withCredentialLock(directories, owner, signal, async () => {
         const stored = await store.read(owner, signal).catch(async (error: unknown) => {
-          unreadableAsNothing(error)
+          ignoreUnreadable(error)
           await output.warn(`The credential for ${owner.origin} could not be read, so it was not revoked.`)
         })
         await store.delete(owner, signal)

@@ -7,15 +7,15 @@ import { quoteWord } from '../command-line.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
 
-/** What the sessions of this machine take. @throws Error of the system where their directory cannot be read */
+/** Number and size of the sessions on this machine. */
 export function examineTranscripts({ context }: DoctorContext): Examined[] {
-  const folder = context.directories.sessions
-  const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
+  const directory = context.directories.sessions
+  const { files, bytes } = measure(directory, (name) => name.endsWith('.jsonl'))
   if (files === 0) return [ok('transcripts', 'none yet')]
-  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
+  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${directory}`)]
 }
 
-/** Imports that were begun and are not done, each with the command that goes on with it. */
+/** Unfinished imports, each with the command that resumes it. */
 export async function examineImports({ context, findUnfinishedImports }: DoctorContext): Promise<Examined[]> {
   const { bytes } = measure(join(context.directories.state, 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
@@ -23,21 +23,21 @@ export async function examineImports({ context, findUnfinishedImports }: DoctorC
     return [ok('imports', bytes === 0 ? 'none' : `none is unfinished; journals: ${describeBytes(bytes)}`)]
   }
   return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
-    const doubt = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
-    const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${doubt}`
+    const outcome = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
+    const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${outcome}`
     const path = file === 'stdin' ? '-' : file
     const command =
       kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
-    const goOn = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
+    const resume = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
       .map(quoteWord)
       .join(' ')
-    const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${goOn}`
-    // Rows that were never sent may be those that the import left out for their faults.
+    const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${resume}`
+    // Rows that were never sent may be invalid rows that the import skipped.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })
 }
 
-/** A profile where one has the address: without it there would be no credential. @param service of a journal */
+/** The profile with this base URL, because its credential is needed. @param service of a journal */
 function serviceFlag(service: string, { profiles = {} }: Configuration): string[] {
   if (service.startsWith('local ')) return ['--profile', localProfile]
   const found = Object.entries(profiles).find(
@@ -47,20 +47,20 @@ function serviceFlag(service: string, { profiles = {} }: Configuration): string[
   return found ? ['--profile', found[0]] : ['--base-url', service]
 }
 
-function measure(folder: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
+function measure(directory: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
   let files = 0
   let bytes = 0
-  for (const name of namesIn(folder)) {
+  for (const name of namesIn(directory)) {
     if (!isMeant(name)) continue
     files++
-    bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+    bytes += statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0
   }
   return { files, bytes }
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(directory: string): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
   } catch {
     return []
   }

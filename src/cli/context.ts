@@ -1,0 +1,99 @@
+import type { TransportOptions } from '../auth/transport.ts'
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
+import type { ApiResponse } from '../client/response.ts'
+import type { Configuration } from '../config/configuration-file.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import type { DocumentFormat } from '../config/output-formats.ts'
+import type { FlagValues, Options } from '../config/resolve-options.ts'
+import type { Failure } from '../contract/failure.ts'
+import type { Administration } from '../service/administration/administration.ts'
+import type { RunningService, ServiceOptions } from '../service/start-service.ts'
+import type { Directories } from '../system/directories.ts'
+import type { View } from '../view/view.ts'
+import type { Connection } from './connection.ts'
+import type { Host } from './host.ts'
+import type { Prompter } from './input/prompter.ts'
+import type { DatabaseFlags, OnOtherService } from './open-data.ts'
+import type { OneTimeSecret, Output } from './output/output.ts'
+import type { Streams } from './output/streams.ts'
+import type { SentChanges } from './sent-changes.ts'
+import type { CredentialStores } from './sign-in/credential-stores.ts'
+import type { SignedIn } from './sign-in/signed-in.ts'
+import type { Target } from './target.ts'
+
+/** The shared options of a command line. */
+export interface Invocation {
+  streams: Streams
+  flags: FlagValues
+  fields: string | undefined
+  jq: string | undefined
+  quiet: boolean
+  debug: boolean
+  noInput: boolean
+  noColor: boolean
+  /** Which requests to hold back. */
+  dryRun: 'changes' | 'all' | undefined
+  mayNameNewProfile: boolean
+  takesProfileOfAddress: boolean
+  toleratesInvalidConfiguration: boolean
+  documentFormats: readonly DocumentFormat[] | undefined
+  userAgent: string
+}
+
+/** What a command works with. Everything is opened and loaded on demand. */
+export interface Context {
+  readonly host: Host
+  readonly env: NodeJS.ProcessEnv
+  readonly directories: Directories
+  readonly streams: Streams
+  /** Resolves a file name against the working directory of the run. */
+  resolvePath(name: string): string
+  readonly options: Options
+  readonly configuration: Configuration
+  /** Why the configuration is not used, for the commands that tolerate that. */
+  readonly configurationFailure: Failure | undefined
+  readonly output: Output
+  readonly prompter: Prompter
+  readonly signal: AbortSignal
+  readonly dryRun: boolean
+  readonly sentChanges: SentChanges
+  /** The service that requests go to, and the credential from the environment. */
+  target(): Target
+  /** @throws Failure `usage` if a non-interactive run would change the embedded service without selecting it */
+  demandNamedService(): void
+  /** Where the credentials of the profiles are stored. */
+  readonly stores: CredentialStores
+  /** The stored credential of the profile; undefined if none or another credential is used. */
+  signedIn(): SignedIn | undefined
+  /** Whose last conversation `--continue` continues. */
+  contextOwner(): ContextOwner
+  /**
+   * Always returns the same client.
+   *
+   * @param overrides options of the client, used by the first call; `observe` replaces the lines on stderr
+   * @throws Failure `unauthorized` without a credential
+   */
+  connect(overrides?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
+  /** The service that `connect` or `connectTo` has connected to. */
+  connection(): Connection | undefined
+  /** The service that a profile is being signed in to, with a credential that is not stored yet. */
+  connectTo(profile: string, baseUrl: string, credential: string): Promise<Client>
+  /** Options of requests to an authorization server. */
+  readonly transport: TransportOptions & { signal: AbortSignal }
+  /** Shows the response of a documented endpoint, with warnings about it. */
+  show(view: View, response: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
+  /** Starts the embedded service, with a file by which commands on this machine find it. */
+  startService(
+    options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
+  ): Promise<RunningService>
+  /**
+   * Opens the data of the embedded service for a change.
+   *
+   * @throws Failure `usage` if the service on this machine uses another database
+   */
+  openAdministration(place: DatabaseFlags): Promise<Administration>
+  /** Opens the data to read it. A service on another database is passed to `onOther` (default: a warning). */
+  openToInspect(place: DatabaseFlags, onOther?: OnOtherService): Promise<Administration>
+  close(): Promise<void>
+}

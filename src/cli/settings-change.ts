@@ -1,0 +1,44 @@
+import type { ApiResponse } from '../client/response.ts'
+import type { Settings } from '../contract/settings.ts'
+import type { LockOptions } from '../plan/apply/settings-lock.ts'
+import { countOf } from '../view/count.ts'
+import { type Comparison, differenceView } from '../view/settings-plan.ts'
+import type { Context } from './context.ts'
+import { warnOfResponse } from './response-warnings.ts'
+
+/** The service of a plan: its base URL, or `local` for the embedded service. */
+export function serviceOf(context: Context): string {
+  return context.contextOwner().baseUrl ?? 'local'
+}
+
+/** Options of the lock that a change of settings holds, one per service. */
+export function lockingFor({ directories, output, signal }: Context): LockOptions {
+  return {
+    directories,
+    signal,
+    onWait: () => output.progress('Waiting for another chatctl process that is changing these settings…'),
+    warn: (words) => output.warn(words),
+  }
+}
+
+/** The settings in a response. Warns if the response does not match the interface. */
+export async function settingsIn(response: ApiResponse<Settings>, { output }: Context): Promise<Settings> {
+  await warnOfResponse(response, output)
+  return response.body ?? {}
+}
+
+/** Shows the differences and asks for confirmation, except with `--dry-run`. */
+export async function confirmPlan(
+  plan: { changes: readonly unknown[] } & Comparison,
+  isConfirmed: boolean,
+  context: Context,
+): Promise<void> {
+  if (context.dryRun) return
+  const isPrompted = !isConfirmed && context.prompter.canAsk
+  await context.output.showAside(differenceView(plan), plan, isPrompted)
+  if (isConfirmed) return
+  const service = serviceOf(context)
+  const changes = countOf(plan.changes.length, 'change')
+  const to = service === 'local' ? 'the embedded service' : service
+  await context.prompter.confirm(`Apply ${changes} to ${to}?`)
+}

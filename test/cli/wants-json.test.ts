@@ -1,0 +1,34 @@
+import { expect } from 'chai'
+import { wantsJson } from '../../src/cli/wants-json.ts'
+
+describe('the format of an error about an unreadable command line', () => {
+  const home = { HOME: '/nonexistent' }
+
+  for (const line of [
+    '--json',
+    '--output json',
+    '--output=jsonl',
+    '-o json',
+    '-ojson',
+    '-o=json',
+    '-qo json',
+    '-qojson',
+    '-qo=json',
+    '-out=plan --json',
+    '--jq .id',
+    '--jq=.id',
+  ]) {
+    it(`is JSON with ${line}`, () => expect(wantsJson(['users', ...line.split(' ')], home)).to.equal(true))
+  }
+
+  for (const line of ['', '-o yaml', '-out=json', '-- --json', '--json -o yaml']) {
+    it(`is text with ${line || 'no flag'}`, () => {
+      expect(wantsJson(['users', ...line.split(' ')], home)).to.equal(false)
+    })
+  }
+
+  it('follows CHATCTL_OUTPUT and CHATCTL_JQ', () => {
+    expect(wantsJson([], { ...home, CHATCTL_OUTPUT: 'json' })).to.equal(true)
+    expect(wantsJson([], { ...home, CHATCTL_JQ: '.id' })).to.equal(true)
+  })
+})
