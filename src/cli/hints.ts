@@ -40,7 +40,8 @@ const hints: Hints = {
   sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
-  create_profile: ({ profile }) => `Create it with: ${login(profile)} --base-url https://…`,
+  create_profile: ({ profile }) =>
+    `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
   create_keyring:
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
