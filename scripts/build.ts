@@ -51,7 +51,7 @@ async function writeManifest(): Promise<void> {
   rmSync(table)
 }
 
-/** In a process of its own, which reads the manifest that was just written. */
+/** In a separate process, which reads the new manifest. */
 function writeHelp(): void {
   execFileSync(process.execPath, [join(root, 'scripts/write-help.ts')], {
     stdio: ['ignore', 'inherit', 'inherit'],

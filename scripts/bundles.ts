@@ -143,7 +143,7 @@ const program: BuildOptions = { banner: {}, footer: {} }
 /**
  * Builds everything but the manifest into dist.
  *
- * @returns what esbuild says of each bundle, by name
+ * @returns the metadata that esbuild reports, by the name of the bundle
  */
 export async function buildBundles(root: string): Promise<Record<string, Metafile>> {
   const dist = join(root, 'dist')
@@ -224,7 +224,7 @@ function findRunTimePackages(root: string): string[] {
   return Object.keys(dependencies)
 }
 
-/** Leaves to another bundle what belongs there, whether it is asked for by `import` or `import()`. */
+/** Marks modules of other bundles as external, for `import` and for `import()`. */
 function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',

@@ -18,8 +18,8 @@ const lines = files.flatMap((file) =>
 )
 
 /** The lines that violate a rule, with their files. */
-function offenders(isOffence: (line: string) => boolean, among = lines): string[] {
-  return [...new Set(among.filter(({ line }) => isOffence(line)).map(({ file, line }) => `${file}: ${line}`))]
+function offenders(isOffense: (line: string) => boolean, among = lines): string[] {
+  return [...new Set(among.filter(({ line }) => isOffense(line)).map(({ file, line }) => `${file}: ${line}`))]
 }
 
 /** The maximum pause in ms of a loop that polls a condition. A longer pause waits for time to pass. */

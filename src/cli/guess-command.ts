@@ -78,7 +78,7 @@ function fillGuess(text: string, typed: readonly string[], { flags, catalog }: L
   })
 }
 
-/** `chatctl users` for `user` and `usres`. */
+/** Finds `chatctl users` for `user`, and for a word with a typing error. */
 function findTopic({ words, typed, catalog }: Line): string | undefined {
   for (const { words: spelling, isSwapped } of respell(words)) {
     const topic = spelling.slice(0, depthOf(spelling, catalog))

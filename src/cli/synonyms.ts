@@ -14,6 +14,7 @@ const nouns: Readonly<Record<string, string>> = {
   key: 'keys',
   'api-key': 'keys',
   'api-keys': 'keys',
+  // cspell:ignore apikey apikeys colour
   apikey: 'keys',
   apikeys: 'keys',
   permission: 'permissions',

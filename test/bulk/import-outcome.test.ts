@@ -84,7 +84,7 @@ describe('the outcome of a request of an import', function () {
     expect((await run()).exitCode).to.equal(9)
     expect((await run('--on-unknown', 'retry', '--max-wait', '1s')).exitCode).to.equal(75)
     expect(statuses()).to.deep.equal(['unknown'])
-    behave = () => json(409, { error: { code: 'taken', message: 'It is there' } })
+    behave = () => json(409, { error: { code: 'taken', message: 'The email exists' } })
     const before = sent()
     expect((await run()).exitCode).to.equal(9)
     expect(sent()).to.equal(before)

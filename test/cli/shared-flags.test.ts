@@ -121,14 +121,14 @@ describe('global flags', function () {
 
   for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
     it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
-      const colours = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
-      const given = await run([...args, ...flag], script, { env: colours })
+      const colors = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
+      const given = await run([...args, ...flag], script, { env: colors })
       expect(shows(given), given.stdout + given.stderr).to.equal(true)
-      const variable = await run(args, script, { env: { ...colours, ...env } })
+      const variable = await run(args, script, { env: { ...colors, ...env } })
       expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)
       // Otherwise the run would wait a minute for the silent service.
       if (name === 'timeout') return
-      const without = await run(args, script, { env: colours })
+      const without = await run(args, script, { env: colors })
       expect(shows(without), without.stdout + without.stderr).to.equal(false)
     })
   }

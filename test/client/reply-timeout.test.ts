@@ -7,7 +7,7 @@ import { scriptedClient } from './scripted-client.ts'
 
 const ask = { messages: [{ role: 'user' as const, content: 'hi' }] }
 const reply = { response: 'x', choices: [{ message: { role: 'assistant', content: 'x' } }], data: [] }
-const doubt = /may have taken effect/
+const unknown = /may have taken effect/
 
 describe('the timeout of a reply', () => {
   const { client, start } = scriptedClient(() => ({ retries: 0 }))
@@ -75,7 +75,7 @@ describe('the timeout of a reply', () => {
       message: 'The response was truncated: no data for 400 ms',
     })
     expect(hintOf(failure))
-      .to.match(doubt)
+      .to.match(unknown)
       .and.match(/--timeout 1s$/)
   })
 
@@ -91,7 +91,7 @@ describe('the timeout of a reply', () => {
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
     expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: true })
     expect(hintOf(failure))
-      .to.match(doubt)
+      .to.match(unknown)
       .and.match(/--timeout 1s$/)
   })
 
@@ -103,10 +103,10 @@ describe('the timeout of a reply', () => {
       await start(behavior)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.isOutcomeUnknown).to.equal(false)
-      expect(hintOf(failure) ?? '').not.to.match(doubt)
+      expect(hintOf(failure) ?? '').not.to.match(unknown)
       const sent = await failureOf(client.chat.send({ message: 'hi' }))
       expect(sent.isOutcomeUnknown).to.equal(true)
-      expect(hintOf(sent)).to.match(doubt)
+      expect(hintOf(sent)).to.match(unknown)
     })
   }
 })

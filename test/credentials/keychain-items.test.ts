@@ -58,7 +58,7 @@ describe('a keychain value that is longer than an item', () => {
     )
   })
 
-  it('is the old or the new one, never a mixture, wherever its writing is interrupted', async () => {
+  it('is the old or the new one, never a mixture, at any point where writing is interrupted', async () => {
     await fc.assert(
       fc.asyncProperty(values, values, fc.nat({ max: 20 }), async (before, after, writes) => {
         const keychain = new SmallKeychain(limit)

@@ -44,7 +44,7 @@ describe('replacing a file', () => {
     expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
   })
 
-  it('does not write to the target of a link in the place of the temporary file', function () {
+  it('does not write to the target of a link that has the name of the temporary file', function () {
     if (process.platform === 'win32') this.skip()
     const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')

@@ -24,14 +24,14 @@ const text = fc.oneof(
     '\n',
   ),
 )
-const colour = fc
+const color = fc
   .array(fc.constantFrom(...'0123456789abcdefABCDEF'), { minLength: 6, maxLength: 6 })
   .map((digits) => `#${digits.join('')}`)
 
 /** All documented settings. */
 export const anySettings: fc.Arbitrary<Settings> = fc.record({
   app_name: text,
-  theme: fc.record({ primary_color: colour, mode: text }),
+  theme: fc.record({ primary_color: color, mode: text }),
   features: fc.record({ chat: fc.boolean(), file_upload: fc.boolean(), code_completion: fc.boolean() }),
   limits: fc.record({ max_tokens: fc.maxSafeInteger(), max_requests_per_min: fc.integer() }),
 })

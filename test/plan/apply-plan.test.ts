@@ -44,7 +44,7 @@ function reading(answered: (index: number) => Behavior | undefined): Manners {
 
 /** The callbacks that were called. */
 interface Told {
-  doubts: Failure[]
+  failedRequests: Failure[]
   sideEffects: Change[]
   warnings: string[]
   taken: number
@@ -64,7 +64,7 @@ describe('applying a settings plan', () => {
     service = Object.assign(new SettingsService(), { settings: first }, manners)
     server = await startFaultServer(service.script)
     abort = new AbortController()
-    told = { doubts: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
+    told = { failedRequests: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
     client = new Client({
       baseUrl: server.url,
       clock: hurriedClock(),
@@ -96,7 +96,7 @@ describe('applying a settings plan', () => {
       },
     },
     onFailedRequest: (failure: Failure) => {
-      told.doubts.push(failure)
+      told.failedRequests.push(failure)
     },
     onSideEffect: (changes: Change[]) => {
       told.sideEffects.push(...changes)
@@ -130,7 +130,7 @@ describe('applying a settings plan', () => {
     await apply({ ...two, app_name: 'Chat' })
     expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
     expect(service.settings).to.deep.equal(lay(someSettings, two))
-    expect(told).to.deep.equal({ doubts: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
+    expect(told).to.deep.equal({ failedRequests: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
   })
 
   it('sends nothing if nothing differs', async () => {
@@ -169,9 +169,7 @@ describe('applying a settings plan', () => {
 
   it('accepts a color that the service writes in lowercase', async () => {
     const patched: Manners['patched'] = (before, patch) =>
-      JSON.parse(
-        JSON.stringify(lay(before, patch)).replace(/#[0-9A-F]{6}/g, (colour) => colour.toLowerCase()),
-      )
+      JSON.parse(JSON.stringify(lay(before, patch)).replace(/#[0-9A-F]{6}/g, (color) => color.toLowerCase()))
     await begin({ patched })
     await apply({ theme: { primary_color: '#ABCDEF' } })
     expect(service.settings.theme?.primary_color).to.equal('#abcdef')
@@ -263,7 +261,7 @@ describe('applying a settings plan', () => {
             ],
           })
           expect(told).to.include({ taken: 1 })
-          expect(told.doubts).to.deep.equal([])
+          expect(told.failedRequests).to.deep.equal([])
           expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
         }
       })
@@ -297,7 +295,7 @@ describe('applying a settings plan', () => {
         await begin({ lag, answerPatch: reset })
         await apply(two)
         expect(told.pauses).to.have.length(lag)
-        expect(told.doubts).to.have.length(1)
+        expect(told.failedRequests).to.have.length(1)
       }
     })
 
@@ -385,7 +383,7 @@ describe('applying a settings plan', () => {
           await begin({ answerPatch: said })
           await act(dark)
           expect(service.settings.theme?.mode).to.equal('dark')
-          expect(told.doubts).to.have.length(1)
+          expect(told.failedRequests).to.have.length(1)
           expect(told.taken).to.equal(1)
           expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
         }
@@ -479,7 +477,7 @@ describe('applying a settings plan', () => {
     it('reads again after a 500 that took effect', async () => {
       await begin({ lag: 2, answerPatch: failing(500, 'oops', 'Broken') })
       await apply(dark)
-      expect(told.doubts).to.have.length(1)
+      expect(told.failedRequests).to.have.length(1)
     })
 
     it('relies on the last reading that succeeded', async () => {

@@ -188,9 +188,9 @@ them: {}
       '2:39 api.cors.allowed_methods.2 must be an HTTP method name',
       '2:46 api.cors.allowed_methods.3 must be a string: put it in quotes',
     ])
-    const colour = 'theme:\n  primary_color: #3366FF\n'
-    expect(faultsIn(colour)).to.deep.equal(['2:18 theme.primary_color has no value'])
-    expect(hintOf(thrownFailure(() => read(colour)))).to.contain('A # begins a comment')
+    const color = 'theme:\n  primary_color: #3366FF\n'
+    expect(faultsIn(color)).to.deep.equal(['2:18 theme.primary_color has no value'])
+    expect(hintOf(thrownFailure(() => read(color)))).to.contain('A # begins a comment')
     expect(hintOf(thrownFailure(() => read('theme:\n  primary_color:\n')))).to.equal(undefined)
     const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
     expect(faultsIn(list)).to.deep.equal([

@@ -79,8 +79,8 @@ describe('the record of the API configuration that was last sent', () => {
 
   it('is empty after an unknown outcome or an interruption', async () => {
     await send('1')
-    const doubt = new Failure('server_error', 'no', { status: 500, isOutcomeUnknown: true })
-    expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
+    const failure = new Failure('server_error', 'no', { status: 500, isOutcomeUnknown: true })
+    expect(await reasonOf(send('2', () => Promise.reject(failure)))).to.equal(failure)
     expect(readSent(state.directories, service)).to.equal(undefined)
 
     await send('1')

@@ -127,13 +127,13 @@ onEachEngine('sending a message to the embedded service', (withService) => {
   })
 
   it('cancels the model request if the client leaves, and stores the received part as incomplete', () => {
-    let cancelled = false
+    let wasCanceled = false
     return withUpstream(
       (response) => {
         startEvents(response)
-        sendDelta(response, 'half an answer')
+        sendDelta(response, 'half a reply')
         response.once('close', () => {
-          cancelled = true
+          wasCanceled = true
         })
       },
       ({ url }) =>
@@ -150,9 +150,9 @@ onEachEngine('sending a message to the embedded service', (withService) => {
             const { data } = (await events.next()).value
             client.abort()
             await events.next().catch(() => {})
-            await until(() => cancelled)
+            await until(() => wasCanceled)
             const path = `/api/chat/history?context_id=${data.context_id}`
-            await until(async () => (await call('GET', path)).body.messages[1].content === 'half an answer')
+            await until(async () => (await call('GET', path)).body.messages[1].content === 'half a reply')
             const { body } = await call('GET', path)
             expect(body.messages[1]).to.include({ id: data.id, incomplete: true })
           },
@@ -163,12 +163,12 @@ onEachEngine('sending a message to the embedded service', (withService) => {
 
   it('cancels the model request if the client of a whole reply leaves, and stores nothing', () => {
     let arrived = false
-    let cancelled = false
+    let wasCanceled = false
     return withUpstream(
       (response) => {
         arrived = true
         response.once('close', () => {
-          cancelled = true
+          wasCanceled = true
         })
       },
       ({ url }) =>
@@ -179,7 +179,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
             await until(() => arrived)
             client.abort()
             expect(await answer).to.equal('gone')
-            await until(() => cancelled)
+            await until(() => wasCanceled)
             expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
           },
           { upstream: { url } },

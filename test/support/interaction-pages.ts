@@ -7,7 +7,7 @@ export const interactionPath = '/interaction/'
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 
-/** Shows the page of an interaction on GET, and handles its form on POST. */
+/** Shows the page of an interaction on GET, and handles the submitted form on POST. */
 export async function handleInteraction(
   provider: Provider,
   request: IncomingMessage,

@@ -69,7 +69,7 @@ export interface UsersReport {
   /** The completed requests by user ID, oldest first. */
   updates: ReadonlyMap<string, readonly UpdateUserRequest[]>
   /** IDs of users with an update or an assignment that got no response, or 500. */
-  doubts: ReadonlySet<string>
+  unknowns: ReadonlySet<string>
   /** The number of requests that got 429. */
   limited: number
 }
@@ -104,7 +104,7 @@ export class UsersServer {
   readonly #emails = new Set<string>()
   readonly #assignments = new Map<string, AssignPermissionsRequest[]>()
   readonly #updates = new Map<string, UpdateUserRequest[]>()
-  readonly #doubts = new Set<string>()
+  readonly #unknowns = new Set<string>()
   readonly #times = new Map<string, number>()
   #server: FaultServer | undefined
   #url = ''
@@ -163,7 +163,7 @@ export class UsersServer {
       users: this.#users,
       assignments: this.#assignments,
       updates: this.#updates,
-      doubts: this.#doubts,
+      unknowns: this.#unknowns,
       limited: this.#quota?.refused ?? 0,
     }
   }
@@ -177,7 +177,7 @@ export class UsersServer {
     const fate = request.method === 'GET' ? undefined : this.#fateOf(deed)
     const met = (what: number | Fate): void => {
       if (typeof deed.of === 'object') deed.of.met.push(what)
-      else if (typeof what === 'string' && deed.of !== undefined) this.#doubts.add(deed.of)
+      else if (typeof what === 'string' && deed.of !== undefined) this.#unknowns.add(deed.of)
     }
     const broken = (): Behavior => failing(500, 'internal', 'Something broke')
     if (fate && fate !== 'slow') met(fate)

@@ -1,7 +1,7 @@
 """Authlib as an OAuth client of the service whose address is the one argument.
 
 It prints the authorization URL, reads the address to which the browser is sent, and prints a JSON
-object with what came of each step. Authlib brings no HTTP of its own: Session is all that it asks for.
+object with the result of each step. Authlib includes no HTTP client and requires only a Session.
 """
 
 import json

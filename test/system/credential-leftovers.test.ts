@@ -61,7 +61,7 @@ describe('the place of a credential file', () => {
     const elsewhere = join(sandbox.home, 'elsewhere')
     renameSync(dirname(path), elsewhere)
     symlinkSync(elsewhere, dirname(path))
-    writeFileSync(join(elsewhere, 'of somebody else'), '')
+    writeFileSync(join(elsewhere, 'of another user'), '')
     const before = readdirSync(elsewhere)
     expectCode(await run('auth', 'logout'), 'insecure_file_unsafe')
     expect(readdirSync(elsewhere)).to.deep.equal(before).and.have.length(2)

@@ -112,7 +112,7 @@ describe('an exported page in a real browser', function () {
     }
   }
 
-  it('distinguishes the roles by the colors of its own style', async () => {
+  it('distinguishes the roles by the colors of the style sheet', async () => {
     const { page, close } = await open(1000, 'light')
     const kinds = ['user', 'assistant', 'system', 'other']
     const colors = await Promise.all(kinds.map((kind) => styleOf(page, `article.${kind}`, 'borderLeftColor')))

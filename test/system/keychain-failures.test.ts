@@ -153,7 +153,7 @@ describe('a keychain without a collection, as on a server without a desktop', ()
   const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
   const code = 'keychain_without_collection'
 
-  it('causes an error before the service is asked, with a hint for other ways to sign in', async () => {
+  it('causes an error before a request, with a hint for other ways to sign in', async () => {
     const login = await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env })
     const { message, hint } = expectCode(login, code)
     expect(message).not.to.contain('locked')

@@ -145,12 +145,12 @@ describe('the keychain of a desktop', () => {
     // Comes first, because gnome-keyring would treat it as a new version of any other item of this service.
     keyring.secretTool(['store', '--label=without a user', 'service', `chatctl:${service.url}`], 'of nobody')
     await login('canary-1')
-    store('of another program', 'somebody')
+    store('of another program', 'another')
     const all = keyring.secretTool(['search', '--all', 'service', `chatctl:${service.url}`])
     expect(all.stdout.match(/^secret = /gm)).to.have.length(3)
     expect(await run(['chat', 'models', '-p', 'work'])).to.include({ exitCode: 0, stderr: '' })
     expect(await run(['auth', 'logout', '-p', 'work'])).to.include({ exitCode: 0 })
-    expect(lookup(service.url, 'somebody').stdout).to.equal('of another program')
+    expect(lookup(service.url, 'another').stdout).to.equal('of another program')
   })
 
   it('returns a credential only for the origin it was stored for', async () => {

@@ -27,7 +27,7 @@ describe('man pages', () => {
   })
 
   it('show commands as they are typed', () => {
-    const { stdout } = spawnSync('mandoc', ['-Tutf8', 'chatctl-users-import.1'], {
+    const { stdout } = spawnSync('mandoc', ['-T', 'utf8', 'chatctl-users-import.1'], {
       cwd: manual,
       encoding: 'utf8',
     })

@@ -60,13 +60,13 @@ async function startNginx(
 describe('the service behind nginx, as docs/guides/host-the-service.md configures it', () => {
   it('streams without delay, notices clients that disconnect, and shows the public URL on its page', () => {
     let finish = () => {}
-    let cancelled = 0
+    let canceled = 0
     return withUpstream(
       (response) => {
         startEvents(response)
         sendDelta(response, 'first')
         response.once('close', () => {
-          cancelled += response.writableFinished ? 0 : 1
+          canceled += response.writableFinished ? 0 : 1
         })
         finish = () => {
           sendDelta(response, ' second', 'stop')
@@ -102,8 +102,8 @@ describe('the service behind nginx, as docs/guides/host-the-service.md configure
             const left = readEvents(await open(leaving.signal))
             await left.next()
             leaving.abort()
-            for (let tries = 0; tries < 100 && cancelled === 0; tries++) await pause(20)
-            expect(cancelled).to.equal(1)
+            for (let tries = 0; tries < 100 && canceled === 0; tries++) await pause(20)
+            expect(canceled).to.equal(1)
             const large = await fetch(`${url}/api/chat/send`, {
               dispatcher,
               method: 'POST',

@@ -48,7 +48,7 @@ describe('a session that is killed during a reply', () => {
         expect(turns).to.have.length(1)
         expect(turns[0].user).to.equal('Count')
         const kept = wordsOf(turns[0].answer).join('')
-        expect(numbered.join('').startsWith(kept), 'the transcript is the beginning of the answer').to.equal(
+        expect(numbered.join('').startsWith(kept), 'the transcript is the beginning of the reply').to.equal(
           true,
         )
         expect(

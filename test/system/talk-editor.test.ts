@@ -19,7 +19,7 @@ describe('the editor of a session', () => {
   const submitted = async () => {
     const before = talk.server.sends.length
     await terminal.key('Enter')
-    await terminal.waitUntil((screen) => talk.server.sends.length > before && hasPrompt(screen), 'the answer')
+    await terminal.waitUntil((screen) => talk.server.sends.length > before && hasPrompt(screen), 'the reply')
     return talk.server.sends.at(-1)?.message
   }
 

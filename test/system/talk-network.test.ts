@@ -105,9 +105,9 @@ describe('a session with a network failure', () => {
   it('reads streams in every notation', async () => {
     const terminal = await talk.chat()
     for (const shape of ['events', 'openai', 'ndjson', 'text'] as const) {
-      talk.server.answerNext({ text: ['An answer ', `as ${shape}.`], shape })
+      talk.server.answerNext({ text: ['A reply ', `as ${shape}.`], shape })
       await terminal.say('Hello')
-      const screen = await waitForTurn(terminal, `An answer as ${shape}.`)
+      const screen = await waitForTurn(terminal, `A reply as ${shape}.`)
       await terminal.waitUntil(hasPrompt, 'the prompt')
       expect(screen).not.to.contain('truncated')
     }

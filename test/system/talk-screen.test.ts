@@ -77,7 +77,7 @@ describe('the screen of a session', () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Count', 'line 60.')
     const draft =
-      'a draft that is long enough to be wrapped, even where there are eighty columns to put it in'
+      'a draft that is long enough to be wrapped, even if a terminal has eighty columns to put it in'
     await terminal.type(draft)
     const hasDraft = (screen: string) =>
       promptOf(screen).replaceAll(/\s/g, '') === draft.replaceAll(/\s/g, '')
@@ -167,19 +167,19 @@ describe('the screen of a session', () => {
   })
 
   it('accepts input during a reply', async () => {
-    const answer = talk.server.answerNext({ text: ['The answer ', 'comes ', 'slowly.'], held: true })
+    const answer = talk.server.answerNext({ text: ['The reply ', 'comes ', 'slowly.'], held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
     await answer.begun
     answer.release(1)
-    await terminal.waitFor('The answer')
+    await terminal.waitFor('The reply')
     await terminal.type('And then')
     await terminal.waitFor('And then')
     answer.release(1)
-    await terminal.waitFor('The answer comes')
+    await terminal.waitFor('The reply comes')
     await terminal.type('?')
     answer.release()
-    const screen = await waitForTurn(terminal, 'The answer comes slowly.')
+    const screen = await waitForTurn(terminal, 'The reply comes slowly.')
     expect(promptOf(screen)).to.equal('And then?')
     expect(talk.server.sends).to.have.length(1)
     await terminal.key('Enter')
@@ -187,12 +187,12 @@ describe('the screen of a session', () => {
   })
 
   it('sends messages that were submitted during a reply, one after the other', async () => {
-    const answer = talk.server.answerNext({ text: ['The answer ', 'is over.'], held: true })
+    const answer = talk.server.answerNext({ text: ['The reply ', 'is over.'], held: true })
     const terminal = await talk.chat()
     await terminal.say('one')
     await answer.begun
     answer.release(1)
-    await terminal.waitFor('The answer')
+    await terminal.waitFor('The reply')
     await terminal.say('two')
     await terminal.say('three')
     await terminal.waitFor(/queued: two\nqueued: three/)

@@ -27,7 +27,7 @@ const trip: TranscriptLine[] = [
     at: time(2),
     complete: false,
     verified: false,
-    reason: 'it broke off',
+    reason: 'connection lost',
     first_ms: 5,
   },
   { type: 'user', turn: 2, at: time(3), text: 'And then?' },
@@ -121,7 +121,7 @@ To Rome:
 \`\`\`sh
 cd rome
 
-[truncated after 22 characters: it broke off]
+[truncated after 22 characters: connection lost]
 
 --- 2, 2026-01-02 03:04:03 UTC ---
 
@@ -148,7 +148,7 @@ To Rome:
 cd rome
 \`\`\`
 
-*[truncated after 22 characters: it broke off]*
+*[truncated after 22 characters: connection lost]*
 
 ---
 
@@ -181,7 +181,7 @@ cd rome
         context_id: 'c1',
         model: 'small-1',
         usage: { total_tokens: 3 },
-        reason: 'it broke off',
+        reason: 'connection lost',
         first_ms: 5,
       })
     }

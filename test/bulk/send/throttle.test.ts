@@ -375,12 +375,12 @@ describe('the throttle of an import', () => {
 
     it('does not send a request again whose outcome is unknown', async () => {
       const { throttle } = stage({})
-      const doubtful = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
+      const unknown = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
       const attempt = answers(() => {
         tell(throttle)
-        return doubtful
+        return unknown
       }, undefined)
-      expect(await failureOf(throttle.through(attempt))).to.equal(doubtful)
+      expect(await failureOf(throttle.through(attempt))).to.equal(unknown)
     })
   })
 

@@ -175,7 +175,7 @@ describe('doctor on the local machine', () => {
     const took = (row: number) => ({ row, step: 'create', did: 'took', id: 'u' })
     plant('a.jsonl', [header('/srv/done.csv', 1), took(0)])
     plant('b.jsonl', [header('/srv/half done.csv', 3), took(0)])
-    plant('c.jsonl', [header('/srv/doubt.csv', 2), took(0), { row: 1, step: 'create', at: 1 }])
+    plant('c.jsonl', [header('/srv/unknown.csv', 2), took(0), { row: 1, step: 'create', at: 1 }])
     const end = (type: string) => ({ type, at: '2026-01-02T03:04:05.000Z' })
     plant('finished.jsonl', [header('/srv/some-invalid.csv', 3), took(0), end('finished')])
     plant('closed.jsonl', [header('/srv/given-up.csv', 3), { row: 1, step: 'create', at: 1 }, end('closed')])
@@ -239,7 +239,7 @@ skipped  data     not [31mnow
   })
 
   it('fits every width except for commands, and loses no text', () => {
-    const path = `/home/somebody/${'directory/'.repeat(12)}config.json`
+    const path = `/home/another/${'directory/'.repeat(12)}config.json`
     const long = [
       { check: 'configuration', status: 'ok', message: `${path} does not exist yet`, hint: null },
     ] as const

@@ -48,7 +48,7 @@ describe('a typed or pasted line', () => {
     expect(feed('a\u0004\r')).to.deep.include({ keys: [] })
   })
 
-  it('has no effect on the terminal through its escape sequences', () => {
+  it('does not control the terminal with its escape sequences', () => {
     const { lines, echo } = feed('a\u001b[31mb\u001b[A\u0007\r')
     expect(lines).to.deep.equal(['ab\u0007'])
     expect(echo).to.equal('a[31mb[A\n')

@@ -143,18 +143,18 @@ describe('settings edit', () => {
     }
 
     it('keeps the edited file if it is invalid', async () => {
-      const done = await edit(`echo "colour: red" >> "$1"`)
-      expectFailure(done, 2, 'settings.yaml:', 'colour')
-      expectKept(done.stderr, 'colour: red')
+      const done = await edit(`echo "shade: red" >> "$1"`)
+      expectFailure(done, 2, 'settings.yaml:', 'shade')
+      expectKept(done.stderr, 'shade: red')
       expect(run.methods).to.equal('GET')
     })
 
     it('keeps the edited file in TMPDIR if the state directory cannot be written', async () => {
       const env = { XDG_STATE_HOME: run.file('no-directory', ''), TMPDIR: run.sandbox.home }
-      const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
+      const done = await edit(`echo "shade: red" >> "$1"`, ['--yes'], env)
       const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
       expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))
-      expect(readFileSync(path, 'utf8')).to.contain('colour: red')
+      expect(readFileSync(path, 'utf8')).to.contain('shade: red')
       expect(statSync(path).mode & 0o777).to.equal(0o600)
     })
 

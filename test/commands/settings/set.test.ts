@@ -73,7 +73,7 @@ describe('settings api set', () => {
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
   })
 
-  it('does not change the record of what was sent with --dry-run', async () => {
+  it('does not change the record of the last request with --dry-run', async () => {
     await set('--version', 'v1')
     const directory = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
     const [name = ''] = readdirSync(directory)

@@ -106,7 +106,7 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
         { code_verifier: 'x'.repeat(43) },
         { code_verifier: '' },
         { redirect_uri: 'http://127.0.0.1:53124/callback' },
-        { client_id: 'somebody' },
+        { client_id: 'another' },
       ]) {
         const { status, body } = await askForToken(service.url, await fields(changes))
         expect(status, JSON.stringify(changes)).to.be.within(400, 401)

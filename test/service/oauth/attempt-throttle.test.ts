@@ -303,7 +303,7 @@ describe('failed attempts on the sign-in page', () => {
       const page = await browser.open(askForCode(service.url).url)
       let isFlooded = true
       const flood = Array.from({ length: 66 }, async () => {
-        while (isFlooded) await hashPassword('of somebody else')
+        while (isFlooded) await hashPassword('of another user')
       })
       const refused: number[] = []
       for (let attempt = 0; attempt < 6; attempt++) refused.push((await signIn(browser, page)).status)

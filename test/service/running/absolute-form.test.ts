@@ -10,7 +10,7 @@ async function ask(url: string, target: string, headers: Record<string, string> 
   const [answer] = readAnswers(
     (await sendBytes(url, `GET ${target} HTTP/1.1\r\n${head}\r\n`, { silence: 8_000 })).text,
   )
-  if (!answer) throw new Error('no answer')
+  if (!answer) throw new Error('no response')
   return answer
 }
 

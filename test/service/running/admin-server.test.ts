@@ -241,8 +241,8 @@ describe('metrics', () => {
             const aborted = 'endpoint="sendMessage",method="POST",status="aborted"'
             await expectMeasure(service, `chatctl_http_requests_total{${aborted}}`, 1)
             await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
-            const cancelled = 'operation="stream",outcome="cancelled"'
-            await expectMeasure(service, `chatctl_upstream_request_duration_seconds_count{${cancelled}}`, 1)
+            const labels = 'operation="stream",outcome="cancelled"'
+            await expectMeasure(service, `chatctl_upstream_request_duration_seconds_count{${labels}}`, 1)
           },
           { upstream: { url } },
         ),

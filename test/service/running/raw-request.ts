@@ -41,7 +41,7 @@ export function readAnswers(text: string): RawAnswer[] {
     const end = rest.indexOf('\r\n\r\n')
     const head = rest.slice(0, end)
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
-    if (end === -1 || Number.isNaN(status)) throw new Error(`no answer: ${rest.slice(0, 200)}`)
+    if (end === -1 || Number.isNaN(status)) throw new Error(`no response: ${rest.slice(0, 200)}`)
     if (status === 100) {
       rest = rest.slice(end + 4)
       continue

@@ -68,10 +68,12 @@ function expectNotMade(trial: ImportTrial, line: number, result: ResultRow): voi
 /** Whether one of the row's requests got no response that states its outcome. */
 function hasUnknownOutcome(trial: ImportTrial, line: number): boolean {
   const row = trial.rowAt(line)
-  const { creates, doubts } = trial.server.report()
+  const { creates, unknowns } = trial.server.report()
   const create = creates.get(row.email)
   const id = row.id ?? create?.ids[0]
-  return create?.met.some((met) => unknownOutcomes.has(met)) === true || (id !== undefined && doubts.has(id))
+  return (
+    create?.met.some((met) => unknownOutcomes.has(met)) === true || (id !== undefined && unknowns.has(id))
+  )
 }
 
 /**

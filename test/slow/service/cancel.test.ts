@@ -163,7 +163,7 @@ onEachEngine('a client that leaves early', (withService) => {
     withRawUpstream(
       (socket, request) =>
         request.includes('"stream":true')
-          ? socket.write(`${sse}${chunk(events(delta('half ')))}${chunk(events(delta('an answer')))}`)
+          ? socket.write(`${sse}${chunk(events(delta('half ')))}${chunk(events(delta('a reply')))}`)
           : socket.write(`${json}${chunk(whole('x').slice(0, 20))}`),
       (upstream) =>
         withService(
@@ -177,9 +177,9 @@ onEachEngine('a client that leaves early', (withService) => {
             streamed.on('data', (bytes) => {
               text += bytes
             })
-            await until(() => text.includes('an answer'))
+            await until(() => text.includes('a reply'))
             await leave(upstream, () => streamed.resetAndDestroy())
-            await until(async () => (await history())[1]?.content === 'half an answer')
+            await until(async () => (await history())[1]?.content === 'half a reply')
             const messages = await history()
             expect(messages).to.have.length(2)
             expect(messages[1]).to.include({ role: 'assistant', incomplete: true })

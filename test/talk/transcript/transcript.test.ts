@@ -130,8 +130,8 @@ describe('a transcript', () => {
     ['unverified', { verified: false }, { status: 'unverified' }],
     [
       'truncated',
-      { complete: false, verified: false, reason: 'it broke off' },
-      { status: 'truncated', reason: 'it broke off' },
+      { complete: false, verified: false, reason: 'connection lost' },
+      { status: 'truncated', reason: 'connection lost' },
     ],
     ['interrupted', { complete: false, verified: false, interrupted: true }, { status: 'interrupted' }],
     [
