@@ -12,7 +12,8 @@ const noPermissionRead =
   'The API of the service cannot read permissions. Assign permissions with: {users permissions assign ID}'
 const noUserList =
   'The API of the service cannot list users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}'
-const noSettingDelete = 'The API of the service cannot delete settings. Change a value with: {settings set KEY=VALUE}'
+const noSettingDelete =
+  'The API of the service cannot delete settings. Change a value with: {settings set KEY=VALUE}'
 const noMessageDelete = 'The API of the service cannot delete messages. Show them with: {history list}'
 const noPull = 'The API of the service cannot download models. List the models with: {chat models}'
 const noSessionDelete =
@@ -204,7 +205,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'service ps': 'service status',
   'service users create': 'users create --profile local',
   'service users get': 'users get ID --profile local',
-  'service users delete': 'The API of the service cannot delete users. List the users with: {service users list}',
+  'service users delete':
+    'The API of the service cannot delete users. List the users with: {service users list}',
   'service sessions delete': 'service sessions revoke ID',
   'service get': 'service status',
   'service list': 'service status',
