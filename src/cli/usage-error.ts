@@ -75,9 +75,8 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
       })
     }
     if (extra && usage.takesText) {
-      const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
-      const reason = typed.includes('-') ? 'Piped text is added without -' : 'Put the words in quotes'
-      return new Failure('usage', words, { hint: `${reason}: ${command} ${text}` })
+      const text = quoteWord(typed.join(' '))
+      return new Failure('usage', words, { hint: `Put the words in quotes: ${command} ${text}` })
     }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }

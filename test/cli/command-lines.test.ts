@@ -76,8 +76,8 @@ const cases: Record<string, Case[]> = {
     ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
     [
       'chat send Review -',
-      'Unexpected argument -',
-      'Piped text is added without -: chatctl chat send Review',
+      'A message and - cannot be used together',
+      'Text from a pipe is added to the message without -. Run: chatctl chat send Review',
     ],
     ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
     ['settings get theme.mode x', 'Unexpected argument x'],
