@@ -72,6 +72,13 @@ describe('the outcome of a request of an import', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
+  it('is called unknown once in the results after a redirect', async () => {
+    writeFileSync(path, 'id,name\nusr_1,Ada\n')
+    behave = () => answer(302, { location: 'https://elsewhere.example/' })
+    expect((await run()).exitCode).to.equal(9)
+    expect(rows()[0]?.['error']).to.match(/^the outcome of the update is unknown: 302: http.* redirects to /)
+  })
+
   it('is explained in the results of a skipped row', async () => {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)

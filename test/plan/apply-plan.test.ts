@@ -32,6 +32,7 @@ import { useStateDirectory } from './state-directory.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
+const elsewhere = answer(302, { location: 'https://elsewhere.example/' })
 /** Overrides of the normal behavior of the service. */
 type Manners = Partial<SettingsService>
 
@@ -234,6 +235,7 @@ describe('applying a settings plan', () => {
       ['500', failing(500, 'oops', 'Broken')],
       ['502', html502],
       ['504', failing(504, 'late', 'Gateway timeout')],
+      ['a redirect to another origin', elsewhere],
     ]
     for (const [what, said] of lost) {
       it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
@@ -246,7 +248,7 @@ describe('applying a settings plan', () => {
             isOutcomeUnknown: true,
           })
           expect(failure.message)
-            .to.match(/^The outcome of the change is unknown: .+/)
+            .to.match(/^The outcome of the change is unknown: (?!the outcome).+/)
             .and.to.contain(
               act === apply
                 ? 'theme.mode is still "light", limits.max_tokens is still 4096'
@@ -622,6 +624,14 @@ describe('applying a settings plan', () => {
       expect(both.kind).to.equal('unknown_outcome')
       expect(both.message).to.equal(
         'The settings were changed and verified; the outcome of setting the API configuration is unknown: Broken',
+      )
+    })
+
+    it('states once that the outcome of a redirected request is unknown', async () => {
+      await begin({ answerPost: elsewhere })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.message).to.match(
+        /^The settings were changed and verified; the outcome of setting the API configuration is unknown: http.* redirects to /,
       )
     })
 
