@@ -15,7 +15,7 @@ import { addDarkMode, drawTerminal, light, type Screen } from './terminal-pictur
  * embedded service and a model server that sends the replies below.
  */
 
-const columns = 84
+const columns = 88
 
 const conversation: readonly [question: string, answer: string][] = [
   [

@@ -1,3 +1,5 @@
+import { readBooleanVariable } from '../config/boolean-variable.ts'
+
 /** What of a flag matters here. */
 interface Flag {
   type: 'boolean' | 'option'
@@ -6,19 +8,19 @@ interface Flag {
 
 type Flags = Record<string, Flag>
 
-/** What counts as true, as oclif has it. */
-const truths = ['1', 'true', 'y', 'yes']
-
 /**
  * The words by which a command line would say what the environment says. They go before its own, which
  * overrule them. oclif itself asks the environment of the process, and this run may have another.
+ *
+ * @throws Failure `usage` for an unknown word in the variable of a flag that takes no value
  */
 export function wordsFromEnvironment(flags: Flags, env: NodeJS.ProcessEnv): string[] {
   return Object.entries(flags).flatMap(([name, flag]) => {
-    const value = flag.env === undefined ? undefined : env[flag.env]
+    if (flag.env === undefined) return []
+    const value = env[flag.env]
     if (!value) return []
     if (flag.type === 'option') return [`--${name}=${value}`]
-    return truths.includes(value.toLowerCase()) ? [`--${name}`] : []
+    return readBooleanVariable(flag.env, env) ? [`--${name}`] : []
   })
 }
 

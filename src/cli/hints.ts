@@ -42,7 +42,8 @@ const hints: Hints = {
   sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
-  create_profile: ({ profile }) => `Create it with: ${login(profile)} --base-url https://…`,
+  create_profile: ({ profile }) =>
+    `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
   create_keyring:
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
@@ -92,7 +93,6 @@ const hints: Hints = {
   },
 
   // Settings as code
-  refresh_plan: 'Make a new plan from the current settings with: --refresh',
   save_plan: `Make a plan with: ${savingCommand}`,
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
@@ -137,7 +137,7 @@ function withPath(origin: string, connection: Connection | undefined): string {
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
-  if (connection.isExamined) return `Check the base URL ${connection.baseUrl}`
+  if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
     ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`

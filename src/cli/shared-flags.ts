@@ -76,12 +76,12 @@ export const sharedFlags = {
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,
-  summary: 'Timeout of one attempt (default: 10m)',
+  summary: 'Timeout of one attempt; for a stream, until its first byte (default: 10m)',
 }
 
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',
-  summary: 'Print the request or the change without making it',
+  summary: 'Print what would be done, without doing it',
 })
 
 export const yesFlag = Flags.boolean({

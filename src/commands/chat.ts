@@ -56,7 +56,7 @@ export default class Chat extends BaseCommand {
     json: { ...sharedFlags.json, hidden: true },
     fields: { ...sharedFlags.fields, hidden: true },
     jq: { ...sharedFlags.jq, hidden: true },
-    timeout: replyTimeoutFlag,
+    timeout: { ...replyTimeoutFlag, summary: 'Timeout until a reply begins (default: 10m)' },
   }
   static override documentFormats = ['text'] as const
 

@@ -1,6 +1,7 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
+import { readBooleanVariable } from './boolean-variable.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
 import {
@@ -78,7 +79,7 @@ export function resolveOptions(
     const variable = `CHATCTL_${name.toUpperCase()}`
     const value = env[variable]
     if (value) return { value, source: 'environment', from: variable }
-    if (name !== 'output' || !isOn(env['CHATCTL_JSON'])) return undefined
+    if (name !== 'output' || !readBooleanVariable('CHATCTL_JSON', env)) return undefined
     return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }
   }
 
@@ -170,11 +171,6 @@ function profileOfAddress(
   )
   const same = names.find((name) => name === standard) ?? names[0]
   return same === undefined ? undefined : { value: same, source, from }
-}
-
-/** Same rule as oclif for the variable of a boolean flag. */
-function isOn(value: string | undefined): boolean {
-  return value !== undefined && ['true', '1', 'yes', 'y'].includes(value.toLowerCase())
 }
 
 function byDefault<T>(value: T): Resolved<T> {

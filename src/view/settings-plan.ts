@@ -1,5 +1,4 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
-import { countOf } from './count.ts'
 import type { Span, View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
@@ -20,6 +19,8 @@ export interface Comparison {
   sentAt: string | null
   /** Whether this is a saved plan, perhaps from another machine. */
   isSaved?: boolean
+  /** Number of settings files (default: 1). */
+  files?: number
 }
 
 const base: View = {
@@ -47,12 +48,13 @@ function changesIn(body: unknown): Change[] {
 
 function describeDifference(
   changes: Change[],
-  { managed, sentAt, isSaved }: Comparison,
+  { managed, sentAt, isSaved, files = 1 }: Comparison,
   width: number,
 ): Span[] {
-  const keys = countOf(managed, 'managed key')
-  if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
-  const count = changes.length === managed ? countOf(managed, 'key') : `${changes.length} of ${keys}`
+  const source = isSaved ? 'plan' : files === 1 ? 'file' : 'files'
+  const keys = `the ${managed} keys in the ${source}`
+  const count = managed === 1 ? `The key in the ${source}` : `${changes.length || 'None'} of ${keys}`
+  if (changes.length === 0) return [{ text: `${count} ${managed === 1 ? 'does not differ' : 'differs'}.` }]
   const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)

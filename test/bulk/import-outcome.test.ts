@@ -116,7 +116,10 @@ describe('the outcome of a request of an import', function () {
       'The id must not',
     )
     expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
-      `unknown: line ${commands.join(', ')}`,
+      `Choose the row with --line: ${commands.join(', ')}`,
+    )
+    expect(await refusal('--on-unknown', 'skip', '--line', '12')).to.contain(
+      'users.json has no row at line 12"',
     )
     await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
     expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([

@@ -108,4 +108,25 @@ describe('the precedence of options', () => {
     expect(await show(['--json'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^\[/)
     expect(await show(['-o', 'csv'], { CHATCTL_JSON: '1' })).to.match(/^key,/)
   })
+
+  it('turns a flag without a value on and off', async () => {
+    const isJson = async (value: string): Promise<boolean> => {
+      const env = { CHATCTL_JSON: value }
+      return (await runChatctl(home, ['config', 'list', '-p', 'other'], { env })).stdout.startsWith('[')
+    }
+    for (const word of ['1', 'true', 'ON', 'yes', 'y']) expect(await isJson(word), word).to.equal(true)
+    for (const word of ['', '0', 'false', 'Off', 'no', 'n']) expect(await isJson(word), word).to.equal(false)
+  })
+
+  for (const name of ['CHATCTL_JSON', 'CHATCTL_QUIET', 'CHATCTL_DRY_RUN']) {
+    it(`refuses an unknown word in ${name}`, async () => {
+      const args = ['config', 'set', 'model', 'm', '-p', 'other']
+      expect(await runChatctl(home, args, { env: { [name]: 'ja' } })).to.deep.equal({
+        exitCode: 2,
+        stdout: '',
+        stderr: `Error: ${name}: "ja" is not 1, 0, true, false, on, off, yes, or no\n`,
+      })
+      expect((await rows(['-p', 'other']))['model']?.[1]).to.equal('default')
+    })
+  }
 })

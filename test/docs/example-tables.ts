@@ -106,7 +106,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/system/talk-resume.test.ts',
   },
   {
-    text: 'chatctl auth login --profile work --no-browser',
+    text: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
   },

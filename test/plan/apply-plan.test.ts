@@ -657,13 +657,13 @@ describe('a plan that is applied later', () => {
   it('is outdated if managed keys have changed, and names each of them', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
     const resent = { sentAt: later, configuration: { version: '9' } }
-    const failure = thrownFailure(() => assertCurrent(plan, now, resent))
+    const failure = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
       'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
         `api.version was sent from this machine as "9" at ${later}`,
     )
-    expect(hintOf(failure)).to.contain('--refresh')
+    expect(failure.hint).to.equal('Do this')
     expect(failure.details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },

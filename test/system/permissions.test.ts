@@ -127,7 +127,7 @@ describe('a user without permission', () => {
     chownSync(join(home, '.local', 'share'), stranger, stranger)
     const sent = run(['chat', 'send', 'hi'])
     expect(sent.exitCode).to.equal(0)
-    expect(sent.stdout).to.contain('offline model')
+    expect(sent.stdout).to.contain('built-in test program')
     expect(sent.stderr).to.contain('Warning: Cannot remember this conversation for --continue')
     const checks = JSON.parse(run(['doctor', '--json']).stdout)
     const [finding] = checks.filter(({ check }: { check: string }) => check === 'directories')

@@ -28,12 +28,12 @@ describe('settings in a terminal', () => {
 
   it('diff aligns the values, with old ones in red and new ones in green', async () => {
     const diff = await start(['diff', 'settings.yaml', '--exit-code'])
-    expect(await diff.waitFor('2 keys differ.')).to.equal(
+    expect(await diff.waitFor('2 of the 2 keys in the file differ.')).to.equal(
       [
         '  theme.mode         "light" → "dark"',
         '  limits.max_tokens  4096    → 5',
         '',
-        '2 keys differ.',
+        '2 of the 2 keys in the file differ.',
       ].join('\n'),
     )
     expect(await diff.styledScreen()).to.match(/theme\.mode +␛\[31m"light"␛\[39m → ␛\[32m"dark"/)
@@ -42,14 +42,14 @@ describe('settings in a terminal', () => {
 
   it('diff uses no color with NO_COLOR', async () => {
     const diff = await start(['diff', 'settings.yaml'], { NO_COLOR: '1' })
-    await diff.waitFor('2 keys differ')
+    await diff.waitFor('keys in the file differ')
     expect(await diff.styledScreen()).not.to.contain('␛')
   })
 
   it('diff removes control characters from values of the service', async () => {
     run.service.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
     const diff = await start(['diff', 'settings.yaml'])
-    expect(await diff.waitFor('2 keys differ')).to.match(/^ {2}theme\.mode .*gone/)
+    expect(await diff.waitFor('keys in the file differ')).to.match(/^ {2}theme\.mode .*gone/)
   })
 
   for (const [answer, exitCode, sent] of [

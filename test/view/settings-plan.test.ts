@@ -21,7 +21,7 @@ describe('the differences of settings', () => {
         'API configuration, compared with what was last sent from here (2026-01-02T03:04:05Z)',
         '  api.version  "v1" → "v2"',
         '',
-        '3 keys differ.\n',
+        '3 of the 3 keys in the file differ.\n',
       ].join('\n'),
     )
   })
@@ -42,7 +42,7 @@ describe('the differences of settings', () => {
         '(2026-01-02T03:04:05Z)',
         '  api.version  "v1" → "v2"',
         '',
-        '3 keys differ.\n',
+        '3 of the 3 keys in the file differ.\n',
       ].join('\n'),
     )
   })

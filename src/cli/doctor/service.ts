@@ -14,8 +14,9 @@ export const serviceChecks = ['service', 'clock', 'quota', 'models'] as const
 export async function examineService(doctor: DoctorContext): Promise<Examined[]> {
   const { context } = doctor
   if (context.target().kind === 'local' && !hasData(context)) {
-    const why = 'the embedded service has no data yet. The first command that needs it creates it'
-    return serviceChecks.map((check) => skipped(check, why))
+    const why = 'no data yet'
+    const next = '; the first command that needs the embedded service creates it'
+    return serviceChecks.map((check) => skipped(check, check === 'service' ? why + next : why))
   }
   const heard: { headers?: Record<string, string>; elapsed?: number } = {}
   const observe = (event: ClientEvent): void => {
@@ -45,7 +46,7 @@ export async function examineService(doctor: DoctorContext): Promise<Examined[]>
 function describeProfile({ faults }: ApiResponse<unknown>, words: string): Examined {
   if (faults.length === 0) return ok('service', words)
   const odd = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return warning('service', `${words}. Its response does not match the interface: ${odd}`)
+  return warning('service', `${words}. Its response does not match the documented API: ${odd}`)
 }
 
 function examineQuota(
@@ -65,6 +66,7 @@ function examineQuota(
 
 interface Model {
   id?: unknown
+  owned_by?: unknown
 }
 
 /** A key may lack the permission to list models: that is a warning, not a failure. */
@@ -74,11 +76,12 @@ async function examineModels(
 ): Promise<Examined> {
   try {
     const { body } = await ask()
-    const ids = (body?.data ?? []).map(({ id }) => id)
+    const models = body?.data ?? []
+    const ids = models.map(({ id }) => id)
     const wanted = context.options.model.value
     const all = commandFor(context, 'chat', 'models')
     if (ids.length === 0) return warning('models', 'the service offers no models', null)
-    if (wanted === undefined || ids.includes(wanted)) return ok('models', describeModels(ids, wanted))
+    if (wanted === undefined || ids.includes(wanted)) return ok('models', describeModels(models, wanted))
     return warning(
       'models',
       `${wanted}, from ${context.options.model.from}, is not one of the ${ids.length} models`,
@@ -91,9 +94,13 @@ async function examineModels(
   }
 }
 
-function describeModels(ids: readonly unknown[], wanted: string | undefined): string {
-  const some = ids.slice(0, 3).join(', ')
-  const more = ids.length > 3 ? ` and ${ids.length - 3} more` : ''
+function describeModels(models: readonly Model[], wanted: string | undefined): string {
+  const isTestProgram = ({ id, owned_by: owner }: Model) => id === 'offline' && owner === 'chatctl'
+  const names = models.map(
+    (model) => `${model.id}${isTestProgram(model) ? ' (the built-in test program)' : ''}`,
+  )
+  const some = names.slice(0, 3).join(', ')
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
   return `${some}${more}${wanted === undefined ? '' : `; selected: ${wanted}`}`
 }
 

@@ -11,7 +11,7 @@ import {
 import type { Example, Page, Row, Section } from './page.ts'
 
 /** Shared flags that the last lines of a page name; `chatctl help flags` has all of them. */
-const namedFlags = 5
+const namedFlags = 3
 
 export function commandPage(command: DeclaredCommand, declarations: Declarations): Page {
   const { id, summary, description, args, examples = [] } = command
@@ -72,11 +72,11 @@ export function flagLabel(flag: DeclaredFlag): string {
 }
 
 function nameSharedFlags({ flags }: DeclaredCommand): string {
-  const order = ['profile', 'output', 'json', 'fields', 'jq', 'base-url', 'quiet', 'debug', 'no-input']
+  const order = ['profile', 'output', 'base-url', 'json', 'quiet', 'debug', 'no-input']
   return order
     .flatMap((name) => flags[name] ?? [])
     .filter((flag) => isShared(flag) && !flag.hidden)
     .slice(0, namedFlags)
-    .map(({ char, name }) => (char === undefined ? `--${name}` : `-${char}`))
+    .map(({ char, name }) => (char === undefined ? `--${name}` : `-${char}/--${name}`))
     .join(', ')
 }

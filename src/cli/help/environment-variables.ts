@@ -29,8 +29,8 @@ export const flagVariables: readonly Row[] = [
 ]
 
 export const credentialVariables: readonly Row[] = [
-  ['CHATCTL_API_KEY', 'API key, used instead of the stored credential'],
-  ['CHATCTL_API_KEY_FILE', 'File that contains the API key'],
+  ['CHATCTL_API_KEY', 'API key, instead of the stored credential'],
+  ['CHATCTL_API_KEY_FILE', 'File that contains the API key, if CHATCTL_API_KEY is not set'],
 ]
 
 export const otherVariables: readonly Row[] = [
@@ -43,8 +43,8 @@ export const otherVariables: readonly Row[] = [
   ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],
   ['TERM', 'Terminal type; dumb disables color and animation'],
   ['LC_ALL, LC_CTYPE, LANG', 'Locale; doctor warns if it is not UTF-8'],
-  ['DISPLAY, WAYLAND_DISPLAY', 'Desktop whose clipboard /copy uses'],
-  ['SSH_CONNECTION', 'If set, /copy uses the clipboard of the terminal'],
+  ['DISPLAY, WAYLAND_DISPLAY', 'Desktop whose clipboard /copy (in chat) uses'],
+  ['SSH_CONNECTION', 'If set, /copy copies through the terminal (OSC 52)'],
   ['HOME', 'Home directory (Windows: USERPROFILE)'],
   ['XDG_CONFIG_HOME', 'Base of the config directory (Windows: APPDATA)'],
   ['XDG_DATA_HOME', 'Base of the data directory (Windows: LOCALAPPDATA)'],
@@ -54,7 +54,8 @@ export const otherVariables: readonly Row[] = [
   ['PGHOST, PGPORT', 'PostgreSQL server, as in libpq'],
   ['PGDATABASE, PGUSER', 'PostgreSQL database and user'],
   ['PGPASSWORD, PGPASSFILE', 'PostgreSQL password, or the file that contains it'],
-  ['PGSSLMODE', 'TLS for PostgreSQL; also PGSSLNEGOTIATION'],
+  ['PGSSLMODE', 'TLS for PostgreSQL, as in libpq'],
+  ['PGSSLNEGOTIATION', 'How TLS starts: postgres or direct'],
   ['PGOPTIONS', 'Options for the PostgreSQL server'],
   ['OCLIF_COLUMNS', 'Width of help pages'],
 ]

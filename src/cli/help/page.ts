@@ -25,8 +25,8 @@ export type Row = readonly [label: string, text: string]
 
 /** The pages of `chatctl help` that are not about a command. */
 export const helpTopics = [
-  { name: 'flags', summary: 'Flags that every command accepts' },
+  { name: 'flags', summary: 'Flags that most commands accept' },
   { name: 'environment', summary: 'Environment variables that chatctl reads' },
-  { name: 'exit-codes', summary: 'Exit codes and their meanings' },
+  { name: 'exit-codes', summary: 'Exit codes, and errors as JSON' },
   { name: 'output', summary: 'Output formats, and how to select fields' },
 ] as const

@@ -39,27 +39,30 @@ function flagsPage(declarations: Declarations): Content {
 
 const environmentPage: Content = {
   sections: [
-    { title: 'FLAGS', kind: 'list', rows: flagVariables },
+    { title: 'SAME AS THE FLAG', kind: 'list', rows: flagVariables },
     { title: 'CREDENTIALS', kind: 'list', rows: credentialVariables },
     { title: 'SYSTEM', kind: 'list', rows: otherVariables },
   ],
   closing: [
-    'For a flag without a value, 1, true, yes, and y turn it on. An empty variable counts as not set.',
-    'Precedence: chatctl help flags',
+    'For a flag without a value: 1, true, on, or yes, and 0, false, off, or no. Another word is an error. An empty variable counts as not set.',
+    'Order of precedence: chatctl help flags',
   ],
 }
 
 /** docs/exit-codes.md lists the error codes for each. */
 export const exitCodeMeanings: readonly Row[] = [
   ['0', 'Success'],
-  ['1', 'Other failure: rejected by the service, a file, or a bug'],
+  ['1', 'Other failure: a request that the service rejected, a file error, or a bug'],
   ['2', 'Invalid command line, input, or configuration; nothing was sent'],
   ['3', 'Input or confirmation required, or confirmation declined'],
   ['4', 'Not signed in, or the credential was rejected (401)'],
   ['5', 'Permission denied (403)'],
   ['6', 'Not found (404)'],
-  ['7', 'Conflict (409), or a change that did not take effect'],
-  ['9', 'Some rows failed, were skipped, or have an unknown outcome'],
+  [
+    '7',
+    'Conflict (409), a plan that is out of date or was already sent, or a change that did not take effect',
+  ],
+  ['9', 'Some of the rows or users failed, were skipped, or have an unknown outcome'],
   ['10', 'Differences found (settings diff --exit-code)'],
   ['69', 'Service unreachable, timeout, 5xx, truncated response, or a change whose outcome is unknown'],
   ['75', 'Rate limited for longer than --max-wait'],
@@ -70,7 +73,10 @@ export const exitCodeMeanings: readonly Row[] = [
 
 const exitCodesPage: Content = {
   sections: [{ title: 'EXIT CODES', kind: 'list', rows: exitCodeMeanings }],
-  closing: ['With --json, errors are one line of JSON on stderr: {"error":{"code","message","hint",…}}'],
+  closing: [
+    'With --json, --jq, or -o jsonl, an error is one line of JSON on stderr, such as:',
+    '{"error":{"code":"usage","message":"No change was given","hint":"See: chatctl users update --help"}}',
+  ],
 }
 
 const outputPage: Content = {

@@ -33,12 +33,12 @@ export function bulkFlags(...dependsOn: string[]) {
     })(),
     'skip-invalid': Flags.boolean({
       dependsOn,
-      summary: 'Skip invalid rows, write them to a file, and exit with code 9',
+      summary: 'Send the valid rows, write the others to NAME.failed.EXT, and exit with code 9',
     }),
     concurrency: concurrencyFlag(dependsOn),
     quota: quotaFlag({
       dependsOn,
-      summary: 'Maximum request rate: 100/h, 60/m, or the tier free or pro',
+      summary: 'Maximum request rate: 60/m, 100/h, free (100/h), or pro (1000/h)',
     }),
     results: textFlag({
       dependsOn,
@@ -47,12 +47,12 @@ export function bulkFlags(...dependsOn: string[]) {
     }),
     restart: Flags.boolean({
       dependsOn,
-      summary: 'Discard the recorded progress and send the whole file',
+      summary: 'Forget which rows were sent, and send the whole file again',
     }),
     close: Flags.boolean({
       dependsOn,
       exclusive: ['concurrency', 'dry-run', 'format', 'quota', 'restart', 'results', 'skip-invalid'],
-      summary: 'Discard the unfinished import of this file without sending anything',
+      summary: 'Give up the unfinished import of this file, and send nothing',
     }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
     yes: yesFlag,

@@ -41,7 +41,7 @@ export const settingsFileFlag = () =>
     helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Settings file that overrides the ones before it',
+    summary: 'Settings file to read after FILE; its values take precedence',
   })
 
 export const expandEnvFlag = Flags.boolean({

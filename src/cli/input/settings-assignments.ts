@@ -60,11 +60,12 @@ function findSettingsKey(path: string, value: string, context: Context): Setting
   }
   const taking = inGroup.filter((key) => checkShape(key.schema, parseValue(key.type, value)).success)
   const lines = taking.map((key) => commandFor(context, 'settings', 'set', assignment(key.path, value)))
-  throw new Failure('usage', `"${path}" is a group of settings, not a setting`, {
+  const keys = inGroup.map((key) => key.path).join(', ')
+  throw new Failure('usage', `"${path}" is a group of settings: ${keys}`, {
     hint:
       lines.length > 0
         ? `Did you mean: ${lines.join(', or ')}`
-        : `Its settings: ${inGroup.map((key) => key.path).join(', ')}`,
+        : `Show their values with: ${commandFor(context, 'settings', 'get', path)}`,
   })
 }
 
@@ -94,7 +95,7 @@ function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): 
   const meant = similarKey(path)
   const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?${run}` : `Settings: ${paths.join(', ')}`,
+    hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}`,
   })
 }
 

@@ -24,7 +24,7 @@ export const redirectFlags = {
   }),
   'redirect-port': textFlag({
     helpValue: 'PORT',
-    summary: 'Port of the redirect URI; of a comma-separated list, the first free one (default: any)',
+    summary: 'Port of the redirect URI, or comma-separated ports to try in order (default: any free port)',
   }),
   'redirect-path': textFlag({
     helpValue: 'PATH',

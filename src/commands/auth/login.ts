@@ -25,12 +25,12 @@ const signInFlags = {
   browser: Flags.boolean({
     allowNo: true,
     default: true,
-    summary: 'Open a browser, or print the URL and read the redirect URL from stdin',
+    summary: 'Open a browser (--no-browser: print the sign-in URL, and read the redirect URL from stdin)',
   }),
   pkce: Flags.boolean({
     allowNo: true,
     default: true,
-    summary: 'Use PKCE; disable it only if the server rejects it',
+    summary: 'Use PKCE (--no-pkce: only for a server that rejects it)',
   }),
   wait: durationFlag({
     helpValue: 'DURATION',
@@ -39,18 +39,19 @@ const signInFlags = {
   verify: Flags.boolean({
     allowNo: true,
     default: true,
-    summary: 'Check the credential with the service before it is stored',
+    summary: 'Check the credential before it is stored (--no-verify: store it unchecked)',
   }),
   'insecure-storage': Flags.boolean({
     allowNo: true,
-    summary: 'Store the credential in a plain-text file instead of the keychain (remembered for the profile)',
+    summary:
+      'Store the credential in a plain-text file; the profile remembers this (--no-insecure-storage: use the keychain again)',
   }),
 }
 
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'In a terminal, chatctl asks for the method unless a flag or a sign-in key of the profile decides it; otherwise it uses the browser. The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
+    'In a terminal, chatctl asks for the method, unless a flag or the profile decides it. Otherwise, it uses the browser. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. Earlier tokens are revoked, unless that could end another sign-in that is in use.'
   static override requests = {
     ...calls('getProfile'),
     note: 'and with a browser, OAuth requests to the authorization server.',
@@ -70,7 +71,10 @@ export default class AuthLogin extends BaseCommand {
       description: 'Sign in with an API key',
       command: 'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
     },
-    { description: 'Sign in over SSH', command: 'chatctl auth login --profile work --no-browser' },
+    {
+      description: 'Sign in over SSH',
+      command: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
+    },
   ]
   static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true

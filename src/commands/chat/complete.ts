@@ -25,7 +25,8 @@ export default class ChatComplete extends BaseCommand {
   ]
   static override args = {
     prompt: Args.string({
-      description: 'Text to complete. Use - to read it from stdin. With both, stdin is appended.',
+      description:
+        'Text to complete, or - to read it from stdin. Piped text is added after PROMPT; without PROMPT, it is the prompt.',
       ignoreStdin: true,
     }),
   }

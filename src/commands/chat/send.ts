@@ -30,7 +30,8 @@ export default class ChatSend extends BaseCommand {
   ]
   static override args = {
     message: Args.string({
-      description: 'Text to send. Use - to read it from stdin. With both, stdin is appended.',
+      description:
+        'Text to send, or - to read it from stdin. Piped text is added after MESSAGE; without MESSAGE, it is the message.',
       ignoreStdin: true,
     }),
   }
@@ -45,7 +46,8 @@ export default class ChatSend extends BaseCommand {
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
     stream: Flags.boolean({
       allowNo: true,
-      summary: 'Print the reply while it arrives (default in a terminal), or request it in one piece',
+      summary:
+        'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
     }),
     'stream-format': streamFormatFlag({
       summary:

@@ -12,9 +12,9 @@ import { countOf } from '../../view/count.ts'
 const formats = ['jsonl', 'json', 'md', 'html'] as const
 
 export default class HistoryExport extends BaseCommand {
-  static override summary = 'Export all past messages, oldest first'
+  static override summary = 'Export past messages, oldest first'
   static override description =
-    'All pages are fetched before anything is written. If an export is interrupted, run the same command within 7 days to resume it.'
+    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days, also with a relative time such as --since 7d.'
   static override requests = { ...calls('listHistory'), note: 'once for each page.' }
   static override examples = [
     { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },
@@ -31,11 +31,12 @@ export default class HistoryExport extends BaseCommand {
     context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
     since: textFlag({
       helpValue: 'TIME',
-      summary: 'Only messages since a date, a time, or a duration ago: 2026-01-31, 7d, 24h',
+      summary:
+        'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',
     }),
     to: textFlag({
       helpValue: 'FILE',
-      summary: 'Write to this file when the export is complete, or - for stdout (default: -)',
+      summary: 'File to write when all messages are fetched; - is stdout (default: -)',
     }),
     output: {
       ...sharedFlags.output,
@@ -116,7 +117,7 @@ function identify(context: Context): { service: string | undefined; owner: strin
 function refuseUnknownExtension(file: string | undefined): void {
   const [extension] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
   if (extension === undefined) return
-  throw new Failure('usage', `--to: the file extension ${extension} of ${file} is not a known format`, {
+  throw new Failure('usage', `--to ${file}: unknown format ${extension}`, {
     hint: 'Use .jsonl, .json, .md, or .html, or choose the format with --output.',
   })
 }

@@ -23,7 +23,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; in a terminal without --log-level, only warnings are shown, as text. After Ctrl-C or SIGTERM, running replies have 4 seconds to finish. To create a key, run: chatctl service keys create'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; in a terminal without --log-level, they are text. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
@@ -56,7 +56,7 @@ export default class ServiceRun extends BaseCommand {
     upstream: textFlag({
       helpValue: 'URL',
       summary:
-        'OpenAI-compatible model server: a URL, ollama, llama.cpp, or lm-studio (default: a built-in test model)',
+        'OpenAI-compatible model server: a URL, ollama, llama.cpp, or lm-studio (default: the built-in test program)',
     }),
     'upstream-key-file': textFlag({
       helpValue: 'FILE',
@@ -78,16 +78,17 @@ export default class ServiceRun extends BaseCommand {
     }),
     'public-url': textFlag({
       helpValue: 'URL',
-      summary: 'Public origin of the service (default: its address)',
+      summary: 'Public origin of the service (default: the listen address)',
     }),
     'admin-port': portFlag({
       helpValue: 'PORT',
-      summary: 'Loopback port of /metrics, or off (default: --port plus 1000)',
+      summary: 'Loopback port of /metrics; 0 for any free port, or off (default: --port plus 1000)',
     }),
     'log-level': Flags.option({
       helpValue: 'LEVEL',
       options: levels,
-      summary: 'Log level: trace, debug, info, warn, error, or silent (default: info, or error with --quiet)',
+      summary:
+        'Log level: trace, debug, info, warn, error, or silent (default: info; in a terminal, warn; with --quiet, error)',
     })(),
   }
 
@@ -135,9 +136,9 @@ function describe(
   { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
 ): string {
-  const lines = [`The service listens at ${url}. Stop it with Ctrl-C.`]
-  if (database === undefined) lines.push(`Its data is in ${dataDir}`)
-  if (adminUrl !== undefined) lines.push(`Its metrics are at ${adminUrl}/metrics`)
+  const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
+  if (database === undefined) lines.push(`Data: ${dataDir}`)
+  if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
     lines.push('Create the first admin with: chatctl service admin create EMAIL')
   return lines.join('\n')

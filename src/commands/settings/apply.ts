@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
+import { commandFor, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
@@ -17,7 +17,7 @@ import { appliedView } from '../../view/settings-plan.ts'
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
   static override description =
-    'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
+    'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key in the file has changed since the plan was made, nothing is sent and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
     note: 'then reads the settings back.',
@@ -33,14 +33,14 @@ export default class SettingsApply extends BaseCommand {
   ]
   static override args = {
     file: Args.string({
-      description: 'Settings file in YAML or JSON, a plan, or - for stdin',
+      description: 'Settings file in YAML or JSON, a plan, or - for stdin (required without --file)',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     file: settingsFileFlag(),
     'expand-env': expandEnvFlag,
-    refresh: Flags.boolean({ summary: 'Make a new plan if the settings have changed, instead of failing' }),
+    refresh: Flags.boolean({ summary: 'If the settings have changed since the plan, apply a new plan' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
@@ -66,16 +66,20 @@ export default class SettingsApply extends BaseCommand {
       makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
-    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service))
+    const driftHint = flags.refresh
+      ? 'Run the same command again.'
+      : `Make a new plan from the current settings, and apply it, with: ${commandWith(this, {})} --refresh`
+    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint)
 
     const held = new HeldRequests()
     const done = await confirmAndApply(plan, {
       settings: client.settings,
       clock,
       ...lockingFor(context),
+      driftHint,
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       confirm: (shown) => {
-        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
+        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved, files: files.length }
         return confirmPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {

@@ -14,7 +14,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user'
   static override description =
-    'Without --email or a flag for the password, chatctl prompts for them. A generated password is stored in a file that only you can read until it is printed. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
+    'chatctl prompts for the email address (optional) if --email is missing, and for the password if no password flag is given. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
   static override examples = [
@@ -36,10 +36,10 @@ export default class UsersCreate extends BaseCommand {
     email: textFlag({ helpValue: 'ADDRESS', summary: 'Email address' }),
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: textFlag({
-      helpValue: 'KEY=VALUE',
+      helpValue: 'KEY=TEXT',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Metadata: KEY=TEXT or KEY:=JSON',
+      summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
     }),
     'password-stdin': Flags.boolean({
       summary: 'Read the password from stdin',

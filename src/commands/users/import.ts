@@ -15,13 +15,16 @@ import { closedView, importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
-    'A row without an id creates a user; a row with an id updates one. Roles and permissions are assigned afterward. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
+    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user; a row with an id updates one. Then the role and permissions of that row are assigned. The format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice. If the response to a create is lost, the outcome of the row is unknown, and the row is not sent again: check the service, then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [
-    { description: 'Check a file and show the plan', command: 'chatctl users import users.csv --dry-run' },
     {
-      description: 'Import under a quota, without confirmation',
+      description: 'Check a file and count the requests',
+      command: 'chatctl users import users.csv --dry-run',
+    },
+    {
+      description: 'Import within a quota, without confirmation',
       command: 'chatctl users import users.csv --quota 100/h --max-wait 1h --yes',
     },
     {
@@ -29,7 +32,7 @@ export default class UsersImport extends BaseCommand {
       command: 'chatctl users import users.jsonl --generate-passwords --results results.csv',
     },
     {
-      description: 'Resolve a row whose outcome is unknown',
+      description: 'Record that a row with an unknown outcome was created',
       command: 'chatctl users import users.csv --on-unknown created --id ID --line 12',
     },
   ]
@@ -50,7 +53,7 @@ export default class UsersImport extends BaseCommand {
       options: ['retry', 'created', 'skip'] as const,
       exclusive: ['restart', 'close'],
       helpValue: 'ACTION',
-      summary: 'Resolve rows whose outcome is unknown: retry, created (with --id), or skip',
+      summary: 'For rows with an unknown outcome: retry (send again), created (record --id), or skip',
     })(),
     id: textFlag({
       helpValue: 'ID',
@@ -60,7 +63,7 @@ export default class UsersImport extends BaseCommand {
     line: placeFlag({
       helpValue: 'N',
       dependsOn: ['on-unknown'],
-      summary: 'Resolve only the row on this line, or at LINE:COLUMN, with --on-unknown',
+      summary: 'Apply --on-unknown only to the row on this line, or at LINE:COLUMN',
     }),
     'dry-run': dryRunFlag,
   }

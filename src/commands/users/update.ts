@@ -31,10 +31,10 @@ export default class UsersUpdate extends BaseCommand {
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: textFlag({
-      helpValue: 'KEY=VALUE',
+      helpValue: 'KEY=TEXT',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Metadata: KEY=TEXT or KEY:=JSON',
+      summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
     }),
     theme: textFlag({ helpValue: 'NAME', summary: 'Theme of the user' }),
     notifications: switchFlag({ summary: 'Notifications of the user' }),

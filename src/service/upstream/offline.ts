@@ -65,7 +65,7 @@ function count({ messages }: ModelRequest, pieces: readonly string[]): TokenCoun
 function describe(message: string, notice: string): string {
   const words = counted(countWords(message), 'word')
   const characters = counted(countCharacters(message), 'character')
-  const about = "This is chatctl's built-in offline model: a fixed program, not an AI."
+  const about = "This is chatctl's built-in test program, not an AI."
   return `${about} Your message had ${words} and ${characters}. ${notice}`.trimEnd()
 }
 

@@ -33,7 +33,7 @@ describe('settings export', () => {
       const { exitCode, stdout } = await run.settings(['diff', file, '--exit-code'])
       expect({ exitCode, stdout }).to.deep.equal({
         exitCode: 0,
-        stdout: 'No differences in 8 managed keys.\n',
+        stdout: 'None of the 8 keys in the file differs.\n',
       })
     }
   })

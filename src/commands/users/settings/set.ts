@@ -31,10 +31,10 @@ export default class UsersSettingsSet extends BaseCommand {
     theme: textFlag({ helpValue: 'NAME', summary: 'Theme' }),
     language: textFlag({ helpValue: 'CODE', summary: 'Language code, such as en' }),
     notification: textFlag({
-      helpValue: 'KEY=VALUE',
+      helpValue: 'KEY=on|off',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Notification: KEY=on, KEY=off, or KEY:=JSON',
+      summary: 'Notification; KEY:=JSON for other values',
     }),
     'dry-run': dryRunFlag,
   }
