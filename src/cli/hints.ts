@@ -27,9 +27,11 @@ const hints: Hints = {
   },
   web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   check_address: (_, connection) => checkAddress(connection),
-  other_scheme: ({ url }) => {
+  other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
-    return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
+    return isUsable
+      ? `Use this address: --base-url ${withPath(url, connection)}`
+      : 'Check the port of the base URL.'
   },
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
@@ -124,6 +126,12 @@ export const offlineNotice =
 
 function login(profile: string): string {
   return `chatctl auth login --profile ${quoteWord(profile)}`
+}
+
+/** An origin with the path of the base URL, if that has the same host. */
+function withPath(origin: string, connection: Connection | undefined): string {
+  const [, host, path = ''] = /^https?:\/\/([^/]+)(\/.*)?$/.exec(connection?.baseUrl?.trim() ?? '') ?? []
+  return host === new URL(origin).host ? origin + path : origin
 }
 
 /** The command that shows the base URL, or examines it if it is not a profile's. */
