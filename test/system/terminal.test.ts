@@ -43,7 +43,7 @@ describe('a command in a terminal', () => {
       ['ada@example.com', 0, 2],
     ] as const) {
       const { type, waitFor, end } = bind(start('users', 'create', '--generate-password', '-p', 'local'))
-      await waitFor('Email address (optional):')
+      await waitFor('Email address (if the service requires one):')
       type(`${typed}\r`)
       expect(await end(), terminal?.shown).to.equal(exitCode)
       expect(await users()).to.equal(made)

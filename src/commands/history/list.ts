@@ -31,7 +31,7 @@ export default class HistoryList extends BaseCommand {
     }),
     before: textFlag({
       helpValue: 'CURSOR',
-      summary: 'Only messages before this message ID, or time if the service expects one',
+      summary: 'Only messages before this one: a message ID (for some services, a time)',
     }),
   }
 

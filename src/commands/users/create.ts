@@ -14,7 +14,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user'
   static override description =
-    'chatctl prompts for the email address (optional) if --email is missing, and for the password if no password flag is given. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
+    'In a terminal, chatctl prompts for the email address if --email is missing, and for the password if no password flag is given. The service decides whether the email address is required; the embedded service requires it. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
   static override examples = [
@@ -104,5 +104,5 @@ export default class UsersCreate extends BaseCommand {
 
 /** Optional, because not every service requires an email address. */
 async function askEmail({ prompter }: Context): Promise<string | undefined> {
-  return prompter.canAsk ? prompter.askOptional('Email address (optional):') : undefined
+  return prompter.canAsk ? prompter.askOptional('Email address (if the service requires one):') : undefined
 }
