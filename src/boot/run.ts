@@ -1,14 +1,14 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
-import { readCatalog } from '../cli/command-catalog.ts'
 import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
 import type { Host } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { reportError } from '../cli/render-error.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
-import { unknownCommand } from '../cli/unknown-command.ts'
+import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
+import { unknownCommand } from '../cli/unknown-command/unknown-command.ts'
 import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
