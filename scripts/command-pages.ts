@@ -1,3 +1,4 @@
+import type { Requests } from '../src/cli/documented-requests.ts'
 import {
   type DeclaredCommand,
   type DeclaredFlag,
@@ -9,7 +10,6 @@ import {
 } from '../src/cli/help/declared-command.ts'
 import { type Example, helpTopics, type Page } from '../src/cli/help/page.ts'
 import { helpTopicPage } from '../src/cli/help/topic-pages.ts'
-import type { Requests } from '../src/cli/requests.ts'
 import { type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 
 /** A command as the manifest has it. */

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { type Delivered, deliver } from './deliver.ts'
+import { deliver, type FinalResponse } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
@@ -218,7 +218,7 @@ export class Client {
     return readBaseUrl(typeof baseUrl === 'function' ? await baseUrl() : baseUrl)
   }
 
-  #assertSuccess(delivered: Delivered): void {
+  #assertSuccess(delivered: FinalResponse): void {
     if (delivered.status >= 200 && delivered.status <= 299) return
     throw responseFailure(delivered, delivered.request, delivered.asked, this.#clock.now())
   }
@@ -229,7 +229,10 @@ function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }
 
-function rawResponse({ status, statusText, bytes, cut, ...rest }: Delivered, redact: Redact): RawResponse {
+function rawResponse(
+  { status, statusText, bytes, cut, ...rest }: FinalResponse,
+  redact: Redact,
+): RawResponse {
   const headers = redact(rest.headers)
   const requestId = requestIdOf(headers)
   const text = new TextDecoder().decode(bytes)

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
-import { type Arrival, attempt } from './attempt.ts'
+import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
-import { type Envelope, Interrupted } from './open-response.ts'
+import { type HttpRequest, Interrupted } from './open-response.ts'
 import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
@@ -28,7 +28,7 @@ interface Delivery {
 }
 
 /** The final response, after redirects and retries. */
-export interface Delivered extends Arrival {
+export interface FinalResponse extends AttemptResponse {
   /** The request of this response, without secrets. */
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
@@ -40,7 +40,7 @@ export interface Delivered extends Arrival {
  *
  * @throws Failure of the network or a redirect; the reason of the signal
  */
-export async function deliver(first: Envelope, delivery: Delivery): Promise<Delivered> {
+export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {
   const { dispatcher, policy, clock, signal } = delivery
   const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
   const { authorization: _, ...headers } = first.headers
@@ -98,7 +98,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
 
 function responseEvent(
   about: { method: string; url: string; attempt: number },
-  { status, statusText, headers }: Arrival,
+  { status, statusText, headers }: AttemptResponse,
   elapsed: number,
 ): ClientEvent {
   const requestId = requestIdOf(headers)

@@ -29,7 +29,7 @@ export class Expired extends Error {
 }
 
 /** A request as it is sent. Header names are lower case. */
-export interface Envelope {
+export interface HttpRequest {
   method: string
   url: URL
   headers: Record<string, string>
@@ -66,7 +66,7 @@ const highWaterMark = 64 * 1024
  */
 export function openResponse(
   dispatcher: Dispatcher,
-  envelope: Envelope,
+  envelope: HttpRequest,
   signal: AbortSignal,
   onSent: () => void,
 ): Promise<OpenResponse> {

@@ -1,7 +1,7 @@
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { mayHaveDone } from './error-response.ts'
 import { unknownOutcomeHint } from './network-failure.ts'
-import type { Envelope } from './open-response.ts'
+import type { HttpRequest } from './open-response.ts'
 import { showUrl } from './redaction.ts'
 
 /** Maximum number of redirects of one request. */
@@ -21,10 +21,10 @@ interface RedirectResponse {
  *   for too many redirects; `unknown_outcome` if the service may have made a change before it redirected
  */
 export function followRedirect(
-  envelope: Envelope,
+  envelope: HttpRequest,
   response: RedirectResponse,
   visited: string[],
-): Envelope | undefined {
+): HttpRequest | undefined {
   const { status, headers } = response
   const location = headers['location']
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { UserRow } from '../rows/user-row.ts'
+import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** A place in a text, both from 1. A column is a character (a code point), not a byte. */
 export interface Place {
@@ -23,7 +23,7 @@ export interface InputRow {
   /** The column at which the row begins; only in a JSON list, whose rows may share a line. */
   column?: number
   /** The fields that could be read; undefined if none could. */
-  row: UserRow | undefined
+  row: ImportedUser | undefined
   faults: readonly RowFault[]
   /** Its source text. */
   raw: string

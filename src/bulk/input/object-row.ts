@@ -2,8 +2,8 @@ import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
 import { checkRow, type ExtraCheck, type FieldPath } from '../rows/check-row.ts'
+import type { RowKind } from '../rows/imported-user.ts'
 import { readObject } from '../rows/read-object.ts'
-import type { RowKind } from '../rows/user-row.ts'
 import { type InputRow, type Place, placeAfter, type RowFault, sortFaults } from './input-row.ts'
 
 /** The source text of a row, and its place. */

@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
-import type { Delivered } from '../deliver.ts'
+import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network-failure.ts'
 import { Expired, Interrupted, type OpenResponse } from '../open-response.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
@@ -26,7 +26,7 @@ const waitForBodyEnd = 250
 
 /** @internal */
 export interface StreamSource {
-  delivered: Delivered
+  delivered: FinalResponse
   /** Format of the stream (default: detected). */
   format?: StreamFormat | undefined
   /** Maximum milliseconds between two pieces. */

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandWith } from '../../cli/command-line.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { calls } from '../../cli/requests.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { cursorOf, oldestFirst } from '../../contract/history-order.ts'
 import { historyView } from '../../view/chat.ts'
