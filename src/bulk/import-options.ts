@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
-import type { Quota } from '../config/quota.ts'
+import type { ConfiguredQuota } from '../config/quota.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
@@ -53,7 +53,7 @@ export interface ImportOptions extends ResolutionOptions {
   skipInvalid: boolean
   restart: boolean
   concurrency: number
-  quota: Quota | undefined
+  quota: ConfiguredQuota | undefined
   /** In ms. */
   maxWait: number
   clock: Clock

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { warnOfResponse } from './response-warnings.ts'
 
 /** The service of a plan: its base URL, or `local` for the embedded service. */
-export function serviceOf(context: Context): string {
+export function planServiceOf(context: Context): string {
   return context.contextOwner().baseUrl ?? 'local'
 }
 
@@ -37,7 +37,7 @@ export async function confirmPlan(
   const isPrompted = !isConfirmed && context.prompter.canAsk
   await context.output.showAside(differenceView(plan), plan, isPrompted)
   if (isConfirmed) return
-  const service = serviceOf(context)
+  const service = planServiceOf(context)
   const changes = countOf(plan.changes.length, 'change')
   const to = service === 'local' ? 'the embedded service' : service
   await context.prompter.confirm(`Apply ${changes} to ${to}?`)

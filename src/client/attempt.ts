@@ -38,7 +38,7 @@ interface AttemptOptions {
  */
 export async function attempt(
   dispatcher: Dispatcher,
-  envelope: HttpRequest,
+  httpRequest: HttpRequest,
   options: AttemptOptions,
 ): Promise<AttemptResponse> {
   const deadline = new AbortController()
@@ -53,11 +53,11 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const response = await openResponse(dispatcher, envelope, signal, options.onSent)
+    const response = await openResponse(dispatcher, httpRequest, signal, options.onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(response)) }
-    if (!options.stream) return { ...head, bytes: await readAll(response, envelope, options), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(response, httpRequest, options), cut: false }
     const first = await response.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: response }
   } finally {

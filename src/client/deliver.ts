@@ -45,30 +45,34 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
   const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
   const { authorization: _, ...headers } = first.headers
   const visited = [first.url.href]
-  let envelope = first
+  let httpRequest = first
   let counts = untried
 
   for (let number = 1; ; number++) {
-    const about = { method: envelope.method, url: delivery.redact(showUrl(envelope.url)), attempt: number }
+    const about = {
+      method: httpRequest.method,
+      url: delivery.redact(showUrl(httpRequest.url)),
+      attempt: number,
+    }
     const request: FailedRequest = { method: about.method, url: about.url }
     report({ ...about, type: 'request', headers: showHeaders(headers) })
     const started = clock.now()
     const decide = (outcome: Outcome): Verdict =>
-      judge(outcome, envelope.method, counts, policy, clock.now(), clock.random())
+      judge(outcome, httpRequest.method, counts, policy, clock.now(), clock.random())
     let verdict: Verdict
     let reason: string
     let status = 0
     try {
-      const arrival = await attempt(dispatcher, envelope, {
+      const arrival = await attempt(dispatcher, httpRequest, {
         ...delivery,
         onSent: () => report({ ...about, type: 'sent' }),
       })
       status = arrival.status
       report(responseEvent(about, arrival, clock.now() - started))
-      const next = delivery.followRedirects ? followRedirect(envelope, arrival, visited) : undefined
+      const next = delivery.followRedirects ? followRedirect(httpRequest, arrival, visited) : undefined
       if (next) {
         visited.push(next.url.href)
-        envelope = next
+        httpRequest = next
         report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
         continue
       }

@@ -2,7 +2,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** A place in a text, both from 1. A column is a character (a code point), not a byte. */
-export interface Place {
+export interface RowPosition {
   line: number
   column: number
 }
@@ -11,7 +11,7 @@ export interface Place {
 export const maxRowLength = 1024 * 1024
 
 /** A fault of a row, with its place. */
-export interface RowFault extends Place {
+export interface RowFault extends RowPosition {
   message: string
 }
 
@@ -45,7 +45,7 @@ export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] 
 }
 
 /** The place after `text`, which begins at `start`. */
-export function placeAfter(start: Place, text: string): Place {
+export function placeAfter(start: RowPosition, text: string): RowPosition {
   let { line, column } = start
   let last = -1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {

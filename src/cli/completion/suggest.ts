@@ -7,7 +7,7 @@ import { type Candidate, nothing, type Suggestions, startingWith, withPrefix } f
 import { isNegatable, readFlags, readTypedLine, type TypedLine } from './typed-line.ts'
 
 /** What can be typed at all. */
-export interface Program {
+export interface CompletionTree {
   commands: readonly Command.Loadable[]
   /** Names with colons, `settings:api`. */
   topics: readonly { name: string; description?: string | undefined }[]
@@ -20,7 +20,7 @@ export interface Program {
  */
 export async function suggest(
   words: readonly string[],
-  program: Program,
+  program: CompletionTree,
   live: LiveValues,
 ): Promise<Suggestions> {
   const word = words.at(-1) ?? ''
@@ -34,7 +34,7 @@ export async function suggest(
 async function suggestWord(
   word: string,
   line: TypedLine,
-  program: Program,
+  program: CompletionTree,
   live: LiveValues,
 ): Promise<Suggestions> {
   const { command, awaiting } = line
@@ -50,7 +50,7 @@ async function suggestWord(
   return { ...argument, candidates: [...next, ...argument.candidates, ...flags] }
 }
 
-function nextWords(path: readonly string[], { commands, topics }: Program): Candidate[] {
+function nextWords(path: readonly string[], { commands, topics }: CompletionTree): Candidate[] {
   const prefix = path.map((part) => `${part}:`).join('')
   const names = commands
     .filter(({ id }) => id.startsWith(prefix))
@@ -67,7 +67,7 @@ function nextWords(path: readonly string[], { commands, topics }: Program): Cand
 }
 
 /** What follows `help`: commands, and topics that are not about a command. */
-function helpWords(named: readonly string[], program: Program): Candidate[] {
+function helpWords(named: readonly string[], program: CompletionTree): Candidate[] {
   if (named.length > 0) return nextWords(named, program)
   const topics = helpTopics.map(({ name, summary }) => ({ value: name, description: summary }))
   return [...nextWords([], program).filter(({ value }) => value !== 'help'), ...topics]

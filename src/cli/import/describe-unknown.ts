@@ -5,7 +5,7 @@ import type { RowResult } from '../../bulk/results/row-result.ts'
 export type UnknownRow = RowResult & { unresolved: UnresolvedRow | undefined }
 
 /** The command line that resolves the row at a place. */
-export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
+export type ResolvingCommand = (as: 'created' | 'retry' | 'skip', place: string) => string
 
 /**
  * The rows whose outcome is unknown, each with the command that resolves it. Commands are on separate lines,
@@ -18,7 +18,7 @@ export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
 export function describeUnknown(
   rows: readonly UnknownRow[],
   count: number,
-  settle: Settle | undefined,
+  settle: ResolvingCommand | undefined,
   list: string | undefined,
 ): string {
   const lines = rows.flatMap(({ line, email, id, error, unresolved }) => {

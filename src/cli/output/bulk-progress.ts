@@ -27,14 +27,14 @@ export class BulkProgress {
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
   #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
-  #pace: Pace
+  #pace: RateMeter
   #pause: Pause | undefined
 
   constructor(output: Output, options: BulkProgressOptions) {
     this.#output = output
     this.#options = options
     this.#line = new ProgressLine(output)
-    this.#pace = new Pace(this.#now(), 0)
+    this.#pace = new RateMeter(this.#now(), 0)
     this.#timer = setInterval(() => this.#show(), tick)
     this.#timer.unref()
   }
@@ -90,7 +90,7 @@ export class BulkProgress {
 
   /** A pause would count as slowness. */
   #restart(): void {
-    this.#pace = new Pace(this.#now(), this.#settled)
+    this.#pace = new RateMeter(this.#now(), this.#settled)
   }
 
   #now(): number {
@@ -107,7 +107,7 @@ const span = 10_000
 const interval = 125
 
 /** How fast something goes, of late. All times are ms. */
-export class Pace {
+export class RateMeter {
   readonly #samples: { at: number; count: number }[]
 
   constructor(at: number, count: number) {

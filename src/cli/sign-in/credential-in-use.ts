@@ -127,14 +127,14 @@ export function noticeCredentialPrecedence({
 }
 
 /** Whom a credential belongs to, as far as the service says so. */
-export interface Owner {
+export interface SignedInAccount {
   id: string | null
   email: string | null
   name: string | null
 }
 
 /** Asks the service, with the credential that the client sends. */
-export async function fetchAccount(client: Client): Promise<Owner> {
+export async function fetchAccount(client: Client): Promise<SignedInAccount> {
   const { body } = await client.users.profile()
   return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
 }

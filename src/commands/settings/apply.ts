@@ -6,7 +6,7 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
+import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -49,7 +49,7 @@ export default class SettingsApply extends BaseCommand {
     const { args, flags, context } = await this.start(SettingsApply)
     const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
     const sources = await readSources(files, context)
-    const service = serviceOf(context)
+    const service = planServiceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags, context)
     // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()

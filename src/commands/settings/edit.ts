@@ -7,7 +7,7 @@ import { HeldRequests } from '../../cli/held-request.ts'
 import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { savePrivateFile } from '../../cli/save-private-file.ts'
-import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
+import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -74,7 +74,7 @@ export default class SettingsEdit extends BaseCommand {
 
 /** A plan with only the keys that the user has changed. */
 async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
-  const service = serviceOf(context)
+  const service = planServiceOf(context)
   const { isSameValue, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
   const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
