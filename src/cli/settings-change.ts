@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../client/response.ts'
-import type { Settings } from '../contract/settings.ts'
+import type { ApplicationSettings } from '../contract/settings.ts'
 import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import { countOf } from '../view/count.ts'
 import { type Comparison, differenceView } from '../view/settings-plan.ts'
@@ -22,7 +22,10 @@ export function lockingFor({ directories, output, signal }: Context): LockOption
 }
 
 /** The settings in a response. Warns if the response does not match the interface. */
-export async function settingsIn(response: ApiResponse<Settings>, { output }: Context): Promise<Settings> {
+export async function settingsIn(
+  response: ApiResponse<ApplicationSettings>,
+  { output }: Context,
+): Promise<ApplicationSettings> {
   await warnOfResponse(response, output)
   return response.body ?? {}
 }

@@ -9,7 +9,7 @@ import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/re
 import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
 import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
@@ -62,7 +62,7 @@ export default class SettingsApply extends BaseCommand {
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { clock } = context.host
-    const planFor = (now: Settings, sent: SentConfiguration | undefined) =>
+    const planFor = (now: ApplicationSettings, sent: SentConfiguration | undefined) =>
       makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))

@@ -10,7 +10,7 @@ import { savePrivateFile } from '../../cli/save-private-file.ts'
 import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { settingsDocument } from '../../contract/settings-keys.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
@@ -73,7 +73,7 @@ export default class SettingsEdit extends BaseCommand {
 }
 
 /** A plan with only the keys that the user has changed. */
-async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
+async function changedKeys(file: SettingsFile, current: ApplicationSettings, context: Context) {
   const service = planServiceOf(context)
   const { isSameValue, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
