@@ -63,24 +63,24 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     let reason: string
     let status = 0
     try {
-      const arrival = await attempt(dispatcher, httpRequest, {
+      const response = await attempt(dispatcher, httpRequest, {
         ...delivery,
         onSent: () => report({ ...about, type: 'sent' }),
       })
-      status = arrival.status
-      report(responseEvent(about, arrival, clock.now() - started))
-      const next = delivery.followRedirects ? followRedirect(httpRequest, arrival, visited) : undefined
+      status = response.status
+      report(responseEvent(about, response, clock.now() - started))
+      const next = delivery.followRedirects ? followRedirect(httpRequest, response, visited) : undefined
       if (next) {
         visited.push(next.url.href)
         httpRequest = next
         report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
         continue
       }
-      verdict = decide({ type: 'response', status, headers: arrival.headers })
+      verdict = decide({ type: 'response', status, headers: response.headers })
       if (!verdict.again) {
-        return { ...arrival, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
+        return { ...response, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
       }
-      reason = `${status} ${arrival.statusText}`.trim()
+      reason = `${status} ${response.statusText}`.trim()
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
