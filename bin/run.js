@@ -12,7 +12,7 @@ if (isOlder(process.versions.node, wanted)) {
       ' or newer; this is ' +
       process.versions.node +
       '.\n' +
-      'Hint:  install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
+      'Hint:  Install a newer version from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
   )
   process.exit(1)
 }

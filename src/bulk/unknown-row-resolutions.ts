@@ -46,34 +46,33 @@ export async function readResolutions(
   const unresolved = await findUnresolved(input, kind, states)
   const selected = unresolved.filter(isSelected)
   if (place !== undefined && selected.length === 0) {
-    const which =
-      unresolved.length === 0
-        ? 'no row has an unknown outcome'
-        : `unknown: line ${formatRowPlaces(unresolved)}`
-    throw new Failure(
-      'usage',
-      `The outcome of line ${formatRowPlace(place)} of ${input.name} is known; ${which}`,
-    )
+    const line = `line ${formatRowPlace(place)}`
+    const words = (await hasRow(input, kind, isSelected))
+      ? `The outcome of ${line} of ${input.name} is known`
+      : `${input.name} has no row at ${line}`
+    throw wrongSelection(words, unresolved)
   }
   if (resolution.as === 'created' && selected.length !== 1) {
     const words =
       selected.length === 0
         ? 'No row has an unknown outcome'
         : `${selected.length} rows have an unknown outcome, but an id can be given for only one row`
-    throw new Failure('usage', words, {
-      advice: [
-        selected.length === 0
-          ? { code: 'no_unknown_row' }
-          : { code: 'name_unknown_row', places: formatRowPlaces(selected) },
-      ],
-    })
+    throw wrongSelection(words, selected)
   }
   return { of: (row) => (isSelected(row) ? resolution : undefined) }
 }
 
-/** The first places, as an example. */
-function formatRowPlaces(places: readonly RowPlace[]): string {
-  return places.slice(0, 20).map(formatRowPlace).join(', ')
+/** @param choices the rows that can be selected; the first ones are named */
+function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
+  const places = choices.slice(0, 20).map(formatRowPlace).join(', ')
+  return new Failure('usage', words, {
+    advice: [choices.length === 0 ? { code: 'no_unknown_row' } : { code: 'name_unknown_row', places }],
+  })
+}
+
+async function hasRow(input: Input, kind: RowKind, isSelected: (row: RowPlace) => boolean): Promise<boolean> {
+  for await (const batch of readRows(input, kind)) if (batch.some(isSelected)) return true
+  return false
 }
 
 async function findUnresolved(input: Input, kind: RowKind, states: RowStates): Promise<RowPlace[]> {

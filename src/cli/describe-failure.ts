@@ -83,7 +83,7 @@ function hintOfStatus({ status, request }: Failure, connection: Connection | und
   if (status === 401) return connection?.refusalHint
   // Other services look users up by email.
   if (status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)) {
-    return 'Use the ID of the user, which chatctl users create prints. The interface cannot find a user by email address.'
+    return 'Use the ID of the user, which chatctl users create prints. The API of the service cannot find a user by email address.'
   }
   if (status === 403 && connection?.baseUrl !== undefined) {
     return `Check who is signed in with: ${commandForConnection(connection, 'auth', 'status')}`

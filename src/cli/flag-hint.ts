@@ -1,6 +1,6 @@
 import { nearest } from '../contract/nearest-word.ts'
 import { type Catalog, type CommandShape, findFlag } from './unknown-command/command-catalog.ts'
-import { fits, suggestCommand } from './unknown-command/suggest-command.ts'
+import { fits, namesSecret, suggestCommand } from './unknown-command/suggest-command.ts'
 import { explainAbsentFlag, findFlagSynonym } from './unknown-command/synonyms.ts'
 
 /** Names of flags and keys that would hold a secret. */
@@ -55,7 +55,7 @@ function suggest(name: string, use: Use | undefined): string {
     return value === undefined ? [word] : [`--${name}`, ...(value === '' ? [] : [value])]
   })
   const text = `Did you mean --${name}?`
-  if (!use || !words || !fits(use.shape, words)) return text
+  if (!use || !words || namesSecret(use.flag) || !fits(use.shape, words)) return text
   return `${text} Run: ${suggestCommand(use.id.replaceAll(':', ' '), words, use.catalog)}`
 }
 

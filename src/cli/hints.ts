@@ -27,9 +27,11 @@ const hints: Hints = {
   },
   web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   check_address: (_, connection) => checkAddress(connection),
-  other_scheme: ({ url }) => {
+  other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
-    return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
+    return isUsable
+      ? `Use this address: --base-url ${withPath(url, connection)}`
+      : 'Check the port of the base URL.'
   },
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
@@ -40,7 +42,8 @@ const hints: Hints = {
   sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
-  create_profile: ({ profile }) => `Create it with: ${login(profile)} --base-url https://…`,
+  create_profile: ({ profile }) =>
+    `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
   create_keyring:
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
@@ -90,7 +93,6 @@ const hints: Hints = {
   },
 
   // Settings as code
-  refresh_plan: 'Make a new plan from the current settings with: --refresh',
   save_plan: `Make a plan with: ${savingCommand}`,
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
@@ -126,10 +128,16 @@ function login(profile: string): string {
   return `chatctl auth login --profile ${quoteWord(profile)}`
 }
 
+/** An origin with the path of the base URL, if that has the same host. */
+function withPath(origin: string, connection: Connection | undefined): string {
+  const [, host, path = ''] = /^https?:\/\/([^/]+)(\/.*)?$/.exec(connection?.baseUrl?.trim() ?? '') ?? []
+  return host === new URL(origin).host ? origin + path : origin
+}
+
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
-  if (connection.isExamined) return `Check the base URL ${connection.baseUrl}`
+  if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
   return isProfiles
     ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`

@@ -68,10 +68,15 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
         hint: `For one message: ${suggestCommand('chat send', argv, catalog)}`,
       })
     }
-    if (extra && usage.takesText) {
+    if (extra && usage.takesText && typed.includes('-')) {
       const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
-      const reason = typed.includes('-') ? 'Piped text is added without -' : 'Put the words in quotes'
-      return new Failure('usage', words, { hint: `${reason}: ${command} ${text}` })
+      return new Failure('usage', 'A message and - cannot be used together', {
+        hint: `Text from a pipe is added to the message without -. Run: ${command} ${text}`,
+      })
+    }
+    if (extra && usage.takesText) {
+      const text = quoteWord(typed.join(' '))
+      return new Failure('usage', words, { hint: `Put the words in quotes: ${command} ${text}` })
     }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }

@@ -57,12 +57,17 @@ export default class Doctor extends BaseCommand {
       },
     }
     const { checks, exitCode } = await examine(doctor)
+    const { output } = context
     if (streams.isShown) {
       const { describeChecks } = await import('../view/checks.ts')
       const unicode = env['TERM'] !== 'dumb' && speaksUnicode(env)
       const style = { width: streams.host.stdout.columns || 80, unicode }
-      await context.output.show({ ...checksView, text: () => describeChecks(checks, style) }, checks)
-    } else await context.output.show(checksView, checks)
+      await output.show({ ...checksView, text: () => describeChecks(checks, style) }, checks)
+    } else {
+      await output.show(checksView, checks)
+      const { summarizeChecks } = await import('../view/checks.ts')
+      if (!output.isJson) output.notice(summarizeChecks(checks))
+    }
     this.exitCode = exitCode
   }
 

@@ -88,7 +88,6 @@ interface SessionAdvice {
 }
 
 interface PlanAdvice {
-  refresh_plan: NoData
   save_plan: NoData
   save_new_plan: NoData
   service_of_plan: NoData

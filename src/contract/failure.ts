@@ -104,9 +104,16 @@ export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: re
   return { hint, advice }
 }
 
-/** A message of chatctl as a part of a sentence. Words of a service stay as they are. */
+/** A message as the end of a sentence: words with which messages of chatctl begin lose their capital. */
 export function afterColon(message: string): string {
   return message.replace(/^(?:The|No|Cannot) /, (word) => word.toLowerCase())
+}
+
+const unknownWords = 'The outcome of the change is unknown: '
+
+/** Why a request failed, for a message that itself states that the outcome is unknown. */
+export function reasonOf({ message }: Failure): string {
+  return afterColon(message.startsWith(unknownWords) ? message.slice(unknownWords.length) : message)
 }
 
 /**
@@ -115,20 +122,15 @@ export function afterColon(message: string): string {
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
-  const { kind, code, status, details, request, message } = failure
-  const isNamed = kind === 'unknown_outcome'
-  return new Failure(
-    'unknown_outcome',
-    isNamed ? message : `The outcome of the change is unknown: ${afterColon(message)}`,
-    {
-      hint,
-      details,
-      // The code of the service is more specific.
-      code: code === kind ? 'unknown_outcome' : code,
-      isOutcomeUnknown: true,
-      cause: failure,
-      ...(status === undefined ? {} : { status }),
-      ...(request === undefined ? {} : { request }),
-    },
-  )
+  const { kind, code, status, details, request } = failure
+  return new Failure('unknown_outcome', unknownWords + reasonOf(failure), {
+    hint,
+    details,
+    // The code of the service is more specific.
+    code: code === kind ? 'unknown_outcome' : code,
+    isOutcomeUnknown: true,
+    cause: failure,
+    ...(status === undefined ? {} : { status }),
+    ...(request === undefined ? {} : { request }),
+  })
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
 export const emailPattern = /^[^\s@]+@[^\s@]+$/
-export const emailRule = 'must be a valid email address'
+const emailRule = 'must be a valid email address'
 const email = () => z.string().check(z.regex(emailPattern, emailRule))
 const metadata = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })

@@ -12,7 +12,7 @@ export interface CollectOptions {
   /** Unix time in ms. */
   since: number | undefined
   store: PageStore
-  onFirstResponse(answer: ApiResponse<HistoryPage>): void | Promise<void>
+  onFirstResponse(response: ApiResponse<HistoryPage>): void | Promise<void>
   /** Called with every page after it was written to disk. */
   onPage(page: { messages: number; oldest: number | undefined }): void
   /** Called if more messages have the same time than fit on a page, so that some may be missing. */

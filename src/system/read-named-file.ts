@@ -28,7 +28,7 @@ interface NamedFile {
  *   write
  */
 export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind }: NamedFile): Buffer {
-  const subject = name ?? (path || 'a file with an empty name')
+  const subject = name ?? path
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
@@ -37,7 +37,8 @@ export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind
       return readAll(descriptor, subject, maxBytes, kind)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure(kind, `Cannot read ${afterColon(subject)}: ${describeSystemError(cause)}`, { cause })
+      const object = name === undefined ? path || 'a file with an empty name' : afterColon(name)
+      throw new Failure(kind, `Cannot read ${object}: ${describeSystemError(cause)}`, { cause })
     } finally {
       if (descriptor !== undefined) closeSync(descriptor)
     }

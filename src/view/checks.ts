@@ -49,7 +49,7 @@ export function describeChecks(checks: readonly Check[], { width, unicode }: Che
     }
     spans.push({ text: '\n' })
   }
-  return [...spans, { text: `\n${wrap(summarize(checks), width, 0)}\n` }]
+  return [...spans, { text: `\n${wrap(summarizeChecks(checks), width, 0)}\n` }]
 }
 
 /** A hint that is not a sentence is a command. It is not wrapped, so that it can be copied. */
@@ -63,7 +63,8 @@ function wrap(text: string, width: number, indent: number): string {
   return lines.replaceAll('\n', `\n${' '.repeat(indent)}`)
 }
 
-function summarize(checks: readonly Check[]): string {
+/** The number of problems. */
+export function summarizeChecks(checks: readonly Check[]): string {
   const count = (wanted: Check['status']) => checks.filter(({ status }) => status === wanted).length
   const [failures, warnings] = [count('failed'), count('warning')]
   if (failures + warnings === 0) return 'No problems found.'

@@ -72,6 +72,13 @@ describe('the outcome of a request of an import', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
+  it('is called unknown once in the results after a redirect', async () => {
+    writeFileSync(path, 'id,name\nusr_1,Ada\n')
+    behave = () => answer(302, { location: 'https://elsewhere.example/' })
+    expect((await run()).exitCode).to.equal(9)
+    expect(rows()[0]?.['error']).to.match(/^the outcome of the update is unknown: 302: http.* redirects to /)
+  })
+
   it('is explained in the results of a skipped row', async () => {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)
@@ -116,7 +123,10 @@ describe('the outcome of a request of an import', function () {
       'The id must not',
     )
     expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
-      `unknown: line ${commands.join(', ')}`,
+      `Choose the row with --line: ${commands.join(', ')}`,
+    )
+    expect(await refusal('--on-unknown', 'skip', '--line', '12')).to.contain(
+      'users.json has no row at line 12"',
     )
     await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
     expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([

@@ -122,12 +122,12 @@ describe('users import', function () {
     it('names every fault with its line and column, and sends nothing', async () => {
       const path = file('users.csv', faulty)
       const done = await importing(path)
-      expectFailure(done, 2, `${path} has 3 errors; nothing was sent`)
+      expectFailure(done, 2, 'The input has 3 errors; nothing was sent')
       const places = [...done.stderr.matchAll(/users\.csv:(\d+:\d+): (.*)/g)].map(
         ([, at, words]) => `${at} ${words}`,
       )
-      expect(places[0]).to.match(/^3:1 email must be a valid email address/)
-      expect(places[1]).to.match(/^4:29 permission must have the form/)
+      expect(places[0]).to.match(/^3:1 "nobody" is not a valid email address/)
+      expect(places[1]).to.match(/^4:29 permission "read" must have the form/)
       expect(places[2]).to.match(/^5:1 .*line 2/)
       expect(places).to.have.length(3)
       expect(requests).to.deep.equal([])

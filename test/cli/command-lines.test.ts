@@ -39,9 +39,9 @@ const cases: Record<string, Case[]> = {
     [['chat', 'What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
     ['settings list', 'Did you mean: chatctl settings get'],
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
-    ['settings api get', 'The interface cannot read or reset the API configuration'],
-    ['users list', 'The interface cannot list users'],
-    ['users delete', 'The interface cannot delete users'],
+    ['settings api get', 'The API of the service cannot read or reset the API configuration'],
+    ['users list', 'The API of the service cannot list users'],
+    ['users delete', 'The API of the service cannot delete users'],
     ['chta', 'Did you mean: chatctl chat'],
     ['chat snd', 'Did you mean: chatctl chat send'],
     ['settings api ste', 'Did you mean: chatctl settings api set'],
@@ -76,8 +76,8 @@ const cases: Record<string, Case[]> = {
     ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
     [
       'chat send Review -',
-      'Unexpected argument -',
-      'Piped text is added without -: chatctl chat send Review',
+      'A message and - cannot be used together',
+      'Text from a pipe is added to the message without -. Run: chatctl chat send Review',
     ],
     ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
     ['settings get theme.mode x', 'Unexpected argument x'],
@@ -260,9 +260,20 @@ describe('an unusual but valid command line', () => {
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`treats an ID such as ${id} as one path segment`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `User "${id}" not found`)
     })
   }
+
+  it('has a hint that names --limit if the service refuses it', async () => {
+    const run = await runChatctl(sandbox, ['history', 'list', '--limit', '1001'])
+    expectFailure(
+      run,
+      1,
+      'limit must be between 1 and 100',
+      'Choose another --limit',
+      'chatctl history export',
+    )
+  })
 
   it('leaves limits that the interface does not define to the service', async () => {
     expectFailure(

@@ -45,6 +45,18 @@ describe('the hint of a failure', () => {
     })
   }
 
+  it('keeps the path of the base URL when it names the other scheme', () => {
+    const failure = failureWith({ code: 'other_scheme', url: 'https://chat.example' })
+    for (const [baseUrl, corrected] of [
+      ['http://chat.example/team/', 'https://chat.example/team/'],
+      ['http://chat.example', 'https://chat.example'],
+      ['http://other.example/team', 'https://chat.example'],
+    ] as const) {
+      const connection = { baseUrl, baseUrlFrom: 'flag', profile: undefined } as const
+      expect(hintOf(failure, connection)).to.equal(`Use this address: --base-url ${corrected}`)
+    }
+  })
+
   it('is undefined without advice', () => {
     expect(hintOf(new Failure('refused', 'It failed'))).to.equal(undefined)
   })

@@ -30,6 +30,32 @@ describe('a secret in the wrong place', () => {
     })
   }
 
+  for (const args of [
+    ['settings', 'update', `api_key=${canary}`],
+    ['settings', 'update', `smtp.password=${canary}`],
+    ['settings', 'update', 'api_key', canary],
+    ['settings', 'update', `app_name=sk-${canary}`],
+    ['settings', 'set', 'api_key', canary],
+    ['settings', 'set', `api_key:${canary}`],
+    ['settings', 'set', 'app_nam', `sk-${canary}`],
+    ['settings', 'set', `app_nam=sk-${canary}`],
+    ['settings', 'set', `theme=sk-${canary}`],
+    ['config', 'add', 'api_key', canary],
+    ['config', 'add', `api_key=${canary}`],
+    ['service', 'run', '--upstream-key', canary],
+    ['service', 'run', `--upstream-key=${canary}`],
+    ['service', 'start', '--upstream-key', canary],
+    ['auth', `eyJhbGciOiJIUzI1NiJ9.${canary}`],
+  ]) {
+    it(`is not printed in a hint: ${args.join(' ').replace(canary, 'SECRET')}`, async () => {
+      for (const form of [[], ['--json']]) {
+        const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
+        expect(exitCode, stderr).to.equal(2)
+        expect(stdout + stderr).not.to.contain(canary)
+      }
+    })
+  }
+
   describe('in the URL of a proxy', () => {
     const proxy = perSuite(createServer)
     let port: number

@@ -32,6 +32,7 @@ import { useStateDirectory } from './state-directory.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
+const elsewhere = answer(302, { location: 'https://elsewhere.example/' })
 /** Overrides of the normal behavior of the service. */
 type Manners = Partial<SettingsService>
 
@@ -234,6 +235,7 @@ describe('applying a settings plan', () => {
       ['500', failing(500, 'oops', 'Broken')],
       ['502', html502],
       ['504', failing(504, 'late', 'Gateway timeout')],
+      ['a redirect to another origin', elsewhere],
     ]
     for (const [what, said] of lost) {
       it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
@@ -246,7 +248,7 @@ describe('applying a settings plan', () => {
             isOutcomeUnknown: true,
           })
           expect(failure.message)
-            .to.match(/^The outcome of the change is unknown: .+/)
+            .to.match(/^The outcome of the change is unknown: (?!the outcome).+/)
             .and.to.contain(
               act === apply
                 ? 'theme.mode is still "light", limits.max_tokens is still 4096'
@@ -625,6 +627,14 @@ describe('applying a settings plan', () => {
       )
     })
 
+    it('states once that the outcome of a redirected request is unknown', async () => {
+      await begin({ answerPost: elsewhere })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.message).to.match(
+        /^The settings were changed and verified; the outcome of setting the API configuration is unknown: http.* redirects to /,
+      )
+    })
+
     it('warns if the record of the sent configuration cannot be written', async () => {
       await begin()
       const { mkdirSync, writeFileSync } = await import('node:fs')
@@ -657,13 +667,13 @@ describe('a plan that is applied later', () => {
   it('is outdated if managed keys have changed, and names each of them', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
     const resent = { sentAt: later, configuration: { version: '9' } }
-    const failure = thrownFailure(() => assertCurrent(plan, now, resent))
+    const failure = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
       'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
         `api.version was sent from this machine as "9" at ${later}`,
     )
-    expect(hintOf(failure)).to.contain('--refresh')
+    expect(failure.hint).to.equal('Do this')
     expect(failure.details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },

@@ -32,7 +32,7 @@ describe('importing a file in a terminal', () => {
 
   it('shows the plan, and starts after the confirmation prompt', async () => {
     const { type, waitFor, end } = start('email\na@example.com\nb@example.com\n', 'users', 'import', path)
-    await waitFor('Send them to')
+    await waitFor('Send ')
     expect(terminal?.shown).to.contain('2 rows, 2 requests: 2 creates')
     expect(made()).to.equal(0)
     type('y\r')
@@ -42,7 +42,7 @@ describe('importing a file in a terminal', () => {
 
   it('sends nothing if the confirmation prompt is declined', async () => {
     const { type, waitFor, end } = start('email\na@example.com\n', 'users', 'import', path)
-    await waitFor('Send them to')
+    await waitFor('Send ')
     type('n\r')
     expect(await end()).to.equal(3)
     expect(made()).to.equal(0)
@@ -51,13 +51,13 @@ describe('importing a file in a terminal', () => {
   it('needs a confirmation for assignments too, except with --yes', async () => {
     const args = ['users', 'permissions', 'assign', '--file', path]
     const asked = start(`id,role\n${user},editor\n`, ...args)
-    await asked.waitFor('Send them to')
+    await asked.waitFor('Send ')
     asked.type('n\r')
     expect(await asked.end()).to.equal(3)
     expect(assigned()).to.equal(0)
     const unasked = start(`id,role\n${user},editor\n`, ...args, '--yes')
     expect(await unasked.end()).to.equal(0)
-    expect(terminal?.shown).not.to.contain('Send them to')
+    expect(terminal?.shown).not.to.contain('Send ')
     expect(assigned()).to.equal(1)
   })
 

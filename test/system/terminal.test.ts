@@ -140,8 +140,8 @@ describe('a command in a terminal', () => {
     const words = ['--port', '0', '--admin-port', '0']
     const { type, waitFor, end } = bind(start('service', 'run', ...words))
     await waitFor('admin create EMAIL')
-    expect(terminal?.shown).to.match(/The service listens at http:\S+\. Stop it with Ctrl-C\./)
-    expect(terminal?.shown).to.match(/data is in \/.*metrics are at http:\S+\/metrics.*admin create EMAIL/s)
+    expect(terminal?.shown).to.match(/The service listens at http:\S+\. Press Ctrl-C to stop it\./)
+    expect(terminal?.shown).to.match(/Data: \/.*Metrics: http:\S+\/metrics.*admin create EMAIL/s)
     expect(terminal?.shown).not.to.contain('{"level"')
     type('\u0003')
     await end()
@@ -150,7 +150,7 @@ describe('a command in a terminal', () => {
   it('service run logs JSON lines with --log-level', async () => {
     const { type, waitFor, end } = bind(start('service', 'run', '--port', '0', '--log-level', 'info'))
     await waitFor('"msg":"listening"')
-    expect(terminal?.shown).not.to.contain('Ctrl-C stops it')
+    expect(terminal?.shown).not.to.contain('Press Ctrl-C')
     type('\u0003')
     await end()
   })

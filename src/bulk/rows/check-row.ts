@@ -1,6 +1,7 @@
 import { expandPath } from '../../client/address.ts'
 import { afterColon } from '../../contract/failure.ts'
-import { emailPattern, emailRule, permissionPattern, permissionRule } from '../../contract/user.ts'
+import { emailPattern, permissionPattern, permissionRule } from '../../contract/user.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 
 /** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
@@ -24,14 +25,16 @@ export type ExtraCheck = (
 export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, report: ReportFault): void {
   const { id, password, permissions } = row
   if (id !== undefined) checkRowId(id, report)
-  if (row.email !== undefined && !emailPattern.test(row.email)) report(['email'], `email ${emailRule}`)
+  if (row.email !== undefined && !emailPattern.test(row.email))
+    report(['email'], `${quote(row.email)} is not a valid email address`)
   if (password === '') report(['password'], 'password must not be empty')
   if (password !== undefined && id !== undefined) {
     report(['password'], 'password cannot be changed: the row has an id')
   }
   if (row.role === '') report(['role'], 'role must not be empty')
   permissions?.forEach((permission, index) => {
-    if (!permissionPattern.test(permission)) report(['permissions', index], `permission ${permissionRule}`)
+    if (!permissionPattern.test(permission))
+      report(['permissions', index], `permission ${quote(permission)} ${permissionRule}`)
   })
   if (isComplete) checkRequiredFields(row, kind, report)
 }
@@ -52,4 +55,9 @@ function checkRowId(id: string, report: ReportFault): void {
   } catch (error) {
     report(['id'], afterColon((error as Error).message))
   }
+}
+
+/** The beginning of a value, on one line. */
+function quote(value: string): string {
+  return visibleJson(value.length > 100 ? `${value.slice(0, 100)}…` : value)
 }

@@ -1,6 +1,6 @@
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, reasonOf } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { StepOutcome } from '../journal/journal-line.ts'
 import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
@@ -171,7 +171,9 @@ function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[
 }
 
 /** With the status, because the message alone may not show whether the row or the service is at fault. */
-function describe({ status, message }: Failure): string {
+function describe(failure: Failure): string {
+  const { status, isOutcomeUnknown } = failure
+  const message = isOutcomeUnknown ? reasonOf(failure) : failure.message
   return status === undefined ? message : `${status}: ${message}`
 }
 

@@ -11,7 +11,7 @@ export async function examineCredential({ context }: DoctorContext): Promise<Exa
   const used = await credentialInUse(target, signedIn)
   const kind = used.kind === 'oauth' ? 'OAuth' : 'API key'
   const end = used.expires_at === null ? '' : `, expires ${used.expires_at}`
-  const words = `${used.credential} (${kind}${end})`
+  const words = target.kind === 'local' ? used.credential : `${used.credential} (${kind}${end})`
   const isOver = used.expires_at !== null && Date.parse(used.expires_at) < context.host.clock.now()
   if (!isOver) return [ok('credential', words)]
   const stored = await signedIn?.stored()

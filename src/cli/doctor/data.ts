@@ -51,14 +51,14 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
     const hint = `Use that service with: chatctl auth login --base-url ${other.url}`
     return [warning('data', `${words}; the service at ${other.url} uses ${other.place}`, hint)]
   }
-  if (running === null) return judge(`${words}; no service is running`)
+  if (running === null) return judge(`${words}; no server is running`)
   const { url, pid, health } = running
-  if (health === 'ready') return judge(`${words}; the service at ${url}, pid ${pid}, is ready`)
+  if (health === 'ready') return judge(`${words}; the server at ${url}, pid ${pid}, is ready`)
   const look = commandFor(context, 'service', 'status')
   return [
     warning(
       'data',
-      `${words}; the service at ${url}, pid ${pid}, reports: ${health}`,
+      `${words}; the server at ${url}, pid ${pid}, reports: ${health}`,
       `Show details with: ${look}`,
     ),
   ]

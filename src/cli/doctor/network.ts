@@ -38,6 +38,6 @@ export function examineAddress({ context }: DoctorContext): Examined[] {
   if (target.kind === 'remote') {
     return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]
   }
-  const why = target.named ? `${context.options.profile.from} selects it` : 'no service is selected'
+  const why = target.named ? `${context.options.profile.from} selects it` : 'no profile or base URL is set'
   return [ok('address', `the embedded service: ${why}`)]
 }

@@ -14,8 +14,9 @@ export const serviceChecks = ['service', 'clock', 'quota', 'models'] as const
 export async function examineService(doctor: DoctorContext): Promise<Examined[]> {
   const { context } = doctor
   if (context.target().kind === 'local' && !hasData(context)) {
-    const why = 'the embedded service has no data yet. The first command that needs it creates it'
-    return serviceChecks.map((check) => skipped(check, why))
+    const why = 'no data yet'
+    const next = '; the first command that needs the embedded service creates it'
+    return serviceChecks.map((check) => skipped(check, check === 'service' ? why + next : why))
   }
   const heard: { headers?: Record<string, string>; elapsed?: number } = {}
   const observe = (event: ClientEvent): void => {
@@ -45,7 +46,7 @@ export async function examineService(doctor: DoctorContext): Promise<Examined[]>
 function describeProfile({ faults }: ApiResponse<unknown>, words: string): Examined {
   if (faults.length === 0) return ok('service', words)
   const odd = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return warning('service', `${words}. Its response does not match the interface: ${odd}`)
+  return warning('service', `${words}. Its response does not match the documented API: ${odd}`)
 }
 
 function examineQuota(

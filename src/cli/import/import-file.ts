@@ -138,11 +138,10 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   }
   if (words.length === 0) return
   if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
-  // Sent again, an invalid row is as invalid as before.
-  const again = counts.failed > 0 ? `Run ${sameCommand(options)} again, or fix` : 'Fix'
-  const rows = counts.failed > 0 ? 'the failed rows' : 'these rows'
+  // The service refused these rows, or they are invalid, so the same command would fail again.
+  const rows = counts.failed + invalid === 1 ? 'the row' : 'these rows'
   throw new Failure('incomplete', words.join(', and '), {
-    hint: `${again} ${rows} and run: ${mendedCommand(context, options, failedRows)}`,
+    hint: `Fix ${rows}, and run: ${mendedCommand(context, options, failedRows)}`,
   })
 }
 
@@ -187,8 +186,9 @@ function outsideOf(context: Context, options: FileOptions) {
     confirm: async (forecast: Forecast) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${summarizeForecast(forecast)}`
+      const rows = countOf(forecast.rows - forecast.done, 'row')
       output.notice(`${outline}.\n${describeForecast(context, forecast, concurrency, sameCommand(options))}`)
-      if (!yes) await prompter.confirm(`Send them to ${service}?`)
+      if (!yes) await prompter.confirm(`Send ${rows} to ${service}?`)
     },
     onBegin: ({ rows, counts, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })

@@ -84,7 +84,10 @@ export class Prompter {
     if (this.#allowed) return
     const { stdin } = this.#streams.host.isTerminal
     const why = this.#noInput ? '--no-input is set' : `${stdin ? 'stderr' : 'stdin'} is not a terminal`
-    throw new Failure('input_needed', `Cannot prompt because ${why}: ${question.replace(/:$/, '')}`, {
+    const label = question.endsWith(':') ? question.slice(0, -1) : undefined
+    const need = label ?? (verb === 'Confirm' ? 'Confirmation' : 'A choice')
+    const asked = label === undefined ? `: ${question}` : ''
+    throw new Failure('input_needed', `${need} is required, but ${why}${asked}`, {
       hint: `${verb} with ${instead}`,
     })
   }

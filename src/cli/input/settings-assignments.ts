@@ -7,6 +7,7 @@ import { booleanWords, parseValue } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
+import { looksSecret } from '../unknown-command/suggest-command.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
@@ -35,9 +36,16 @@ export async function readAssignments(words: readonly string[], context: Context
 function notAssignment(word: string, next: string | undefined, context: Context): Failure {
   const [name = '', attached] = word.split(/:(.*)/s)
   const value = attached ?? (next?.includes('=') ? undefined : next)
-  const key = settingsKeys.find(({ path }) => path === name)?.path ?? nearest(name, paths) ?? 'theme.mode'
-  const line = commandFor(context, 'settings', 'set', `${key}=${value ?? 'VALUE'}`)
-  return new Failure('usage', `"${word}" is not KEY=VALUE`, { hint: `Did you mean: ${line}` })
+  const key = paths.find((path) => path === name) ?? nearest(name, paths)
+  const line = commandFor(context, 'settings', 'set', key ? assignment(key, value) : 'KEY=VALUE')
+  return new Failure('usage', `"${looksSecret(word) ? name : word}" is not KEY=VALUE`, {
+    hint: `Did you mean: ${line}`,
+  })
+}
+
+/** An assignment for a hint, which must not repeat a secret. */
+function assignment(key: string, value: string | undefined): string {
+  return `${key}=${value === undefined || looksSecret(value) ? 'VALUE' : value}`
 }
 
 /** @throws Failure `usage` naming the nearest known key, or those of a group that can have the value */
@@ -46,15 +54,18 @@ function findSettingsKey(path: string, value: string, context: Context): Setting
   if (known) return known
   const inGroup = settingsKeys.filter((key) => key.path.startsWith(`${path}.`))
   if (inGroup.length === 0) {
-    throw unknownSettingsKey(path, (meant) => commandFor(context, 'settings', 'set', `${meant}=${value}`))
+    throw unknownSettingsKey(path, (meant) =>
+      commandFor(context, 'settings', 'set', assignment(meant, value)),
+    )
   }
   const taking = inGroup.filter((key) => checkShape(key.schema, parseValue(key.type, value)).success)
-  const lines = taking.map((key) => commandFor(context, 'settings', 'set', `${key.path}=${value}`))
-  throw new Failure('usage', `"${path}" is a group of settings, not a setting`, {
+  const lines = taking.map((key) => commandFor(context, 'settings', 'set', assignment(key.path, value)))
+  const keys = inGroup.map((key) => key.path).join(', ')
+  throw new Failure('usage', `"${path}" is a group of settings: ${keys}`, {
     hint:
       lines.length > 0
         ? `Did you mean: ${lines.join(', or ')}`
-        : `Its settings: ${inGroup.map((key) => key.path).join(', ')}`,
+        : `Show their values with: ${commandFor(context, 'settings', 'get', path)}`,
   })
 }
 
@@ -84,7 +95,7 @@ function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): 
   const meant = similarKey(path)
   const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?${run}` : `Settings: ${paths.join(', ')}`,
+    hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}`,
   })
 }
 

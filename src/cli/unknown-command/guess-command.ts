@@ -68,12 +68,13 @@ function isOther(id: string, spelling: readonly string[], { typed, catalog }: Li
 function fillGuess(text: string, typed: readonly string[], { flags, catalog }: Line): string {
   if (!text.includes('{')) return `Did you mean: ${suggestCommand(text, [...typed, ...flags], catalog)}`
   // The commands after the first are for another situation.
-  let rest = flags
+  let isFirst = true
   return text.replaceAll(/\{(.*?)\}/g, (_, line: string) => {
-    if (line.startsWith('=')) return suggestCommand(line.slice(1), rest, catalog)
-    const filled = suggestCommand(line, [...typed, ...rest], catalog)
-    rest = []
-    return filled
+    const rest = isFirst ? [...typed, ...flags] : typed
+    isFirst = false
+    return line.startsWith('=')
+      ? suggestCommand(line.slice(1), flags, catalog)
+      : suggestCommand(line, rest, catalog)
   })
 }
 

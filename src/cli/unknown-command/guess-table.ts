@@ -1,20 +1,21 @@
 const noPermissionDelete =
-  'The interface cannot delete permissions. Assign permissions with: {users permissions assign ID}'
+  'The API of the service cannot delete permissions. Assign permissions with: {users permissions assign ID}'
 const noRestart = 'Stop the embedded service with Ctrl-C or SIGTERM, and start it again with: {service run}'
 const noUpdate =
   'chatctl does not update itself. Use the package manager that installed it. Show the installed version with: {--version}'
 const noDestroy =
-  'The interface cannot delete users or settings. Change a setting with: {=settings set KEY=VALUE}. Change a user with: {=users update ID --name NAME}'
+  'The API of the service cannot delete users or settings. Change a setting with: {=settings set KEY=VALUE}. Change a user with: {=users update ID --name NAME}'
 const noStop = 'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: {service status}'
 const noConfigurationRead =
-  'The interface cannot read or reset the API configuration. Change it with: {settings api set --rate-limiting on}'
+  'The API of the service cannot read or reset the API configuration. Change it with: {settings api set --rate-limiting on}'
 const noPermissionRead =
-  'The interface cannot read permissions. Assign permissions with: {users permissions assign ID}'
+  'The API of the service cannot read permissions. Assign permissions with: {users permissions assign ID}'
 const noUserList =
-  'The interface cannot list users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}'
-const noSettingDelete = 'The interface cannot delete settings. Change a value with: {settings set KEY=VALUE}'
-const noMessageDelete = 'The interface cannot delete messages. Show them with: {history list}'
-const noPull = 'The interface cannot download models. List the models with: {chat models}'
+  'The API of the service cannot list users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}'
+const noSettingDelete =
+  'The API of the service cannot delete settings. Change a value with: {settings set KEY=VALUE}'
+const noMessageDelete = 'The API of the service cannot delete messages. Show them with: {history list}'
+const noPull = 'The API of the service cannot download models. List the models with: {chat models}'
 const noSessionDelete =
   'chatctl has no command that deletes a session. List the sessions with: {chat sessions}'
 
@@ -119,20 +120,20 @@ export const guesses: Readonly<Record<string, string>> = {
   'sessions delete': noSessionDelete,
   models: 'chat models',
   'models list': 'chat models',
-  'models get': 'The interface cannot show a single model. List the models with: {chat models}',
-  'models create': 'The interface cannot add models. List the models with: {chat models}',
-  'models delete': 'The interface cannot delete models. List the models with: {chat models}',
+  'models get': 'The API of the service cannot show a single model. List the models with: {chat models}',
+  'models create': 'The API of the service cannot add models. List the models with: {chat models}',
+  'models delete': 'The API of the service cannot delete models. List the models with: {chat models}',
   'models default': 'config set model MODEL',
   'keys set': 'auth login --with-api-key',
   'logs list': 'history list',
   pull: noPull,
-  embed: 'The interface cannot create embeddings. List the commands with: {--help}',
+  embed: 'The API of the service cannot create embeddings. List the commands with: {--help}',
   'models pull': noPull,
   logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
   'history get': 'history list',
   'history search':
-    'The interface cannot search messages. Export them with: {history export}. Show the latest with: {history list}',
+    'The API of the service cannot search messages. Export them with: {history export}. Show the latest with: {history list}',
   'history delete': noMessageDelete,
   'history clear': noMessageDelete,
 
@@ -160,7 +161,7 @@ export const guesses: Readonly<Record<string, string>> = {
   'settings delete': noSettingDelete,
   'settings unset': noSettingDelete,
   'settings reset':
-    'The interface cannot reset settings. Change a value with: {settings set KEY=VALUE}. Apply a saved file with: {settings apply FILE}',
+    'The API of the service cannot reset settings. Change a value with: {settings set KEY=VALUE}. Apply a saved file with: {settings apply FILE}',
   'settings api get': noConfigurationRead,
   'settings api list': noConfigurationRead,
   'settings api reset': noConfigurationRead,
@@ -171,11 +172,11 @@ export const guesses: Readonly<Record<string, string>> = {
   // Users
   'users list': noUserList,
   'users search':
-    'The interface cannot search users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}',
+    'The API of the service cannot search users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}',
   'users export':
-    'The interface cannot list users, so chatctl cannot export them. Show users by ID with: {=users get ID --output jsonl}. List the users of the embedded service on this machine with: {service users list}',
-  'users delete': 'The interface cannot delete users. Change a user with: {users update ID}',
-  'users disable': 'The interface cannot disable users. Change a user with: {users update ID}',
+    'The API of the service cannot list users, so chatctl cannot export them. Show users by ID with: {=users get ID --output jsonl}. List the users of the embedded service on this machine with: {service users list}',
+  'users delete': 'The API of the service cannot delete users. Change a user with: {users update ID}',
+  'users disable': 'The API of the service cannot disable users. Change a user with: {users update ID}',
   'users apply': 'users import FILE',
   import: 'users import FILE',
   'users whoami': 'users profile',
@@ -204,7 +205,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'service ps': 'service status',
   'service users create': 'users create --profile local',
   'service users get': 'users get ID --profile local',
-  'service users delete': 'The interface cannot delete users. List the users with: {service users list}',
+  'service users delete':
+    'The API of the service cannot delete users. List the users with: {service users list}',
   'service sessions delete': 'service sessions revoke ID',
   'service get': 'service status',
   'service list': 'service status',

@@ -5,9 +5,26 @@ import { findFlagSynonym } from './synonyms.ts'
 /** Flags whose value may be a secret, which a hint must not repeat. */
 const maySecret = new Set(['header', 'data', 'field', 'metadata', 'database'])
 
-/** Whether a word looks like an API key, or holds a password: `sk-…`, `https://user:password@host`. */
+/** Whether a flag or a key with this name may hold a secret: `--upstream-key`, `smtp.password`; not `max_token`. */
+export function namesSecret(name: string): boolean {
+  return /(^|[._-])(api-?key|(?<!max-)token|key|secret|password|passwd|pass)$/i.test(
+    name.replaceAll('_', '-'),
+  )
+}
+
+/**
+ * Whether a word looks like an API key, or holds a secret: `sk-…`, a JSON Web Token,
+ * `https://user:password@host`, `api_key=…`.
+ */
 export function looksSecret(word: string): boolean {
-  return /^(sk|pk|ck|gh[pousr]|xox[a-z])[-_]|bearer |:\/\/[^/]*@/i.test(word)
+  const names = [...word.matchAll(/([\w.-]+)[=:](?=\S)/g)].map(([, name = '']) => name)
+  const isKey = /(^|[=:])((sk|pk|ck|gh[pousr]|xox[a-z])[-_]|eyJ[\w-]{10})/i.test(word)
+  return isKey || /bearer |:\/\/[^/]*@/i.test(word) || names.some(namesSecret)
+}
+
+/** Whether one of the words looks like a secret, or the first is the name of one and a value follows. */
+function holdSecret(words: readonly string[]): boolean {
+  return words.some(looksSecret) || (words.length > 1 && namesSecret(words[0] ?? ''))
 }
 
 /**
@@ -19,7 +36,7 @@ export function looksSecret(word: string): boolean {
  */
 export function suggestCommand(line: string, typed: readonly string[], catalog: Catalog): string {
   const flagAt = typed.findIndex((word) => word.startsWith('-') && word !== '-')
-  const isSafe = !typed.some(looksSecret)
+  const isSafe = !holdSecret(typed)
   const words = isSafe ? typed.slice(0, flagAt === -1 ? typed.length : flagAt) : []
   const named = line.split(' ')
   const filled = named.map((word) => fill(word, words))

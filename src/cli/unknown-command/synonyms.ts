@@ -180,12 +180,12 @@ const absentFlags: Readonly<Record<string, string>> = {
   yes: 'This command has no confirmation prompt.',
   force: 'This command has no confirmation prompt.',
   'chatctl users get --email':
-    'The interface cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
+    'The API of the service cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
   'chatctl users create --role':
     'A new user gets a role in a second step: chatctl users permissions assign ID --role ROLE.',
   'chatctl chat --output':
     'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
-  'chatctl users update --email': 'The interface cannot change the email address of a user.',
+  'chatctl users update --email': 'The API of the service cannot change the email address of a user.',
   'chatctl auth status --show-token': 'Print the token with: chatctl auth token.',
   'chatctl api --X': methodIsArgument,
   'chatctl api --request': methodIsArgument,

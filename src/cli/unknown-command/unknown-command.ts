@@ -37,6 +37,8 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
   const id = words.slice(0, depth).join(':')
   const shape = catalog.get(id)
   if (!shape) {
+    const [, reason, next] = /^(The API of the service cannot [^.]*)\. (.*)$/.exec(meaning ?? '') ?? []
+    if (reason !== undefined) return new Failure('usage', reason, { hint: next })
     return new Failure('usage', `Unknown command: ${typed} ${nameWord(rest[0])}`, {
       hint: meaning ?? hintAfter(typed, rest),
     })

@@ -117,7 +117,7 @@ function identify(context: Context): { service: string | undefined; owner: strin
 function refuseUnknownExtension(file: string | undefined): void {
   const [extension] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
   if (extension === undefined) return
-  throw new Failure('usage', `--to: the file extension ${extension} of ${file} is not a known format`, {
+  throw new Failure('usage', `--to ${file}: unknown format ${extension}`, {
     hint: 'Use .jsonl, .json, .md, or .html, or choose the format with --output.',
   })
 }

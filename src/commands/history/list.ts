@@ -1,8 +1,10 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandWith } from '../../cli/command-line.ts'
+import { commandFor, commandWith } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
+import { Failure } from '../../contract/failure.ts'
 import { cursorOf, oldestFirst } from '../../contract/history-order.ts'
 import { historyView } from '../../view/chat.ts'
 
@@ -36,10 +38,13 @@ export default class HistoryList extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryList)
     const client = await context.connect()
-    const answer = await client.history.page({
+    const query = {
       ...(flags.context === undefined ? {} : { context_id: flags.context }),
       ...(flags.limit === undefined ? {} : { limit: flags.limit }),
       ...(flags.before === undefined ? {} : { before: flags.before }),
+    }
+    const answer = await client.history.page(query).catch((error: unknown) => {
+      throw flags.limit === undefined ? error : withLimitHint(error, context)
     })
     await context.show(historyView, answer)
     if (answer.body?.has_more) context.output.progress(this.#describeMore(answer.body.messages ?? []))
@@ -53,4 +58,12 @@ export default class HistoryList extends BaseCommand {
     if (cursor === undefined) return 'There is more, but no message has an id or a time to go back from.'
     return `There is more: ${commandWith(this, { before: cursor })}`
   }
+}
+
+/** The interface has no maximum for `limit`, so each service has its own. */
+function withLimitHint(error: unknown, context: Context): unknown {
+  const isLimit = error instanceof Failure && error.kind === 'rejected' && /\blimit\b/i.test(error.message)
+  if (!isLimit) return error
+  const hint = `Choose another --limit, or export all messages with: ${commandFor(context, 'history', 'export')}`
+  return error.reworded(error.message, { hint })
 }

@@ -136,9 +136,9 @@ function describe(
   { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
 ): string {
-  const lines = [`The service listens at ${url}. Stop it with Ctrl-C.`]
-  if (database === undefined) lines.push(`Its data is in ${dataDir}`)
-  if (adminUrl !== undefined) lines.push(`Its metrics are at ${adminUrl}/metrics`)
+  const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
+  if (database === undefined) lines.push(`Data: ${dataDir}`)
+  if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
     lines.push('Create the first admin with: chatctl service admin create EMAIL')
   return lines.join('\n')

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
+import { commandFor, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
@@ -66,16 +66,20 @@ export default class SettingsApply extends BaseCommand {
       makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
-    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service))
+    const driftHint = flags.refresh
+      ? 'Run the same command again.'
+      : `Make a new plan from the current settings, and apply it, with: ${commandWith(this, {})} --refresh`
+    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint)
 
     const held = new HeldRequests()
     const done = await confirmAndApply(plan, {
       settings: client.settings,
       clock,
       ...lockingFor(context),
+      driftHint,
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       confirm: (shown) => {
-        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
+        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved, files: files.length }
         return confirmPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {

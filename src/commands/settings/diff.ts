@@ -2,11 +2,13 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
 import { planServiceOf, settingsIn } from '../../cli/settings-change.ts'
+import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { appliedView, differenceView } from '../../view/settings-plan.ts'
 
@@ -64,11 +66,19 @@ export default class SettingsDiff extends BaseCommand {
         context.resolvePath(flags.save),
         composePlanFile(made, this.config.version, context.host.clock),
       )
-      const command = commandFor(context, 'settings', 'apply', flags.save)
-      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
+      context.output.notice(
+        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, context)}`,
+      )
     }
     const result = resultOf(made)
-    await context.output.show(differenceView(coverageOf(made)), result)
+    await context.output.show(differenceView({ ...coverageOf(made), files: sources.length }), result)
     if (flags['exit-code'] && result.changes.length > 0) this.exitCode = differenceExitCode
   }
+}
+
+/** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */
+function applyCommand(plan: string, context: Context): string {
+  const target = context.target()
+  const local = target.kind === 'local' && !target.named ? ['--profile', localProfile] : []
+  return commandFor(context, 'settings', 'apply', plan, ...local)
 }

@@ -33,7 +33,7 @@ export interface ApplyOptions extends ChangeOptions {
  * @param settings as they were read just now
  * @param sent the API configuration that was last sent from this machine. Matters only if it was sent after the
  *   plan was made, because another machine may have sent a later one.
- * @param hint the next step (default: make the plan again)
+ * @param hint the next step
  * @throws Failure `conflict` with each managed key that has changed since the plan was made
  */
 export function assertCurrent(
@@ -52,7 +52,7 @@ export function assertCurrent(
   if (drift.length === 0) return
   throw new Failure('conflict', `The settings have changed since the plan was made: ${words.join('; ')}`, {
     details: { keys: drift },
-    ...(hint === undefined ? { advice: [{ code: 'refresh_plan' }] } : { hint }),
+    hint,
   })
 }
 

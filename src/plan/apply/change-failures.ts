@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
-import { afterColon, Failure, unknownOutcome } from '../../contract/failure.ts'
+import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type Change, foundAt, isSameValue } from '../plan.ts'
@@ -83,7 +83,7 @@ export function notReadBack(reading: Failure, outcome: ChangeOutcome, check: str
       ? `The ${outcome.method} returned ${outcome.response?.status}, but the settings could not be read back`
       : `${unknown(outcome)}. The settings could not be read back`
   const cause = outcome.failure ?? reading
-  return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
+  return new Failure('unknown_outcome', `${words}: ${afterColon(reading.message)}`, {
     hint: reading.hint,
     advice: [...reading.advice, checkAdvice(check)],
     isOutcomeUnknown: true,
@@ -100,7 +100,7 @@ export function configurationFailure(failure: Failure, afterSettings: boolean): 
   const done = 'The settings were changed and verified; '
   return judged.reworded(
     failure.isOutcomeUnknown
-      ? `${done}the outcome of setting the API configuration is unknown: ${afterColon(failure.message)}`
+      ? `${done}the outcome of setting the API configuration is unknown: ${reasonOf(failure)}`
       : `${done}setting the API configuration failed: ${afterColon(failure.message)}`,
   )
 }
@@ -123,7 +123,7 @@ function aboutKeys(
 }
 
 function unknown(outcome: ChangeOutcome): string {
-  const reason = outcome.failure ? afterColon(outcome.failure.message) : describeOutcome(outcome)
+  const reason = outcome.failure ? reasonOf(outcome.failure) : describeOutcome(outcome)
   return `The outcome of the change is unknown: ${reason}`
 }
 

@@ -34,7 +34,7 @@ export function administerAccounts({
     reportingFailures(async () => {
       const store = await openExisting()
       if (store) return work(store.db)
-      throw new Failure('not_found', `No user ${user}: the service has no data yet`)
+      throw new Failure('not_found', `User "${user}" not found: the service has no data yet`)
     })
   return {
     checkAdmin: (wanted) => reportingFailures(async () => checkNewAdmin((await openExisting())?.db, wanted)),

@@ -21,7 +21,7 @@ const builtInAdmin: UserSummary = {
 export async function requireUser(db: Database | undefined, name: string): Promise<UserSummary> {
   const person = await findUser(db, name)
   if (person) return person
-  throw new Failure('not_found', `No user ${name}`, { advice: [{ code: 'list_users' }] })
+  throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
 }
 
 /**

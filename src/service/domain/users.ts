@@ -155,7 +155,7 @@ const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
 )
 
 function requireRow<Row>(row: Row | undefined, id: string): Row {
-  if (!row) throw new ApiError('user_not_found', `No user ${id}`)
+  if (!row) throw new ApiError('user_not_found', `User "${id}" not found`)
   return row
 }
 

@@ -19,7 +19,7 @@ interface ProviderParts {
   issuer: string
   /** Signs cookies; the same one in all processes. */
   cookieKey: string
-  sweep: () => void
+  removeExpired: () => void
   clock: Clock
   renderError: Configuration['renderError']
 }
@@ -29,7 +29,7 @@ export function createProvider({
   db,
   issuer,
   cookieKey,
-  sweep: removeExpired,
+  removeExpired,
   clock,
   renderError,
 }: ProviderParts): Provider {

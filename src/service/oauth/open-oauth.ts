@@ -39,7 +39,7 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   const provider = createProvider({
     db,
     issuer,
-    sweep: removeExpired,
+    removeExpired,
     clock,
     cookieKey: await sharedSecret(db, 'oauth_cookie_key', clock),
     renderError: (ctx, { error, error_description: description }, cause) => {

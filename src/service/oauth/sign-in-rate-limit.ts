@@ -32,7 +32,7 @@ export class SignInRateLimit {
     const network = networkOf(address)
     const at = this.#clock.monotonic()
     const known = this.#networks.get(network) ?? { left: burst, at }
-    const left = Math.min(burst, known.left + (Math.max(0, at - known.at) / 1000) * perSecond)
+    const left = Math.min(burst, known.left + ((at - known.at) / 1000) * perSecond)
     this.#networks.delete(network)
     this.#networks.set(network, { left: Math.max(0, left - 1), at })
     for (const oldest of this.#networks.keys()) {

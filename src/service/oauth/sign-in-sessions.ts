@@ -47,13 +47,13 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
     const { written } = row
     if (model === 'Session' && uidHash !== null) {
-      found.push(present({ ...row, hash: uidHash, kind: 'browser', begun: written.loginTs, last: [row] }))
+      found.push(present({ ...row, hash: uidHash, kind: 'browser', startedAt: written.loginTs, last: [row] }))
     }
     if (model !== 'Grant') continue
     const tokens = byGrant.get(idHash) ?? []
     // A grant without a token is not a session.
     if (tokens.length === 0) continue
-    found.push(present({ ...row, hash: idHash, kind: 'program', begun: written.iat, last: tokens }))
+    found.push(present({ ...row, hash: idHash, kind: 'program', startedAt: written.iat, last: tokens }))
   }
   return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
 }
@@ -76,13 +76,13 @@ function present(
   row: Row & {
     hash: string
     kind: StoredSession['kind']
-    begun: number | undefined
+    startedAt: number | undefined
     last: Row[]
     user_id: string | null
     email: string
   },
 ): StoredSession {
-  const { hash, kind, begun: startedAt, last, user_id: userId, email, written } = row
+  const { hash, kind, startedAt, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
   // The session of a program ends with its grant, or when its last token expires.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))

@@ -27,7 +27,7 @@ describe('checking a file of users', () => {
       withoutPassword: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)
-    expect(faults).to.deep.equal(['6:2 email must be a valid email address'])
+    expect(faults).to.deep.equal(['6:2 "bad" is not a valid email address'])
   })
 
   it('finds duplicate emails and IDs, whatever their case, in the order of the lines', async () => {
@@ -35,11 +35,11 @@ describe('checking a file of users', () => {
       'id,email,name\n,a@x,\n,B@x,n\n7,,n\n,bad,\n,A@X,\n7,,m\n8,a@x,n\n,b@x ,\n,b@x,\n8,9@x,n\n9,8@x,n\n'
     const { checked, faults } = await check(text)
     expect(faults).to.deep.equal([
-      '5:2 email must be a valid email address',
+      '5:2 "bad" is not a valid email address',
       '6:2 email is already used on line 2',
       '7:1 id is already used on line 4',
       '8:3 email is already used on line 2',
-      '9:2 email must be a valid email address',
+      '9:2 "b@x " is not a valid email address',
       '10:2 email is already used on line 3',
     ])
     const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
@@ -53,9 +53,9 @@ describe('checking a file of users', () => {
       'email,password,permissions\na@x,,read\na@x,,read:chat\nb@x,,read:chat\nb@x,,read\nA@x,,\n',
     )
     expect(faults).to.deep.equal([
-      '2:6 permission must have the form <action>:<resource>, such as read:chat',
+      '2:6 permission "read" must have the form <action>:<resource>, such as read:chat',
       '5:1 email is already used on line 4',
-      '5:6 permission must have the form <action>:<resource>, such as read:chat',
+      '5:6 permission "read" must have the form <action>:<resource>, such as read:chat',
       '6:1 email is already used on line 3',
     ])
     expect(checked.steps.create).to.equal(2)
@@ -83,7 +83,7 @@ describe('checking a file of users', () => {
     expect(checked.steps.create).to.equal(60_000)
     expect(faults.length).to.equal(60_001)
     expect(faults.slice(0, 2)).to.deep.equal([
-      '60002:1 email must be a valid email address',
+      '60002:1 "bad" is not a valid email address',
       '60003:1 email is already used on line 2',
     ])
     expect(faults.at(-1)).to.equal('120002:1 email is already used on line 60001')

@@ -141,7 +141,7 @@ describe('a CSV file', () => {
     ]
     expect(await faultsOf('csv', [header, ...rows].join('\n'))).to.deep.equal([
       '2:4 password cannot be changed: the row has an id',
-      '2:7 permission must have the form <action>:<resource>, such as read:chat',
+      '2:7 permission "read" must have the form <action>:<resource>, such as read:chat',
       '2:12 settings.notifications_enabled must be on, off, true, or false',
       '3:1 the row is empty',
       '4:1 the row has only an id',
@@ -149,8 +149,8 @@ describe('a CSV file', () => {
       '6:1 email is missing: a row without an id creates a user',
       '7:1 2 fields, but the header has 5',
       '8:9 7 fields, but the header has 5',
-      '9:2 email must be a valid email address',
-      '9:9 permission must have the form <action>:<resource>, such as read:chat',
+      '9:2 "a b@x" is not a valid email address',
+      '9:9 permission "" must have the form <action>:<resource>, such as read:chat',
     ])
   })
 

@@ -98,7 +98,7 @@ describe('a file of rows', () => {
     const messages = [
       'unknown field "nmae", did you mean "name"?',
       'the key "__proto__" is not allowed',
-      'permission must have the form <action>:<resource>, such as read:chat',
+      'permission "c" must have the form <action>:<resource>, such as read:chat',
     ]
     const at = (line: number, column: number): string[] =>
       [19, 53, 95].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)

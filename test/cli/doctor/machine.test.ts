@@ -25,7 +25,15 @@ describe('doctor on the local machine', () => {
     expect(all.filter(({ status }) => !['ok', 'skipped'].includes(status))).to.deep.equal([])
     expect(found('version').message).to.contain(process.versions.node)
     expect(found('service').status).to.equal('skipped')
+    expect(found('models').message).to.equal('no data yet')
     expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
+  })
+
+  it('prints the number of problems to stderr if the findings go to a pipe', async () => {
+    expect((await runChatctl(sandbox, ['doctor'])).stderr).to.equal('No problems found.\n')
+    expect((await runChatctl(sandbox, ['doctor', '--quiet'])).stderr).to.equal('')
+    const warned = await runChatctl(sandbox, ['doctor'], { env: { CHATCTL_BASEURL: 'x' } })
+    expect(warned.stderr).to.equal('1 warning.\n')
   })
 
   it('reports on the data of the embedded service', async () => {
@@ -34,7 +42,7 @@ describe('doctor on the local machine', () => {
     expect(exitCode).to.equal(0)
     expect(found('models').message).to.equal('offline (the built-in test program)')
     expect(found('service').message).to.contain('signed in as')
-    expect(found('data').message).to.match(/1 user, 0 messages; no service is running; .* free$/)
+    expect(found('data').message).to.match(/1 user, 0 messages; no server is running; .* free$/)
     const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
     expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
   })

@@ -96,7 +96,9 @@ describe('doctor on a service', () => {
     const url = await deadUrl()
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
     const { found } = await diagnose(sandbox, ['--retries', '0'], { env })
-    expect(found('network').hint).to.equal(`Check the base URL ${url}`)
+    expect(found('network').hint).to.equal(
+      'Check that the service is running, and that the base URL is correct.',
+    )
   })
 
   it('suggests to check the key for a 401, but not for a 500', async () => {

@@ -61,6 +61,11 @@ describe('a file named by a flag or a variable', function () {
     expect(failure).to.include({ kind: 'config', message: `${path} is larger than 64 KiB` })
   })
 
+  it('is named in an error exactly as it was given', () => {
+    const failure = thrownFailure(() => readNamedFile('No file here', { maxBytes: 1, kind: 'refused' }))
+    expect(failure.message).to.match(/^Cannot read No file here: /)
+  })
+
   for (const [name, args, max] of [
     ['an API key', ['auth', 'login', '-p', 'w', '--with-api-key', '--insecure-storage'], '64 KiB'],
     ['a password', ['users', 'create', '--password-stdin'], '64 KiB'],

@@ -259,7 +259,9 @@ describe('settings apply', () => {
 
     it('exits 7 before the confirmation prompt if a managed key has changed', async () => {
       run.service.change({ theme: { mode: 'contrast' } })
-      expectFailure(await apply('settings.plan'), 7, 'theme.mode was "light" and is now "contrast"')
+      const outdated = await apply('settings.plan')
+      expectFailure(outdated, 7, 'theme.mode was "light" and is now "contrast"')
+      expect(outdated.stderr).to.contain('with: chatctl settings apply settings.plan --refresh\n')
       expect(run.methods).to.equal('GET')
     })
 

@@ -5,6 +5,7 @@ import { stripControls } from '../../../src/terminal/strip-controls.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
@@ -135,7 +136,26 @@ describe('settings diff', () => {
     expect((await diff('settings.yaml')).stdout).to.contain('"dark\\u202e\\u009b" → "dark"\n')
   })
 
+  it('counts the keys of one file, several files, and a single key', async () => {
+    run.file('production.yaml', 'app_name: Live')
+    expect((await diff('production.yaml')).stdout).to.match(/\nThe key in the file differs\.\n$/)
+    expect((await diff('settings.yaml', '--file', 'production.yaml')).stdout).to.match(
+      /\n2 of the 3 keys in the files differ\.\n$/,
+    )
+    run.service.change({ app_name: 'Live' })
+    expect((await diff('production.yaml')).stdout).to.equal('The key in the file does not differ.\n')
+  })
+
   describe('with --save', () => {
+    it('prints a command that applies the plan to the embedded service', async () => {
+      const local = (args: string[]) =>
+        runChatctl(run.sandbox, ['settings', ...args], { cwd: run.sandbox.home })
+      const saved = await local(['diff', 'settings.yaml', '--save', 'settings.plan'])
+      const [, line = ''] = /Apply it with: chatctl settings (.*)\n/.exec(saved.stderr) ?? []
+      expect(line).to.equal('apply settings.plan --profile local')
+      expect(await local([...line.split(' '), '--yes'])).to.include({ exitCode: 0 })
+    })
+
     it('writes a plan that only its owner can read, even if nothing differs', async () => {
       for (const mode of ['light', 'dark']) {
         run.service.change({ theme: { mode } })

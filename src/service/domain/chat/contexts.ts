@@ -11,7 +11,7 @@ export async function findContext(db: Database, userId: string, id: string): Pro
   if (!found) throw contextNotFound(id)
 }
 
-const contextNotFound = (id: string) => new ApiError('context_not_found', `No context ${id}`)
+const contextNotFound = (id: string) => new ApiError('context_not_found', `Context "${id}" not found`)
 
 const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),

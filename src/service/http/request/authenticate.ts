@@ -53,12 +53,12 @@ const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
 
 /** Anything that does not have the format of a key may be an access token. */
 async function findPrincipal(
-  { keys: principals, db, processKeys, clock }: CredentialSources,
+  { keys, db, processKeys, clock }: CredentialSources,
   key: string,
 ): Promise<Principal | undefined> {
   if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
   const digest = hashKey(key)
-  return processKeys.has(digest) ? processPrincipal : principals.find(digest)
+  return processKeys.has(digest) ? processPrincipal : keys.find(digest)
 }
 
 /** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
@@ -75,8 +75,7 @@ const promptArrival = 500
 /** The principals of the requests in progress. */
 export class RequestPrincipals {
   readonly #find: (headers: IncomingHttpHeaders) => Promise<Principal>
-  readonly #known = new WeakMap<FastifyRequest, { caller: Principal; at: number }>()
-
+  readonly #known = new WeakMap<FastifyRequest, { principal: Principal; at: number }>()
   readonly #clock: Clock
 
   /** @param find `authenticate` for the headers of a request */
@@ -88,13 +87,13 @@ export class RequestPrincipals {
   /** @throws ApiError `unauthorized` */
   async authenticate(request: FastifyRequest): Promise<Principal> {
     const principal = await this.#find(request.headers)
-    this.#known.set(request, { caller: principal, at: this.#clock.monotonic() })
+    this.#known.set(request, { principal, at: this.#clock.monotonic() })
     return principal
   }
 
   /** Undefined for a request that was not authenticated. */
   find(request: FastifyRequest): Principal | undefined {
-    return this.#known.get(request)?.caller
+    return this.#known.get(request)?.principal
   }
 
   /** @throws ApiError `unauthorized` for a request that was not authenticated */

@@ -56,14 +56,14 @@ const counted = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
 /** The connection of one query or transaction. It takes a client from the pool when it needs one. */
 class PostgresConnection implements DatabaseConnection {
-  readonly #means: ConnectionParts
+  readonly #parts: ConnectionParts
   #client: PoolClient | undefined
   #isInTransaction = false
   #hasChanged = false
   #isLost = false
 
   constructor(parts: ConnectionParts) {
-    this.#means = parts
+    this.#parts = parts
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -91,7 +91,7 @@ class PostgresConnection implements DatabaseConnection {
     // PostgreSQL rolls back at the commit if a statement failed and its error was ignored.
     if (command === 'ROLLBACK')
       throw new Error('the transaction had failed before its end, and nothing was stored')
-    if (this.#hasChanged) this.#means.onChange()
+    if (this.#hasChanged) this.#parts.onChange()
   }
 
   /** Never fails: if it cannot roll back, the connection is closed, which rolls back too. */
@@ -111,28 +111,28 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async #execute(text: string, parameters: readonly unknown[]): Promise<ServerResult> {
-    const { name, changes, reads } = this.#means.statements.of(text)
+    const { name, changes, reads } = this.#parts.statements.of(text)
     const query = { text, values: parameters.map(storable), ...(name !== undefined && { name }) }
     try {
       const result = await this.#send(query, reads && !this.#isInTransaction)
       if (!changes) return result
       if (this.#isInTransaction) this.#hasChanged = true
-      else this.#means.onChange()
+      else this.#parts.onChange()
       return result
     } catch (error) {
       if (!isStaleStatement(error)) throw error
-      this.#means.statements.renew()
+      this.#parts.statements.renew()
       // The whole transaction has failed; `retryTransactions` runs it again.
       if (this.#isInTransaction) throw error
       return this.#execute(text, parameters)
     }
   }
 
-  async #send(query: QueryConfig, onLane = false): Promise<ServerResult> {
-    const bounded = { ...query, query_timeout: this.#means.responseTimeout }
+  async #send(query: QueryConfig, isPipelined = false): Promise<ServerResult> {
+    const bounded = { ...query, query_timeout: this.#parts.responseTimeout }
     try {
-      if (onLane) return await this.#means.reads.query(bounded)
-      this.#client ??= await this.#means.pool.connect().catch(connectionRefused)
+      if (isPipelined) return await this.#parts.reads.query(bounded)
+      this.#client ??= await this.#parts.pool.connect().catch(connectionRefused)
       return await this.#client.query(bounded)
     } catch (error) {
       if (isUnavailable(error) || isSocketError(error)) this.#isLost = true
