@@ -123,13 +123,13 @@ function positionAfter({
 
 /** @param from index of the first message to consider */
 function anchorOf(messages: readonly HistoryMessage[], from = 0): CursorValues {
-  const anchor: CursorValues = {}
+  const values: CursorValues = {}
   for (const field of ['id', 'created_at'] as const) {
-    for (let index = from; index < messages.length && anchor[field] === undefined; index++) {
+    for (let index = from; index < messages.length && values[field] === undefined; index++) {
       const message = messages[index]
       const value = message && cursorOf(message, field)
-      if (value !== undefined) anchor[field] = value
+      if (value !== undefined) values[field] = value
     }
   }
-  return anchor
+  return values
 }

@@ -30,7 +30,7 @@ export interface FileOptions
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
-  settle?: ResolvingCommand
+  resolvingCommand?: ResolvingCommand
 }
 
 /**
@@ -171,7 +171,7 @@ function outsideOf(context: Context, options: FileOptions) {
   const { file, yes, concurrency } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
-  const told = new ToldRows(options.settle)
+  const told = new ToldRows(options.resolvingCommand)
   let progress: BulkProgress | undefined
   const isNews = onlyFirstRetry()
   return {
@@ -254,13 +254,13 @@ function describeStop(maxWait: number, pause: number, again: string): string {
 
 /** The rows to report at the end. */
 class ToldRows {
-  readonly #settle: ResolvingCommand | undefined
+  readonly #resolvingCommand: ResolvingCommand | undefined
   readonly #unknown: UnknownRow[] = []
   readonly #failed: RowResult[] = []
 
-  /** @param settle undefined if nothing is created */
-  constructor(settle: ResolvingCommand | undefined) {
-    this.#settle = settle
+  /** @param resolvingCommand undefined if nothing is created */
+  constructor(resolvingCommand: ResolvingCommand | undefined) {
+    this.#resolvingCommand = resolvingCommand
   }
 
   addUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void {
@@ -274,7 +274,7 @@ class ToldRows {
   async tell(output: Output, { counts, unknownRows }: Report): Promise<void> {
     if (counts.failed > 0) await output.warn(this.#describeFailed(counts.failed))
     if (counts.unknown > 0) {
-      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#settle, unknownRows))
+      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#resolvingCommand, unknownRows))
     }
   }
 

@@ -84,7 +84,7 @@ export default class UsersImport extends BaseCommand {
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,
-      settle: (as, place) =>
+      resolvingCommand: (as, place) =>
         commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
           'restart',
         ]),
