@@ -55,7 +55,9 @@ function writeSection(section: Section): string[] {
 
 /** In short lines, so that mandoc -Tlint has nothing to say. */
 function paragraph(text: string): string[] {
-  return wrapAnsi(text, 60).split('\n').map(escapeText)
+  return wrapAnsi(text, 60)
+    .split('\n')
+    .map((line) => (line === '' ? '.PP' : escapeText(line)))
 }
 
 function bold(text: string): string {

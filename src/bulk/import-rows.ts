@@ -172,7 +172,7 @@ class FaultList {
 
 function faultsFailure(faults: FaultList): Failure {
   const what = countOf(faults.count, 'error')
-  return new Failure('refused', `The input has ${what}; nothing was sent:\n${faults.describe()}`, {
+  return new Failure('refused', `Nothing was sent, because the input has ${what}:\n${faults.describe()}`, {
     advice: [{ code: 'skip_invalid', faults: faults.count }],
     details: { faults: faults.shown, count: faults.count },
   })

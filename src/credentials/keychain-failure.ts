@@ -39,7 +39,7 @@ const faults: readonly KeychainFault[] = [
       /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
     message:
       process.platform === 'linux'
-        ? 'No keychain is available: no Secret Service, such as gnome-keyring, is on the session bus'
+        ? 'No keychain is available: no Secret Service is running, such as gnome-keyring'
         : 'No keychain is available',
     advice: { code: 'no_keychain' },
   },

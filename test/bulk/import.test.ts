@@ -122,7 +122,7 @@ describe('users import', function () {
     it('names every fault with its line and column, and sends nothing', async () => {
       const path = file('users.csv', faulty)
       const done = await importing(path)
-      expectFailure(done, 2, 'The input has 3 errors; nothing was sent')
+      expectFailure(done, 2, 'Nothing was sent, because the input has 3 errors')
       const places = [...done.stderr.matchAll(/users\.csv:(\d+:\d+): (.*)/g)].map(
         ([, at, words]) => `${at} ${words}`,
       )

@@ -37,7 +37,7 @@ export async function examineKeychain({ context, bound }: DoctorContext): Promis
   } catch (error) {
     // What needs it has failed already, and says what to do.
     if (!(error instanceof Failure) || !error.code.startsWith('keychain_')) throw error
-    if (!isNeeded) return [skipped('keychain', `not in use. ${error.message}`)]
+    if (!isNeeded) return [skipped('keychain', `not needed now. ${error.message}`)]
     return [warning('keychain', error.message, hintOf(error) ?? null)]
   }
 }

@@ -23,7 +23,7 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
     ...filesIn(sessions),
   ]
   const wide = [...privateDirectories.filter(isWide), ...files.filter(isWide)]
-  if (wide.length === 0) return [ok('permissions', 'only you can use the files and directories')]
+  if (wide.length === 0) return [ok('permissions', 'only you can read the files of chatctl')]
   const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
   const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [

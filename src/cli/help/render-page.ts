@@ -84,5 +84,5 @@ function splitCommand(command: string, room: number): string[] {
 
 function wrap(text: string, width: number, first = '', rest = first): string[] {
   const lines = wrapAnsi(text, width - rest.length).split('\n')
-  return lines.map((line, index) => (index === 0 ? first : rest) + line)
+  return lines.map((line, index) => ((index === 0 ? first : rest) + line).trimEnd())
 }

@@ -63,7 +63,7 @@ export const exitCodeMeanings: readonly Row[] = [
   ['6', 'Not found (404)'],
   [
     '7',
-    'Conflict (409), a plan that is out of date or was already sent, or a change that did not take effect',
+    'Conflict (409), an outdated or already sent plan, an import file that was edited, or a change that did not take effect',
   ],
   ['9', 'Some of the rows or users failed, were skipped, or have an unknown outcome'],
   ['10', 'Differences found (settings diff --exit-code)'],
@@ -78,7 +78,7 @@ const exitCodesPage: Content = {
   sections: [{ title: 'EXIT CODES', kind: 'list', rows: exitCodeMeanings }],
   closing: [
     'With --json, --jq, or -o jsonl, an error is one line of JSON on stderr, such as:',
-    '{"error":{"code":"usage","message":"No change was given","hint":"See: chatctl users update --help"}}',
+    '{"error":{"code":"usage","message":"No change was given","hint":"See: …"}}',
   ],
 }
 

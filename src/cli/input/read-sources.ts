@@ -45,6 +45,6 @@ export const settingsFileFlag = () =>
   })
 
 export const expandEnvFlag = Flags.boolean({
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant as it stands
-  summary: 'Replace ${NAME} in values with environment variables',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows the literal syntax
+  summary: 'In values, replace each ${NAME} with the environment variable NAME',
 })

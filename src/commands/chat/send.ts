@@ -31,7 +31,7 @@ export default class ChatSend extends BaseCommand {
   static override args = {
     message: Args.string({
       description:
-        'Text to send, or - to read it from stdin. Piped text is added after MESSAGE; without MESSAGE, it is the message.',
+        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message.',
       ignoreStdin: true,
     }),
   }

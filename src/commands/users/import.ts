@@ -15,7 +15,7 @@ import { closedView, importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
-    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user; a row with an id updates one. Then the role and permissions of that row are assigned. The format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice. If the response to a create is lost, the outcome of the row is unknown, and the row is not sent again: check the service, then use --on-unknown.'
+    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [
@@ -32,7 +32,7 @@ export default class UsersImport extends BaseCommand {
       command: 'chatctl users import users.jsonl --generate-passwords --results results.csv',
     },
     {
-      description: 'Record that a row with an unknown outcome was created',
+      description: 'Record that the user of row 12 exists, with this ID',
       command: 'chatctl users import users.csv --on-unknown created --id ID --line 12',
     },
   ]
@@ -53,17 +53,17 @@ export default class UsersImport extends BaseCommand {
       options: ['retry', 'created', 'skip'] as const,
       exclusive: ['restart', 'close'],
       helpValue: 'ACTION',
-      summary: 'For rows with an unknown outcome: retry (send again), created (record --id), or skip',
+      summary: 'For rows with an unknown outcome: retry, skip, or created (the user exists; give its --id)',
     })(),
     id: textFlag({
       helpValue: 'ID',
       dependsOn: ['on-unknown'],
-      summary: 'ID of the created user, with --on-unknown created',
+      summary: 'ID of the user that exists, with --on-unknown created',
     }),
     line: placeFlag({
       helpValue: 'N',
       dependsOn: ['on-unknown'],
-      summary: 'Apply --on-unknown only to the row on this line, or at LINE:COLUMN',
+      summary: 'Line, or LINE:COLUMN, of the only row that --on-unknown applies to',
     }),
     'dry-run': dryRunFlag,
   }
