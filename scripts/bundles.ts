@@ -103,8 +103,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
   'settings-file': {
-    entry: `export * from './src/view/settings-file.ts'`,
-    asked: /\/view\/settings-file\.ts$/,
+    entry: `export * from './src/view/settings-file-view.ts'`,
+    asked: /\/view\/settings-file-view\.ts$/,
   },
   yaml: { entry: `module.exports = require('yaml')`, asked: /^yaml$/ },
   csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },

@@ -1,3 +1,4 @@
+import type { Requests } from '../src/cli/documented-requests.ts'
 import {
   type DeclaredCommand,
   type DeclaredFlag,
@@ -7,9 +8,8 @@ import {
   sharedFlagsOf,
   usagesOf,
 } from '../src/cli/help/declared-command.ts'
-import { type Example, helpTopics, type Page } from '../src/cli/help/page.ts'
+import { type Example, type HelpPage, helpTopics } from '../src/cli/help/page.ts'
 import { helpTopicPage } from '../src/cli/help/topic-pages.ts'
-import type { Requests } from '../src/cli/requests.ts'
 import { type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 
 /** A command as the manifest has it. */
@@ -56,7 +56,7 @@ export function writeEnvironmentPage({ commands }: Manifest): string {
   ])
 }
 
-function writeList(section: Page['sections'][number]): string[] {
+function writeList(section: HelpPage['sections'][number]): string[] {
   if (section.kind !== 'list') throw new Error(`${section.title} is not a list`)
   const { title, rows } = section
   const heading = title.slice(0, 1) + title.slice(1).toLowerCase()

@@ -1,5 +1,5 @@
 import wrapAnsi from 'wrap-ansi'
-import type { Page, Section } from '../src/cli/help/page.ts'
+import type { HelpPage, Section } from '../src/cli/help/page.ts'
 
 interface Heading {
   /** `chatctl-users-import` */
@@ -14,7 +14,7 @@ interface Heading {
 }
 
 /** A page of help in the macros of man(7). */
-export function writeManPage(page: Page, { name, section, version, date, seeAlso }: Heading): string {
+export function writeManPage(page: HelpPage, { name, section, version, date, seeAlso }: Heading): string {
   const lines = [
     `.TH ${name.toUpperCase()} ${section} "${date}" "chatctl ${version}" "chatctl manual"`,
     '.SH NAME',

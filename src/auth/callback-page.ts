@@ -1,5 +1,5 @@
 import { Html, html } from '../pages/html.ts'
-import { type Page, privateHeaders, renderPage } from '../pages/page.ts'
+import { type HtmlPage, privateHeaders, renderPage } from '../pages/page.ts'
 
 /** The sign-in succeeded, failed, or was not expected. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
@@ -63,7 +63,7 @@ path{stroke-dasharray:60;animation:draw .5s .16s ease-out both}
 `
 
 /** A static page: it contains nothing of the request. */
-export function renderCallbackPage(name: PageName): Page {
+export function renderCallbackPage(name: PageName): HtmlPage {
   const { status, title, sentence, mark, role } = pages[name]
   const content = html`<svg viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/>${mark}</svg>
 <div role="${role}">
@@ -74,13 +74,13 @@ export function renderCallbackPage(name: PageName): Page {
 }
 
 /** A response without a page, for requests such as that for an icon. */
-export function renderNothing(status: 404 | 405): Page {
+export function renderNothing(status: 404 | 405): HtmlPage {
   const allow = status === 405 ? { allow: 'GET' } : {}
   return { status, headers: { ...privateHeaders, ...closing, ...allow, 'content-length': '0' }, body: '' }
 }
 
 /** Redirects the browser and sets a cookie. */
-export function renderRedirect(location: string, cookie: string): Page {
+export function renderRedirect(location: string, cookie: string): HtmlPage {
   const headers = {
     ...privateHeaders,
     ...closing,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Page } from '../pages/page.ts'
+import type { HtmlPage } from '../pages/page.ts'
 import { renderCallbackPage, renderNothing, renderRedirect } from './callback-page.ts'
 import {
   type CallbackExpectation,
@@ -81,7 +81,7 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   const openStartPage = (
     { browser, authorizationUrl }: NonNullable<typeof lead>,
     request: IncomingMessage,
-  ): Page => {
+  ): HtmlPage => {
     if (request.method !== 'GET') return renderNothing(405)
     if (isOver || hostOf(request) !== host) return renderCallbackPage('not-expected')
     const opened = browser.open({
@@ -147,12 +147,12 @@ function hostOf(request: IncomingMessage): string | undefined {
   return more.length === 0 ? host : undefined
 }
 
-function pageFor({ status }: Ignored): Page {
+function pageFor({ status }: Ignored): HtmlPage {
   return status === 400 ? renderCallbackPage('not-expected') : renderNothing(status)
 }
 
 /** Resolves when the page was sent, the browser has disconnected, or the timeout has passed. */
-function send(response: ServerResponse, page: Page): Promise<void> {
+function send(response: ServerResponse, page: HtmlPage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (response.closed || response.destroyed) return Promise.resolve()
   const timer = setTimeout(resolve, pageTimeout)

@@ -1,18 +1,18 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
-import { readCatalog } from '../cli/command-catalog.ts'
 import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
 import type { Host } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { reportError } from '../cli/render-error.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
-import { unknownCommand } from '../cli/unknown-command.ts'
+import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
+import { unknownCommand } from '../cli/unknown-command/unknown-command.ts'
 import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
-export interface Program {
+export interface CommandSet {
   /** File URL of the package's directory. */
   root: URL
   /** IDs of all commands, such as `settings:api:set`. */
@@ -28,7 +28,7 @@ export const commandsThatNeedAll = ['complete']
  *
  * @returns the exit code; 0 if the reader of stdout closed it, which aborts the run
  */
-export async function run(argv: readonly string[], host: Host, program: Program): Promise<number> {
+export async function run(argv: readonly string[], host: Host, program: CommandSet): Promise<number> {
   const streams = new Streams(host)
   const stopWatching = streams.watch()
   try {
@@ -39,7 +39,7 @@ export async function run(argv: readonly string[], host: Host, program: Program)
   }
 }
 
-async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
+async function runLine(argv: readonly string[], streams: Streams, program: CommandSet): Promise<number> {
   const { signal } = streams
   const { env } = streams.host
   const words = normalize(argv, program.commandIds)
@@ -79,7 +79,7 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
   }
 }
 
-function unknown(words: readonly string[], { root }: Program): Error {
+function unknown(words: readonly string[], { root }: CommandSet): Error {
   return unknownCommand(words, readCatalog(root))
 }
 

@@ -1,12 +1,12 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
-import type { Quota } from '../config/quota.ts'
+import type { ConfiguredQuota } from '../config/quota.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
 import type { PlannedWork } from './planned-work.ts'
 import type { Report, ReportOptions } from './results/report-rows.ts'
-import type { RowKind } from './rows/user-row.ts'
+import type { RowKind } from './rows/imported-user.ts'
 import type { KnownQuota } from './send/known-quota.ts'
 import type { Pause } from './send/throttle.ts'
 import type { ResolutionOptions } from './unknown-row-resolutions.ts'
@@ -53,7 +53,7 @@ export interface ImportOptions extends ResolutionOptions {
   skipInvalid: boolean
   restart: boolean
   concurrency: number
-  quota: Quota | undefined
+  quota: ConfiguredQuota | undefined
   /** In ms. */
   maxWait: number
   clock: Clock

@@ -15,7 +15,7 @@ import { planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { numberedRowListPath } from './results/row-list-file.ts'
-import type { RowKind } from './rows/user-row.ts'
+import type { RowKind } from './rows/imported-user.ts'
 import { readResolutions } from './unknown-row-resolutions.ts'
 
 /**

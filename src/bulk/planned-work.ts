@@ -2,7 +2,7 @@ import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import { readRows } from './input/read-rows.ts'
 import { isUnresolved, type RowStates, remainingSteps } from './journal/row-states.ts'
-import type { RowKind, Step } from './rows/user-row.ts'
+import type { RowKind, Step } from './rows/imported-user.ts'
 import { canResolve } from './send/send-row.ts'
 import type { UnknownRowResolutions } from './unknown-row-resolutions.ts'
 

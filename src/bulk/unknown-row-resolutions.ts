@@ -4,7 +4,7 @@ import type { Input } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import { isUnresolved, type RowStates } from './journal/row-states.ts'
-import type { RowKind } from './rows/user-row.ts'
+import type { RowKind } from './rows/imported-user.ts'
 import type { Resolution } from './send/send-row.ts'
 
 /** How the user resolves rows whose outcome is unknown. */

@@ -4,8 +4,8 @@ import { nearest } from '../contract/nearest-word.ts'
 import { commandFor } from './command-line.ts'
 import type { Context } from './context.ts'
 import { asksSecret } from './flag-hint.ts'
-import { looksSecret } from './suggested-command.ts'
-import { findFlagSynonym } from './synonyms.ts'
+import { looksSecret } from './unknown-command/suggest-command.ts'
+import { findFlagSynonym } from './unknown-command/synonyms.ts'
 
 /**
  * A key of the configuration as it was typed.

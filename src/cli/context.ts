@@ -19,7 +19,7 @@ import type { OneTimeSecret, Output } from './output/output.ts'
 import type { Streams } from './output/streams.ts'
 import type { SentChanges } from './sent-changes.ts'
 import type { CredentialStores } from './sign-in/credential-stores.ts'
-import type { SignedIn } from './sign-in/signed-in.ts'
+import type { RenewingCredential } from './sign-in/renewing-credential.ts'
 import type { Target } from './target.ts'
 
 /** The shared options of a command line. */
@@ -65,7 +65,7 @@ export interface Context {
   /** Where the credentials of the profiles are stored. */
   readonly stores: CredentialStores
   /** The stored credential of the profile; undefined if none or another credential is used. */
-  signedIn(): SignedIn | undefined
+  signedIn(): RenewingCredential | undefined
   /** Whose last conversation `--continue` continues. */
   contextOwner(): ContextOwner
   /**

@@ -21,7 +21,7 @@ import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
 import { adviseOnRefusal, connectionTo, credentialOf, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
-import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
+import { RenewingCredential, warnOfUnsaved } from './sign-in/renewing-credential.ts'
 import {
   changesService,
   chooseTarget,
@@ -65,7 +65,7 @@ export function createContext(invocation: Invocation): Context {
     if (to.kind === 'local' || to.fromEnvironment || to.profile === undefined) return undefined
     const store = stores.ofProfile(to.profile)
     const owner = ownerOf(to.profile, to.baseUrl)
-    return new SignedIn({
+    return new RenewingCredential({
       owner,
       store,
       signal,

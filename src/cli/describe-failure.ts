@@ -23,12 +23,12 @@ export function describeFailure(failure: Failure, connection?: Connection): Desc
   return { message, hint: hintOf(failure, connection) ?? hintOfStatus(failure, connection) }
 }
 
-interface Place {
+interface FailureOrigin {
   failure: Pick<Failure, 'status' | 'request'>
   connection: Connection | undefined
 }
 
-function withPlace(message: string, { failure: { status, request }, connection }: Place): string {
+function withPlace(message: string, { failure: { status, request }, connection }: FailureOrigin): string {
   if (request === undefined && status === undefined) return message
   const parts: string[] = []
   if (status !== undefined && !new RegExp(`\\b${status}\\b`).test(message)) parts.push(String(status))

@@ -1,7 +1,7 @@
 import { nearest } from '../contract/nearest-word.ts'
-import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
-import { fits, namesSecret, suggestCommand } from './suggested-command.ts'
-import { explainAbsentFlag, findFlagSynonym } from './synonyms.ts'
+import { type Catalog, type CommandShape, findFlag } from './unknown-command/command-catalog.ts'
+import { fits, namesSecret, suggestCommand } from './unknown-command/suggest-command.ts'
+import { explainAbsentFlag, findFlagSynonym } from './unknown-command/synonyms.ts'
 
 /** Names of flags and keys that would hold a secret. */
 export const asksSecret = /^(api-?key|(access-?|auth-?|bearer-?)?token|key|secret|password|passwd|pass)$/

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import { parseQuota, type Quota } from '../config/quota.ts'
+import { type ConfiguredQuota, parseQuota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 import { booleanWords, parseBoolean } from '../contract/text-value.ts'
@@ -62,7 +62,7 @@ export const durationFlag = Flags.custom<number>({
 })
 
 /** No more than so many requests in a window: `100/h`, or the name of a tier. */
-export const quotaFlag = Flags.custom<Quota>({
+export const quotaFlag = Flags.custom<ConfiguredQuota>({
   helpValue: 'QUOTA',
   parse: async (input) => parseQuota(input),
 })

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../client/response.ts'
-import type { Settings } from '../contract/settings.ts'
+import type { ApplicationSettings } from '../contract/settings.ts'
 import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import { countOf } from '../view/count.ts'
 import { type Comparison, differenceView } from '../view/settings-plan.ts'
@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { warnOfResponse } from './response-warnings.ts'
 
 /** The service of a plan: its base URL, or `local` for the embedded service. */
-export function serviceOf(context: Context): string {
+export function planServiceOf(context: Context): string {
   return context.contextOwner().baseUrl ?? 'local'
 }
 
@@ -22,7 +22,10 @@ export function lockingFor({ directories, output, signal }: Context): LockOption
 }
 
 /** The settings in a response. Warns if the response does not match the interface. */
-export async function settingsIn(response: ApiResponse<Settings>, { output }: Context): Promise<Settings> {
+export async function settingsIn(
+  response: ApiResponse<ApplicationSettings>,
+  { output }: Context,
+): Promise<ApplicationSettings> {
   await warnOfResponse(response, output)
   return response.body ?? {}
 }
@@ -37,7 +40,7 @@ export async function confirmPlan(
   const isPrompted = !isConfirmed && context.prompter.canAsk
   await context.output.showAside(differenceView(plan), plan, isPrompted)
   if (isConfirmed) return
-  const service = serviceOf(context)
+  const service = planServiceOf(context)
   const changes = countOf(plan.changes.length, 'change')
   const to = service === 'local' ? 'the embedded service' : service
   await context.prompter.confirm(`Apply ${changes} to ${to}?`)

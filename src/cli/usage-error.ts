@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from '@oclif/core/command'
 import { Failure } from '../contract/failure.ts'
-import type { Catalog } from './command-catalog.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
-import { fits, suggestCommand } from './suggested-command.ts'
+import type { Catalog } from './unknown-command/command-catalog.ts'
+import { fits, suggestCommand } from './unknown-command/suggest-command.ts'
 
 /** What an error about a command line can refer to. */
 export interface Usage {

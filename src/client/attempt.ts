@@ -1,13 +1,13 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
-import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
+import { Expired, type HttpRequest, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
 import { ResponseBytes } from './response-bytes.ts'
 
 /** Maximum number of bytes that are read of an error response. */
 const maxErrorBytes = 64 * 1024
 
 /** The response to one attempt. */
-export interface Arrival {
+export interface AttemptResponse {
   status: number
   statusText: string
   headers: Record<string, string>
@@ -38,9 +38,9 @@ interface AttemptOptions {
  */
 export async function attempt(
   dispatcher: Dispatcher,
-  envelope: Envelope,
+  httpRequest: HttpRequest,
   options: AttemptOptions,
-): Promise<Arrival> {
+): Promise<AttemptResponse> {
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
   const given = options.signal
@@ -53,11 +53,11 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const response = await openResponse(dispatcher, envelope, signal, options.onSent)
+    const response = await openResponse(dispatcher, httpRequest, signal, options.onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(response)) }
-    if (!options.stream) return { ...head, bytes: await readAll(response, envelope, options), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(response, httpRequest, options), cut: false }
     const first = await response.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: response }
   } finally {
@@ -68,7 +68,7 @@ export async function attempt(
 
 async function readAll(
   response: OpenResponse,
-  { method, url }: Envelope,
+  { method, url }: HttpRequest,
   { maxBodyMiB }: AttemptOptions,
 ): Promise<Uint8Array> {
   const kept = new ResponseBytes(response.status, { method, url: url.href }, maxBodyMiB)

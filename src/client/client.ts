@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { type Delivered, deliver } from './deliver.ts'
+import { deliver, type FinalResponse } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
@@ -65,10 +65,10 @@ export class Client {
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
-    const { delivered, redact } = await this.#deliver(request, input.signal, false)
+    const { finalResponse, redact } = await this.#deliver(request, input.signal, false)
     return withoutSecret(redact, () => {
-      this.#assertSuccess(delivered)
-      return readResponse(endpoints[name] as Endpoint, delivered, delivered.request) as ApiResponse<
+      this.#assertSuccess(finalResponse)
+      return readResponse(endpoints[name] as Endpoint, finalResponse, finalResponse.request) as ApiResponse<
         ResponseOf<N>
       >
     })
@@ -106,10 +106,10 @@ export class Client {
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
-    const { delivered, redact } = await this.#deliver(request, input.signal, true)
-    await withoutSecret(redact, () => this.#assertSuccess(delivered))
+    const { finalResponse, redact } = await this.#deliver(request, input.signal, true)
+    await withoutSecret(redact, () => this.#assertSuccess(finalResponse))
     const idleTimeout = this.#options.idleTimeout ?? 120_000
-    return { source: { delivered, format, idleTimeout, redact }, redact }
+    return { source: { finalResponse, format, idleTimeout, redact }, redact }
   }
 
   /**
@@ -119,8 +119,8 @@ export class Client {
    *   network otherwise
    */
   async send(raw: RawRequest): Promise<RawResponse> {
-    const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawResponse(delivered, redact)
+    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
+    return rawResponse(finalResponse, redact)
   }
 
   /**
@@ -129,10 +129,10 @@ export class Client {
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
-    const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
+    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
     return withoutSecret(redact, () => {
-      this.#assertSuccess(delivered)
-      return rawResponse(delivered, redact)
+      this.#assertSuccess(finalResponse)
+      return rawResponse(finalResponse, redact)
     })
   }
 
@@ -174,7 +174,7 @@ export class Client {
       const headers = { ...request.headers }
       if (credential !== undefined) headers['authorization'] = bearer(credential)
       const redact = redactorOf(credential, passwordOf(request.body))
-      const delivered = await withoutSecret(redact, () =>
+      const finalResponse = await withoutSecret(redact, () =>
         deliver(
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
           {
@@ -192,12 +192,12 @@ export class Client {
           },
         ),
       )
-      return { delivered, redact }
+      return { finalResponse, redact }
     }
 
     const credential = await pending
     const first = await send(credential)
-    if (first.delivered.status !== 401 || credential === undefined) return first
+    if (first.finalResponse.status !== 401 || credential === undefined) return first
     const another = await this.#credential(credential)
     if (another === undefined || another === credential) return first
     return send(another)
@@ -218,9 +218,9 @@ export class Client {
     return readBaseUrl(typeof baseUrl === 'function' ? await baseUrl() : baseUrl)
   }
 
-  #assertSuccess(delivered: Delivered): void {
-    if (delivered.status >= 200 && delivered.status <= 299) return
-    throw responseFailure(delivered, delivered.request, delivered.asked, this.#clock.now())
+  #assertSuccess(finalResponse: FinalResponse): void {
+    if (finalResponse.status >= 200 && finalResponse.status <= 299) return
+    throw responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
   }
 }
 
@@ -229,7 +229,10 @@ function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }
 
-function rawResponse({ status, statusText, bytes, cut, ...rest }: Delivered, redact: Redact): RawResponse {
+function rawResponse(
+  { status, statusText, bytes, cut, ...rest }: FinalResponse,
+  redact: Redact,
+): RawResponse {
   const headers = redact(rest.headers)
   const requestId = requestIdOf(headers)
   const text = new TextDecoder().decode(bytes)

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
-import { type Arrival, attempt } from './attempt.ts'
+import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
-import { type Envelope, Interrupted } from './open-response.ts'
+import { type HttpRequest, Interrupted } from './open-response.ts'
 import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
@@ -28,7 +28,7 @@ interface Delivery {
 }
 
 /** The final response, after redirects and retries. */
-export interface Delivered extends Arrival {
+export interface FinalResponse extends AttemptResponse {
   /** The request of this response, without secrets. */
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
@@ -40,43 +40,47 @@ export interface Delivered extends Arrival {
  *
  * @throws Failure of the network or a redirect; the reason of the signal
  */
-export async function deliver(first: Envelope, delivery: Delivery): Promise<Delivered> {
+export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {
   const { dispatcher, policy, clock, signal } = delivery
   const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
   const { authorization: _, ...headers } = first.headers
   const visited = [first.url.href]
-  let envelope = first
+  let httpRequest = first
   let counts = untried
 
   for (let number = 1; ; number++) {
-    const about = { method: envelope.method, url: delivery.redact(showUrl(envelope.url)), attempt: number }
+    const about = {
+      method: httpRequest.method,
+      url: delivery.redact(showUrl(httpRequest.url)),
+      attempt: number,
+    }
     const request: FailedRequest = { method: about.method, url: about.url }
     report({ ...about, type: 'request', headers: showHeaders(headers) })
     const started = clock.now()
     const decide = (outcome: Outcome): Verdict =>
-      judge(outcome, envelope.method, counts, policy, clock.now(), clock.random())
+      judge(outcome, httpRequest.method, counts, policy, clock.now(), clock.random())
     let verdict: Verdict
     let reason: string
     let status = 0
     try {
-      const arrival = await attempt(dispatcher, envelope, {
+      const response = await attempt(dispatcher, httpRequest, {
         ...delivery,
         onSent: () => report({ ...about, type: 'sent' }),
       })
-      status = arrival.status
-      report(responseEvent(about, arrival, clock.now() - started))
-      const next = delivery.followRedirects ? followRedirect(envelope, arrival, visited) : undefined
+      status = response.status
+      report(responseEvent(about, response, clock.now() - started))
+      const next = delivery.followRedirects ? followRedirect(httpRequest, response, visited) : undefined
       if (next) {
         visited.push(next.url.href)
-        envelope = next
+        httpRequest = next
         report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
         continue
       }
-      verdict = decide({ type: 'response', status, headers: arrival.headers })
+      verdict = decide({ type: 'response', status, headers: response.headers })
       if (!verdict.again) {
-        return { ...arrival, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
+        return { ...response, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
       }
-      reason = `${status} ${arrival.statusText}`.trim()
+      reason = `${status} ${response.statusText}`.trim()
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
@@ -98,7 +102,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
 
 function responseEvent(
   about: { method: string; url: string; attempt: number },
-  { status, statusText, headers }: Arrival,
+  { status, statusText, headers }: AttemptResponse,
   elapsed: number,
 ): ClientEvent {
   const requestId = requestIdOf(headers)

@@ -8,7 +8,7 @@ import {
   orderByTimes,
   timeOf,
 } from '../contract/history-order.ts'
-import { type Anchor, beforeWalk, type HistoryPosition } from './history-position.ts'
+import { beforeWalk, type CursorValues, type HistoryPosition } from './history-position.ts'
 import { keysOf, type MessageKeys } from './message-keys.ts'
 import type { ApiResponse } from './response.ts'
 
@@ -122,14 +122,14 @@ function positionAfter({
 }
 
 /** @param from index of the first message to consider */
-function anchorOf(messages: readonly HistoryMessage[], from = 0): Anchor {
-  const anchor: Anchor = {}
+function anchorOf(messages: readonly HistoryMessage[], from = 0): CursorValues {
+  const values: CursorValues = {}
   for (const field of ['id', 'created_at'] as const) {
-    for (let index = from; index < messages.length && anchor[field] === undefined; index++) {
+    for (let index = from; index < messages.length && values[field] === undefined; index++) {
       const message = messages[index]
       const value = message && cursorOf(message, field)
-      if (value !== undefined) anchor[field] = value
+      if (value !== undefined) values[field] = value
     }
   }
-  return anchor
+  return values
 }

@@ -5,7 +5,7 @@ import type { HistoryOrder } from '../contract/history-order.ts'
 type CursorField = 'id' | 'created_at'
 
 /** Values for `before`, from the first messages that have them. */
-export interface Anchor {
+export interface CursorValues {
   id?: string
   created_at?: string
 }
@@ -20,13 +20,13 @@ export interface HistoryPosition {
   /** The order in which the last page was read, if its order was unknown. */
   assumed: HistoryOrder
   /** The oldest message, and its time in ms. */
-  oldest?: Anchor
+  oldest?: CursorValues
   time?: number
   /** The oldest message with a later time than `oldest`, from the last page or an earlier one. */
-  later?: Anchor
+  later?: CursorValues
   laterIsOfPage: boolean
   /** The other end of the last page, while the order is unknown. */
-  newestEnd?: Anchor
+  newestEnd?: CursorValues
   /** Whether the service rejects `limit`. */
   withoutLimit?: boolean
   /** Number of messages on the last page, and whether it reported more. */
@@ -46,7 +46,7 @@ export const beforeWalk: HistoryPosition = {
 }
 
 /** One way to request older messages. */
-export interface Attempt {
+export interface OlderPageRequest {
   field: CursorField
   query: Pick<HistoryQuery, 'before' | 'limit'>
   /** The order of the pages, if this attempt finds older messages. */
@@ -65,14 +65,14 @@ const largest = 1000
  * is requested, and finally the oldest message itself is the cursor. A page that is not full was limited
  * by the service, for example because of long messages, so a larger page would not help.
  */
-export function attemptsToStepBack(position: HistoryPosition, limit: number | undefined): Attempt[] {
+export function attemptsToStepBack(position: HistoryPosition, limit: number | undefined): OlderPageRequest[] {
   const { cursor, oldest, later, laterIsOfPage, time, count, order, assumed, newestEnd } = position
   const fields: CursorField[] = cursor === 'id' ? ['id', 'created_at'] : ['created_at', 'id']
-  const attempts: Attempt[] = []
+  const attempts: OlderPageRequest[] = []
   const add = (
     field: CursorField,
     before: string | undefined,
-    more: Partial<Attempt> & { limit?: number },
+    more: Partial<OlderPageRequest> & { limit?: number },
   ) => {
     if (before === undefined) return
     const query = more.limit === undefined ? { before } : { before, limit: more.limit }

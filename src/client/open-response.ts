@@ -29,7 +29,7 @@ export class Expired extends Error {
 }
 
 /** A request as it is sent. Header names are lower case. */
-export interface Envelope {
+export interface HttpRequest {
   method: string
   url: URL
   headers: Record<string, string>
@@ -66,7 +66,7 @@ const highWaterMark = 64 * 1024
  */
 export function openResponse(
   dispatcher: Dispatcher,
-  envelope: Envelope,
+  httpRequest: HttpRequest,
   signal: AbortSignal,
   onSent: () => void,
 ): Promise<OpenResponse> {
@@ -78,11 +78,11 @@ export function openResponse(
     const running = new RunningResponse(signal, onSent, resolve, reject)
     dispatcher.dispatch(
       {
-        origin: envelope.url.origin,
-        path: envelope.url.pathname + envelope.url.search,
-        method: envelope.method,
-        headers: envelope.headers,
-        body: envelope.body ?? null,
+        origin: httpRequest.url.origin,
+        path: httpRequest.url.pathname + httpRequest.url.search,
+        method: httpRequest.method,
+        headers: httpRequest.headers,
+        body: httpRequest.body ?? null,
         // The timers of the client are exact; those of undici tick twice a second.
         headersTimeout: 0,
         bodyTimeout: 0,

@@ -1,5 +1,5 @@
 /** A quota, as reported by the service. `reset` is milliseconds from now. */
-export interface Quota {
+export interface ReportedQuota {
   limit?: number
   remaining?: number
   reset?: number
@@ -37,7 +37,7 @@ function readDate(text: string): number | undefined {
  * The quota that applies, from `RateLimit` (draft-ietf-httpapi-ratelimit-headers), its older
  * separate headers, or their `X-` variants.
  */
-export function readQuota(headers: Headers, now: number): Quota {
+export function readQuota(headers: Headers, now: number): ReportedQuota {
   const combined = headers['ratelimit']
   if (combined) {
     const quota = /;\s*[rt]\s*=/.test(combined) ? readStructured(combined) : readPairs(combined, now)
@@ -84,7 +84,7 @@ function nameOf(item: string): string | undefined {
 }
 
 /** Each window in the headers, with its quota. `window` is in milliseconds. */
-export function readWindows(headers: Headers, now: number): (Quota & { window?: number })[] {
+export function readWindows(headers: Headers, now: number): (ReportedQuota & { window?: number })[] {
   const policies = readPolicies(headers)
   const combined = headers['ratelimit'] ?? ''
   const named = combined.split(',').filter((item) => nameOf(item) !== undefined)
@@ -100,8 +100,8 @@ export function readWindows(headers: Headers, now: number): (Quota & { window?: 
 }
 
 /** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy with the fewest requests left. */
-function readStructured(value: string): Quota {
-  const quotas = value.split(',').map((item): Quota => {
+function readStructured(value: string): ReportedQuota {
+  const quotas = value.split(',').map((item): ReportedQuota => {
     const remaining = /;\s*r\s*=\s*(\d+)/.exec(item)?.[1]
     const reset = /;\s*t\s*=\s*(\d+)/.exec(item)?.[1]
     return {
@@ -109,19 +109,19 @@ function readStructured(value: string): Quota {
       ...(reset === undefined ? {} : { reset: Number(reset) * 1000 }),
     }
   })
-  const left = (quota: Quota) => quota.remaining ?? Number.POSITIVE_INFINITY
+  const left = (quota: ReportedQuota) => quota.remaining ?? Number.POSITIVE_INFINITY
   quotas.sort((a, b) => left(a) - left(b) || (b.reset ?? 0) - (a.reset ?? 0))
   return quotas[0] ?? {}
 }
 
 /** `limit=100, remaining=0, reset=30`. */
-function readPairs(value: string, now: number): Quota {
+function readPairs(value: string, now: number): ReportedQuota {
   const field = (name: string) => new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*([^,;\\s]+)`, 'i').exec(value)?.[1]
   return quotaOf(field('limit'), field('remaining'), field('reset'), now)
 }
 
-function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): Quota {
-  const quota: Quota = {}
+function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): ReportedQuota {
+  const quota: ReportedQuota = {}
   // A window may follow the limit: `100, 100;w=3600`.
   const limitValue = numberOf(/^\s*[\d.]+/.exec(limit ?? '')?.[0])
   const remainingValue = numberOf(remaining)

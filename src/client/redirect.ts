@@ -1,7 +1,7 @@
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { mayHaveDone } from './error-response.ts'
 import { unknownOutcomeHint } from './network-failure.ts'
-import type { Envelope } from './open-response.ts'
+import type { HttpRequest } from './open-response.ts'
 import { showUrl } from './redaction.ts'
 
 /** Maximum number of redirects of one request. */
@@ -21,15 +21,15 @@ interface RedirectResponse {
  *   for too many redirects; `unknown_outcome` if the service may have made a change before it redirected
  */
 export function followRedirect(
-  envelope: Envelope,
+  httpRequest: HttpRequest,
   response: RedirectResponse,
   visited: string[],
-): Envelope | undefined {
+): HttpRequest | undefined {
   const { status, headers } = response
   const location = headers['location']
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
-  const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
-  const request = { method: envelope.method, url: showUrl(envelope.url) }
+  const safe = httpRequest.method === 'GET' || httpRequest.method === 'HEAD'
+  const request = { method: httpRequest.method, url: showUrl(httpRequest.url) }
   const unknownHint = unknownOutcomeHint(request, mayHaveDone(status))
   const rejected = (message: string, hint?: string) => {
     const failure = new Failure('rejected', message, { status, request, ...(hint && { hint }) })
@@ -37,13 +37,13 @@ export function followRedirect(
       ? failure
       : unknownOutcome(failure, [unknownHint, hint].filter(Boolean).join(' '))
   }
-  if (!URL.canParse(location, envelope.url.href)) {
-    throw rejected(`${envelope.url.origin} redirects to an invalid URL (${status})`)
+  if (!URL.canParse(location, httpRequest.url.href)) {
+    throw rejected(`${httpRequest.url.origin} redirects to an invalid URL (${status})`)
   }
-  const target = new URL(location, envelope.url)
-  if (target.origin !== envelope.url.origin) {
+  const target = new URL(location, httpRequest.url)
+  if (target.origin !== httpRequest.url.origin) {
     throw rejected(
-      `${envelope.url.origin} redirects to ${originOf(target)} (${status}). chatctl does not follow it, because the credential must not reach another origin`,
+      `${httpRequest.url.origin} redirects to ${originOf(target)} (${status}). chatctl does not follow it, because the credential must not reach another origin`,
       'If the service has moved, change the base URL.',
     )
   }
@@ -52,11 +52,12 @@ export function followRedirect(
   target.username = ''
   target.password = ''
   target.hash = ''
-  if (visited.includes(target.href)) throw rejected(`${envelope.url.origin} redirects in a loop (${status})`)
+  if (visited.includes(target.href))
+    throw rejected(`${httpRequest.url.origin} redirects in a loop (${status})`)
   if (visited.length > maxRedirects) {
-    throw rejected(`${envelope.url.origin} redirects more than ${maxRedirects} times (${status})`)
+    throw rejected(`${httpRequest.url.origin} redirects more than ${maxRedirects} times (${status})`)
   }
-  return { ...envelope, url: target }
+  return { ...httpRequest, url: target }
 }
 
 /** The origin of `data:` URLs and the like is "null", so their scheme is shown. */

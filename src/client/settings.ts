@@ -1,6 +1,6 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Preferences } from '../contract/preferences.ts'
-import type { Settings as ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
+import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
 import type { ApiResponse } from './response.ts'
 

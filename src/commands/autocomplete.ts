@@ -4,7 +4,7 @@ import bash from '../cli/completion/scripts/chatctl.bash'
 import fish from '../cli/completion/scripts/chatctl.fish'
 import powershell from '../cli/completion/scripts/chatctl.ps1'
 import zsh from '../cli/completion/scripts/chatctl.zsh'
-import { localWork } from '../cli/requests.ts'
+import { localWork } from '../cli/documented-requests.ts'
 
 /** Each script passes the typed words to `chatctl complete`, and offers what it prints. */
 const scripts = { bash, zsh, fish, powershell }

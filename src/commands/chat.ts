@@ -5,12 +5,12 @@ import { quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import { describeFailure } from '../cli/describe-failure.ts'
+import { calls } from '../cli/documented-requests.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
-import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
 import {
   type ContextOwner,

@@ -6,7 +6,7 @@ import {
   renderForZsh,
 } from '../cli/completion/render-suggestions.ts'
 import { readShellLine } from '../cli/completion/shell-line.ts'
-import { type Program, suggest } from '../cli/completion/suggest.ts'
+import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
 import type { Host } from '../cli/host.ts'
 import { HostedCommand } from '../cli/hosted-command.ts'
 import { Directories } from '../system/directories.ts'
@@ -89,7 +89,7 @@ async function findSessions({ sessions }: Directories) {
  */
 async function renderCandidates(
   argv: readonly string[],
-  program: Program,
+  program: CompletionTree,
   live: LiveValues,
 ): Promise<string> {
   const end = argv.indexOf('--')

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import type { DoctorContext } from '../cli/doctor/doctor-context.ts'
 import { speaksUnicode } from '../cli/doctor/terminal.ts'
-import { calls } from '../cli/requests.ts'
+import { calls } from '../cli/documented-requests.ts'
 import { checksView } from '../view/config.ts'
 
 /** Default timeout of one check, in ms. */

@@ -1,5 +1,5 @@
 /** A maximum number of requests per window. A window begins with its first request. */
-export interface Quota {
+export interface ConfiguredQuota {
   requests: number
   /** In ms. */
   window: number
@@ -14,7 +14,7 @@ export const usualWindow = hour
 const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
 
 /** docs/interface.md, "Limits". */
-const tiers: Record<string, Quota> = {
+const tiers: Record<string, ConfiguredQuota> = {
   free: { requests: 100, window: hour },
   pro: { requests: 1000, window: hour },
 }
@@ -23,7 +23,7 @@ const tiers: Record<string, Quota> = {
  * Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier.
  * @throws Error with a description of the fault
  */
-export function parseQuota(text: string): Quota {
+export function parseQuota(text: string): ConfiguredQuota {
   const word = text.trim().toLowerCase()
   const tier = Object.hasOwn(tiers, word) ? tiers[word] : undefined
   if (tier) return { ...tier }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
 import { isRecord } from './exact-json.ts'
 import { checkShape } from './faults.ts'
-import { type Settings, type SettingsPatch, settingsPatch } from './settings.ts'
+import { type ApplicationSettings, type SettingsPatch, settingsPatch } from './settings.ts'
 
 /** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
 export interface SettingsKey {
@@ -46,7 +46,7 @@ type Values = Record<string, unknown>
 /**
  * Settings of the service as a settings file: keys that can be set, and below `$unmanaged` all others.
  */
-export function settingsDocument(settings: Settings): SettingsPatch & { $unmanaged?: Values } {
+export function settingsDocument(settings: ApplicationSettings): SettingsPatch & { $unmanaged?: Values } {
   const { managed, unmanaged } = split(settings, '')
   return { ...managed, ...(unmanaged && { $unmanaged: unmanaged }) }
 }

@@ -59,7 +59,7 @@ export const settingsPatch = request<SettingsPatch>(() => ({
 }))
 
 /** The application settings in a response (docs/interface.md, "Application settings"). */
-export interface Settings extends Received {
+export interface ApplicationSettings extends Received {
   app_name?: Maybe<string>
   theme?: Maybe<Theme>
   features?: Maybe<Features>
@@ -89,7 +89,7 @@ export interface Limits extends Received {
  *
  * @internal
  */
-export const settings = response<Settings>(() => ({
+export const settings = response<ApplicationSettings>(() => ({
   app_name: z.string(),
   theme: response<Theme>(() => ({ ...theme(), primary_color: z.string() })),
   features: response<Features>(features),

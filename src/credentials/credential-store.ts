@@ -27,7 +27,7 @@ export interface CredentialStore {
 }
 
 /** The service attribute of all credentials of an origin. */
-export function serviceOf({ origin }: CredentialOwner): string {
+export function serviceAttributeOf({ origin }: CredentialOwner): string {
   return `chatctl:${origin}`
 }
 
@@ -36,6 +36,6 @@ export function digestOf(owner: CredentialOwner): string {
   // Loaded on demand: node:crypto slows down the startup, and few commands need it.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256')
-    .update(`${serviceOf(owner)}\0${owner.profile}`)
+    .update(`${serviceAttributeOf(owner)}\0${owner.profile}`)
     .digest('hex')
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts'
-import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
+import { type CredentialOwner, type CredentialStore, serviceAttributeOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
 import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
@@ -69,7 +69,7 @@ export class Keychain implements CredentialStore {
       async () => {
         // Not `import()`, which takes several event loop turns, in which other modules would be loaded first.
         const module: typeof import('@napi-rs/keyring') = require('@napi-rs/keyring')
-        return module.findCredentialsAsync(serviceOf(owner))
+        return module.findCredentialsAsync(serviceAttributeOf(owner))
       },
       owner,
       signal,
@@ -127,7 +127,7 @@ export class Keychain implements CredentialStore {
 }
 
 function itemOf(owner: CredentialOwner): KeychainItem {
-  return { service: serviceOf(owner), account: owner.profile }
+  return { service: serviceAttributeOf(owner), account: owner.profile }
 }
 
 /** After this time, in ms, the user is told what chatctl waits for. */

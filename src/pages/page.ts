@@ -2,7 +2,7 @@ import { closeDocument, contentSecurityPolicy, openDocument } from './document.t
 import { type Html, html } from './html.ts'
 
 /** A complete response to a browser. */
-export interface Page {
+export interface HtmlPage {
   status: number
   headers: Record<string, string>
   body: string
@@ -32,7 +32,7 @@ export const privateHeaders: Readonly<Record<string, string>> = {
 }
 
 /** A card in the middle of the window. It runs no script and loads nothing. */
-export function renderPage(options: PageOptions): Page {
+export function renderPage(options: PageOptions): HtmlPage {
   const { status, title, className, content, footer = 'chatctl', formAction, headers } = options
   const style = `${cardStyle}${options.style}`
   const head = openDocument({ title: `${title} · chatctl`, style, className })

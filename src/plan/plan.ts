@@ -1,6 +1,6 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import { canonicalJson } from '../contract/exact-json.ts'
-import type { Settings, SettingsPatch } from '../contract/settings.ts'
+import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
@@ -48,7 +48,7 @@ export interface SentConfiguration {
 export function makePlan(
   service: string,
   file: SettingsFile,
-  current: Settings,
+  current: ApplicationSettings,
   sent: SentConfiguration | undefined,
   clock: Clock,
 ): Plan {

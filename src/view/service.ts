@@ -55,7 +55,7 @@ export const newKeyView: View = {
   ],
 }
 
-export const accountView: View = {
+export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',
   columns: [
@@ -78,7 +78,7 @@ export const restoredView: View = {
 }
 
 /** Sign-ins through the browser. */
-export const sessionView: View = {
+export const signInSessionsView: View = {
   layout: 'records',
   emptyText: 'No browser sign-ins.',
   columns: [

@@ -5,14 +5,14 @@ import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { carryOver } from '../../src/bulk/journal/carry-over.ts'
 import { Journal } from '../../src/bulk/journal/journal.ts'
 import type { StepOutcome } from '../../src/bulk/journal/journal-line.ts'
-import { rowKey, stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
+import { type ImportedUser, rowKey, stepsOf } from '../../src/bulk/rows/imported-user.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
 /** The steps of a row that an import has reached, and the outcome of the last one. Undefined if nothing was sent. */
 interface Progress {
-  row: UserRow
+  row: ImportedUser
   sent: { step: number; did: StepOutcome | 'intended' } | undefined
 }
 
@@ -67,7 +67,7 @@ describe('a journal carried over to a changed file', () => {
     return journal
   }
 
-  const rowsOf = (rows: readonly UserRow[]) =>
+  const rowsOf = (rows: readonly ImportedUser[]) =>
     async function* (): AsyncGenerator<InputRow> {
       for (const [index, row] of rows.entries()) yield { index, line: index + 2, row, faults: [], raw: '' }
     }
@@ -75,7 +75,7 @@ describe('a journal carried over to a changed file', () => {
   async function carry(
     from: Journal,
     path: string,
-    rows: readonly UserRow[],
+    rows: readonly ImportedUser[],
     earlier: number,
   ): Promise<Journal> {
     const to = open(rows.length)

@@ -5,7 +5,7 @@ import yaml from 'yaml'
 import { ExactNumber, parseJson } from '../../src/contract/exact-json.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
-import { settingsFileView } from '../../src/view/settings-file.ts'
+import { settingsFileView } from '../../src/view/settings-file-view.ts'
 import { anyJsonText, anyText } from './any-json.ts'
 
 const write = (value: unknown) => yaml.stringify(value, yamlWriting(value))

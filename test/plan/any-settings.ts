@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import type { ApiConfiguration } from '../../src/contract/api-configuration.ts'
-import type { Settings, SettingsPatch } from '../../src/contract/settings.ts'
+import type { ApplicationSettings, SettingsPatch } from '../../src/contract/settings.ts'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
 
 /** Any text, including texts that are special in YAML or in a settings file. */
@@ -29,7 +29,7 @@ const color = fc
   .map((digits) => `#${digits.join('')}`)
 
 /** All documented settings. */
-export const anySettings: fc.Arbitrary<Settings> = fc.record({
+export const anySettings: fc.Arbitrary<ApplicationSettings> = fc.record({
   app_name: text,
   theme: fc.record({ primary_color: color, mode: text }),
   features: fc.record({ chat: fc.boolean(), file_upload: fc.boolean(), code_completion: fc.boolean() }),
@@ -54,7 +54,7 @@ export function anySubset<T extends object>(whole: fc.Arbitrary<T>): fc.Arbitrar
 
 export const anyPatch: fc.Arbitrary<SettingsPatch> = anySubset(anySettings as fc.Arbitrary<SettingsPatch>)
 
-export const someSettings: Settings = {
+export const someSettings: ApplicationSettings = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'light' },
   features: { chat: true, file_upload: false, code_completion: false },

@@ -1,4 +1,4 @@
-import type { Settings } from '../../src/contract/settings.ts'
+import type { ApplicationSettings } from '../../src/contract/settings.ts'
 import { answer, type Behavior, json, type RecordedRequest, type Script } from './fault-server.ts'
 
 type Json = Record<string, unknown>
@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
  * and can set the fields below to make the service misbehave.
  */
 export class SettingsService {
-  settings: Settings = {
+  settings: ApplicationSettings = {
     app_name: 'Chat',
     theme: { primary_color: '#112233', mode: 'light' },
     features: { chat: true, file_upload: false, code_completion: true },
@@ -19,16 +19,16 @@ export class SettingsService {
   /** Overrides the behavior by the method and the number of its earlier requests. */
   otherwise: (method: string, count: number) => Behavior | undefined = () => undefined
   /** The settings after a PATCH. */
-  patched: (before: Settings, patch: object) => Settings = lay
+  patched: (before: ApplicationSettings, patch: object) => ApplicationSettings = lay
   /** The settings after a POST of the API configuration. */
-  posted: (before: Settings) => Settings = (before) => before
+  posted: (before: ApplicationSettings) => ApplicationSettings = (before) => before
   /** The response to a PATCH or a POST after the change (default: the settings). */
   answerPatch: Behavior | undefined
   answerPost: Behavior | undefined
   /** The number of readings after a PATCH that still return the old settings. */
   lag = 0
   readonly #counts: Record<string, number> = {}
-  #stale: Settings = {}
+  #stale: ApplicationSettings = {}
   #staleReadings = 0
 
   readonly script: Script = { choose: (request) => this.#choose(request) }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { Program } from '../../src/boot/run.ts'
+import type { CommandSet } from '../../src/boot/run.ts'
 
 const root = new URL('../../', import.meta.url)
 const require = createRequire(import.meta.url)
@@ -18,7 +18,7 @@ registerHooks({
 const directory = fileURLToPath(new URL('src/commands/', root))
 
 /** The program in src, without a build. */
-export const sourceProgram: Program = {
+export const sourceProgram: CommandSet = {
   root,
   commandIds: globSync('**/*.ts', { cwd: directory }).map((file) =>
     file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'),

@@ -1,5 +1,5 @@
 import type { ExtraCheck } from '../rows/check-row.ts'
-import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
+import { type RowKind, type Step, stepsOf } from '../rows/imported-user.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'

@@ -2,12 +2,12 @@ import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
 import type { FieldPath, ReportFault } from '../rows/check-row.ts'
-import { fieldsOf, type RowKind, type UserRow } from '../rows/user-row.ts'
+import { fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
 import type { CsvRecord } from './csv-records.ts'
 import { placeAfter } from './input-row.ts'
 
 /** Sets a field of the row to the text of a cell, which is not empty. */
-type SetCell = (row: UserRow, cell: string, report: ReportFault) => void
+type SetCell = (row: ImportedUser, cell: string, report: ReportFault) => void
 
 export interface CsvColumns {
   names: readonly string[]

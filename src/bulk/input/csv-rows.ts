@@ -1,5 +1,5 @@
 import { checkRow, type ExtraCheck, type ReportFault } from '../rows/check-row.ts'
-import type { RowKind, UserRow } from '../rows/user-row.ts'
+import type { ImportedUser, RowKind } from '../rows/imported-user.ts'
 import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import { type InputRow, placeAfter, type RowFault, type RowReader, sortFaults } from './input-row.ts'
@@ -48,7 +48,7 @@ export class CsvRows implements RowReader {
       const offset = cells.length > names.length ? cellOffset(raw, names.length) : 0
       return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }
     }
-    const row: UserRow = {}
+    const row: ImportedUser = {}
     let faults: RowFault[] | undefined
     const report: ReportFault = (path, message) => {
       const column = columnOf(path, names)

@@ -1,8 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
-import type { UserRow } from '../rows/user-row.ts'
+import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** A place in a text, both from 1. A column is a character (a code point), not a byte. */
-export interface Place {
+export interface RowPosition {
   line: number
   column: number
 }
@@ -11,7 +11,7 @@ export interface Place {
 export const maxRowLength = 1024 * 1024
 
 /** A fault of a row, with its place. */
-export interface RowFault extends Place {
+export interface RowFault extends RowPosition {
   message: string
 }
 
@@ -23,7 +23,7 @@ export interface InputRow {
   /** The column at which the row begins; only in a JSON list, whose rows may share a line. */
   column?: number
   /** The fields that could be read; undefined if none could. */
-  row: UserRow | undefined
+  row: ImportedUser | undefined
   faults: readonly RowFault[]
   /** Its source text. */
   raw: string
@@ -45,7 +45,7 @@ export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] 
 }
 
 /** The place after `text`, which begins at `start`. */
-export function placeAfter(start: Place, text: string): Place {
+export function placeAfter(start: RowPosition, text: string): RowPosition {
   let { line, column } = start
   let last = -1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {

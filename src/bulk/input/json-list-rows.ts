@@ -3,8 +3,8 @@ import { Failure } from '../../contract/failure.ts'
 import {
   type InputRow,
   maxRowLength,
-  type Place,
   placeAfter,
+  type RowPosition,
   type RowReader,
   rowTooLarge,
 } from './input-row.ts'
@@ -27,7 +27,7 @@ export class JsonListRows implements RowReader {
   /** The offset of the text that is not read yet. */
   #at = 0
   /** The last known place, from which later places are counted. */
-  #known: { offset: number; place: Place } = { offset: 0, place: { line: 1, column: 1 } }
+  #known: { offset: number; place: RowPosition } = { offset: 0, place: { line: 1, column: 1 } }
   #expected: Expected = 'opening'
   #isWrapped = false
   #index = 0
@@ -106,7 +106,7 @@ export class JsonListRows implements RowReader {
   }
 
   /** @param offset not before the offset of an earlier call */
-  #placeAt(offset: number): Place {
+  #placeAt(offset: number): RowPosition {
     const place = placeAfter(this.#known.place, this.#text.slice(this.#known.offset, offset))
     this.#known = { offset, place }
     return place

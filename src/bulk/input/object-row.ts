@@ -2,15 +2,15 @@ import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
 import { checkRow, type ExtraCheck, type FieldPath } from '../rows/check-row.ts'
+import type { RowKind } from '../rows/imported-user.ts'
 import { readObject } from '../rows/read-object.ts'
-import type { RowKind } from '../rows/user-row.ts'
-import { type InputRow, type Place, placeAfter, type RowFault, sortFaults } from './input-row.ts'
+import { type InputRow, placeAfter, type RowFault, type RowPosition, sortFaults } from './input-row.ts'
 
 /** The source text of a row, and its place. */
 export interface RowSource {
   index: number
   raw: string
-  start: Place
+  start: RowPosition
 }
 
 /** The rules for the rows of an input. */
@@ -28,7 +28,7 @@ export function objectRow(
   { index, raw, start }: RowSource,
   value: unknown,
   { kind, extraCheck }: RowRules,
-  placeOf: (path: FieldPath) => Place,
+  placeOf: (path: FieldPath) => RowPosition,
 ): InputRow {
   let faults: RowFault[] | undefined
   const report = (path: FieldPath, message: string): void => {

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import type { ExtraCheck } from '../rows/check-row.ts'
-import type { RowKind } from '../rows/user-row.ts'
+import type { RowKind } from '../rows/imported-user.ts'
 import { CsvRows } from './csv-rows.ts'
 import { decodeText } from './decode-text.ts'
 import type { Input } from './input.ts'

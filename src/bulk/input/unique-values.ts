@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { loadSqlite } from '../../system/load-sqlite.ts'
-import type { UserRow } from '../rows/user-row.ts'
+import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** Cache of the database in bytes: enough for 250,000 rows. */
 const defaultMemory = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ export class UniqueValues {
   }
 
   /** @throws Failure `storage` */
-  findTaken(row: UserRow): TakenField[] {
+  findTaken(row: ImportedUser): TakenField[] {
     const taken: TakenField[] = []
     for (const { field, text } of textsOf(row)) {
       const line = guard(() => this.#select.get(text))?.['line']
@@ -50,7 +50,7 @@ export class UniqueValues {
   }
 
   /** Adds the email and the id of a row. Neither may be taken. @throws Failure `storage` */
-  claim(row: UserRow, line: number): void {
+  claim(row: ImportedUser, line: number): void {
     for (const { text } of textsOf(row)) guard(() => this.#insert.run(text, line))
   }
 
@@ -60,7 +60,7 @@ export class UniqueValues {
 }
 
 /** Email addresses are compared without case. The first character distinguishes the fields. */
-function textsOf({ email, id }: UserRow): { field: UniqueField; text: string }[] {
+function textsOf({ email, id }: ImportedUser): { field: UniqueField; text: string }[] {
   return [
     ...(email === undefined ? [] : [{ field: 'email' as const, text: `@${email.toLowerCase()}` }]),
     ...(id === undefined ? [] : [{ field: 'id' as const, text: `#${id}` }]),

@@ -3,7 +3,7 @@ import { countOf } from '../../view/count.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowSet } from '../input/row-set.ts'
 import { readFileLines } from '../read-file-lines.ts'
-import { rowKey } from '../rows/user-row.ts'
+import { rowKey } from '../rows/imported-user.ts'
 import type { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine, type StepLine } from './journal-line.ts'
 

@@ -1,4 +1,4 @@
-import type { Step } from '../rows/user-row.ts'
+import type { Step } from '../rows/imported-user.ts'
 
 /**
  * The outcome of a step. `took`: it succeeded. `unsent`: it certainly was not done and can be sent again, for

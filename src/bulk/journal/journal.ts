@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 import { RowSet } from '../input/row-set.ts'
-import type { Step } from '../rows/user-row.ts'
+import type { Step } from '../rows/imported-user.ts'
 import { FlushQueue, readCompleteLines, readLineAt } from './journal-file.ts'
 import {
   type EndLine,

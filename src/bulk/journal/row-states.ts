@@ -1,4 +1,4 @@
-import { type Step, stepsOf, type UserRow } from '../rows/user-row.ts'
+import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
 import type { StepLine, StepOutcome } from './journal-line.ts'
 
 const steps: readonly Step[] = ['create', 'update', 'assign']
@@ -84,7 +84,7 @@ export function isUnresolved(state: RowState | undefined): boolean {
 }
 
 /** The steps of a row that are not done yet, in order. */
-export function remainingSteps(row: UserRow, state: RowState | undefined): Step[] {
+export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
   const steps = stepsOf(row)
   if (!state) return steps
   if (state.phase === 'skipped') return []

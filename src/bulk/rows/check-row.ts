@@ -2,7 +2,7 @@ import { expandPath } from '../../client/address.ts'
 import { afterColon } from '../../contract/failure.ts'
 import { emailPattern, permissionPattern, permissionRule } from '../../contract/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
+import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 
 /** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
 export type FieldPath = readonly (string | number)[]
@@ -12,7 +12,7 @@ export type ReportFault = (path: FieldPath, message: string) => void
 
 /** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
 export type ExtraCheck = (
-  row: UserRow,
+  row: ImportedUser,
   place: { index: number; line: number; isFaulty: boolean },
   report: ReportFault,
 ) => void
@@ -22,7 +22,7 @@ export type ExtraCheck = (
  *
  * @param isComplete false if fields with faults were omitted from the row; missing fields are then no fault
  */
-export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, report: ReportFault): void {
+export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, report: ReportFault): void {
   const { id, password, permissions } = row
   if (id !== undefined) checkRowId(id, report)
   if (row.email !== undefined && !emailPattern.test(row.email))
@@ -39,7 +39,7 @@ export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, repor
   if (isComplete) checkRequiredFields(row, kind, report)
 }
 
-function checkRequiredFields(row: UserRow, kind: RowKind, report: ReportFault): void {
+function checkRequiredFields(row: ImportedUser, kind: RowKind, report: ReportFault): void {
   if (row.id !== undefined) {
     if (stepsOf(row).length === 0) report([], 'the row has only an id')
   } else if (kind === 'assignments') report([], 'id is missing')

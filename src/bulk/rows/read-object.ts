@@ -1,7 +1,7 @@
 import { ExactNumber } from '../../contract/exact-json.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { FieldPath, ReportFault } from './check-row.ts'
-import { fieldsOf, type RowKind, type UserRow } from './user-row.ts'
+import { fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 
 type Fields = Record<string, unknown>
 
@@ -13,13 +13,13 @@ const maxDepth = 100
  *
  * @returns undefined if the value is not an object
  */
-export function readObject(value: unknown, kind: RowKind, report: ReportFault): UserRow | undefined {
+export function readObject(value: unknown, kind: RowKind, report: ReportFault): ImportedUser | undefined {
   if (!isPlainObject(value)) {
     report([], 'a row must be an object')
     return undefined
   }
   const known = fieldsOf(kind)
-  const row: UserRow = {}
+  const row: ImportedUser = {}
   for (const [field, given] of Object.entries(value)) {
     if (!known.includes(field)) report([field], unknownField(field, known))
     else if (field === 'metadata') readMetadata(row, given, report)
@@ -35,17 +35,17 @@ export function isPlainObject(value: unknown): value is Fields {
   return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
 }
 
-function readMetadata(row: UserRow, given: unknown, report: ReportFault): void {
+function readMetadata(row: ImportedUser, given: unknown, report: ReportFault): void {
   if (!isPlainObject(given)) report(['metadata'], 'metadata must be an object')
   else if (checkMetadata(given, report)) row.metadata = given
 }
 
-function readSettings(row: UserRow, given: unknown, report: ReportFault): void {
+function readSettings(row: ImportedUser, given: unknown, report: ReportFault): void {
   if (!isPlainObject(given)) {
     report(['settings'], 'settings must be an object')
     return
   }
-  const settings: NonNullable<UserRow['settings']> = {}
+  const settings: NonNullable<ImportedUser['settings']> = {}
   for (const [key, value] of Object.entries(given)) {
     const path = ['settings', key]
     if (key === 'theme') {
@@ -60,7 +60,7 @@ function readSettings(row: UserRow, given: unknown, report: ReportFault): void {
   if (Object.keys(settings).length > 0) row.settings = settings
 }
 
-function readPermissions(row: UserRow, given: unknown, report: ReportFault): void {
+function readPermissions(row: ImportedUser, given: unknown, report: ReportFault): void {
   const wrong = Array.isArray(given) ? given.findIndex((permission) => typeof permission !== 'string') : -1
   if (!Array.isArray(given)) report(['permissions'], 'permissions must be a list of strings')
   else if (wrong === -1) row.permissions = given

@@ -1,5 +1,5 @@
-import { type Quota as ReportedQuota, readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
-import type { Quota } from '../../config/quota.ts'
+import { type ReportedQuota, readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { SpentQuota } from '../journal/spent-quota.ts'
 
 /** Tolerance for the times of one window, in ms: responses contain whole seconds, and may be late. */
@@ -35,10 +35,10 @@ function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining
 
 /** A configured quota, enforced by counting requests. All times are Unix times in ms. */
 export class QuotaCount {
-  readonly #quota: Quota
+  readonly #quota: ConfiguredQuota
   #spent: SpentQuota | undefined
 
-  constructor(quota: Quota, spent: SpentQuota | undefined, now: number) {
+  constructor(quota: ConfiguredQuota, spent: SpentQuota | undefined, now: number) {
     this.#quota = quota
     // The window begins in the future if the system clock was set back.
     this.#spent = spent && { ...spent, since: Math.min(spent.since, now) }

@@ -4,7 +4,7 @@ import { Failure, reasonOf } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { StepOutcome } from '../journal/journal-line.ts'
 import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
-import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
+import { type ImportedUser, rowKey, type Step } from '../rows/imported-user.ts'
 import { affectsEveryRow, type ServiceHealth } from './service-health.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -28,7 +28,7 @@ export interface RowSending {
 export async function sendRow(
   sending: RowSending,
   index: number,
-  row: UserRow,
+  row: ImportedUser,
   resolution: Resolution | undefined,
 ): Promise<void> {
   const { journal } = sending
@@ -63,7 +63,7 @@ const stillUnknown = 'not sent again yet; the outcome of the earlier request is 
 
 interface StepRequest {
   index: number
-  row: UserRow
+  row: ImportedUser
   step: Step
   id: string | undefined
   /** Whether another step needs the id of the user. */

@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import { readWait, readWindows } from '../../client/rate-limit-headers.ts'
-import type { Quota } from '../../config/quota.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { SpentQuota } from '../journal/spent-quota.ts'
@@ -25,7 +25,7 @@ export interface ThrottleOptions {
   /** In ms; Infinity for no limit. */
   maxWait: number
   signal: AbortSignal
-  quota?: Quota | undefined
+  quota?: ConfiguredQuota | undefined
   /** Requests of earlier runs in the current window. */
   spent?: SpentQuota | undefined
   /** Called if the service reports another window of the quota than the counted one. */

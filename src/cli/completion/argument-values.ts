@@ -1,4 +1,4 @@
-import { serviceOf, suggestProfiles, suggestSessions } from './flag-values.ts'
+import { serviceFlagsOf, suggestProfiles, suggestSessions } from './flag-values.ts'
 import { permissions, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
@@ -78,7 +78,7 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
     case 'default_profile':
       return suggestProfiles(live)
     case 'model':
-      return candidates(await live.models(serviceOf(line)))
+      return candidates(await live.models(serviceFlagsOf(line)))
     case 'output': {
       const { outputFormats } = await import('../../config/output-formats.ts')
       return candidates(outputFormats)

@@ -20,7 +20,7 @@ export async function suggestFlagValue(
     case 'fields':
       return suggestFields(word, line.command)
     case 'model':
-      return candidates(await live.models(serviceOf(line)))
+      return candidates(await live.models(serviceFlagsOf(line)))
     case 'resume':
       return suggestSessions(live)
     case 'context':
@@ -84,7 +84,7 @@ async function suggestContexts(live: LiveValues): Promise<Suggestions> {
 }
 
 /** The service that a line means, as far as its flags say it. */
-export function serviceOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
+export function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
   const profile = flags.get('profile')
   const baseUrl = flags.get('base-url')
   return {

@@ -7,7 +7,7 @@ import { type Candidate, nothing, type Suggestions, startingWith, withPrefix } f
 import { isNegatable, readFlags, readTypedLine, type TypedLine } from './typed-line.ts'
 
 /** What can be typed at all. */
-export interface Program {
+export interface CompletionTree {
   commands: readonly Command.Loadable[]
   /** Names with colons, `settings:api`. */
   topics: readonly { name: string; description?: string | undefined }[]
@@ -20,11 +20,11 @@ export interface Program {
  */
 export async function suggest(
   words: readonly string[],
-  program: Program,
+  tree: CompletionTree,
   live: LiveValues,
 ): Promise<Suggestions> {
   const word = words.at(-1) ?? ''
-  const visible = { ...program, commands: program.commands.filter(({ hidden }) => !hidden) }
+  const visible = { ...tree, commands: tree.commands.filter(({ hidden }) => !hidden) }
   const line = readTypedLine(words.slice(0, -1), visible.commands)
   const [first, ...named] = line.path
   if (first === 'help') return startingWith(word, { candidates: helpWords(named, visible) })
@@ -34,7 +34,7 @@ export async function suggest(
 async function suggestWord(
   word: string,
   line: TypedLine,
-  program: Program,
+  tree: CompletionTree,
   live: LiveValues,
 ): Promise<Suggestions> {
   const { command, awaiting } = line
@@ -44,13 +44,13 @@ async function suggestWord(
     return withPrefix(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))
   }
   if (word.startsWith('-') && word !== '-' && !line.isPastFlags) return { candidates: flagsOf(line) }
-  const next = line.isNameOpen ? nextWords(line.path, program) : []
+  const next = line.isNameOpen ? nextWords(line.path, tree) : []
   const argument = command ? await suggestArgument(command, word, line, live) : nothing
   const flags = word === '-' && !line.isPastFlags ? flagsOf(line) : []
   return { ...argument, candidates: [...next, ...argument.candidates, ...flags] }
 }
 
-function nextWords(path: readonly string[], { commands, topics }: Program): Candidate[] {
+function nextWords(path: readonly string[], { commands, topics }: CompletionTree): Candidate[] {
   const prefix = path.map((part) => `${part}:`).join('')
   const names = commands
     .filter(({ id }) => id.startsWith(prefix))
@@ -67,10 +67,10 @@ function nextWords(path: readonly string[], { commands, topics }: Program): Cand
 }
 
 /** What follows `help`: commands, and topics that are not about a command. */
-function helpWords(named: readonly string[], program: Program): Candidate[] {
-  if (named.length > 0) return nextWords(named, program)
+function helpWords(named: readonly string[], tree: CompletionTree): Candidate[] {
+  if (named.length > 0) return nextWords(named, tree)
   const topics = helpTopics.map(({ name, summary }) => ({ value: name, description: summary }))
-  return [...nextWords([], program).filter(({ value }) => value !== 'help'), ...topics]
+  return [...nextWords([], tree).filter(({ value }) => value !== 'help'), ...topics]
 }
 
 /** Those that may still be given: each once, unless it is repeatable, and none beside one that it excludes. */

@@ -2,7 +2,7 @@ import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { NetworkReport } from '../../client/probe-network.ts'
-import type { Quota } from '../../client/rate-limit-headers.ts'
+import type { ReportedQuota } from '../../client/rate-limit-headers.ts'
 import type { Context } from '../context.ts'
 
 /** What the checks need. */
@@ -18,6 +18,6 @@ export interface DoctorContext {
   /** @param observe receives the events of the client */
   connect(observe: (event: ClientEvent) => void): Promise<Client>
   probeNetwork(base: URL): Promise<NetworkReport>
-  readQuota(headers: Record<string, string>): Quota
+  readQuota(headers: Record<string, string>): ReportedQuota
   findUnfinishedImports(): Promise<readonly UnfinishedImport[]>
 }

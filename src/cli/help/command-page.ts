@@ -8,12 +8,12 @@ import {
   placeholderOf,
   usagesOf,
 } from './declared-command.ts'
-import type { Example, Page, Row, Section } from './page.ts'
+import type { Example, HelpPage, Row, Section } from './page.ts'
 
 /** Shared flags that the last lines of a page name; `chatctl help flags` has all of them. */
 const namedFlags = 3
 
-export function commandPage(command: DeclaredCommand, declarations: Declarations): Page {
+export function commandPage(command: DeclaredCommand, declarations: Declarations): HelpPage {
   const { id, summary, description, args, examples = [] } = command
   const parts: (Section | undefined)[] = [
     { title: 'USAGE', kind: 'usage', lines: usagesOf(command) },
@@ -40,7 +40,7 @@ export function commandPage(command: DeclaredCommand, declarations: Declarations
 }
 
 /** A group of commands, such as `settings api`. */
-export function topicPage(id: string, declarations: Declarations): Page {
+export function topicPage(id: string, declarations: Declarations): HelpPage {
   const words = id.replaceAll(':', ' ')
   const description = declarations.topics.find(({ name }) => name === id)?.description ?? ''
   return {

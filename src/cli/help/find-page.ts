@@ -1,6 +1,6 @@
 import { commandPage, topicPage } from './command-page.ts'
 import type { Declarations } from './declared-command.ts'
-import { helpTopics, type Page } from './page.ts'
+import { type HelpPage, helpTopics } from './page.ts'
 import { rootPage } from './root-page.ts'
 import { helpTopicPage } from './topic-pages.ts'
 
@@ -8,7 +8,7 @@ import { helpTopicPage } from './topic-pages.ts'
  * @param words `settings get`, or what follows `help`; arguments of a command are ignored
  * @returns undefined if there is no such command, group, or help topic
  */
-export function findPage(words: readonly string[], declarations: Declarations): Page | undefined {
+export function findPage(words: readonly string[], declarations: Declarations): HelpPage | undefined {
   const [first] = words
   const isRoot = first === undefined || (first === 'help' && words.length === 1)
   if (isRoot) return rootPage(declarations)

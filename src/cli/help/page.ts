@@ -1,5 +1,5 @@
 /** A page of help, before it is laid out for a terminal, the docs, or man. */
-export interface Page {
+export interface HelpPage {
   /** One sentence. */
   summary: string
   sections: readonly Section[]

@@ -1,5 +1,5 @@
 import wrapAnsi from 'wrap-ansi'
-import type { Page, Row, Section } from './page.ts'
+import type { HelpPage, Row, Section } from './page.ts'
 
 interface Layout {
   width: number
@@ -13,7 +13,7 @@ const longestLabel = 32
 const indent = '  '
 
 /** A page as text; no line is longer than the width unless a single word is. */
-export function renderPage({ summary, sections, closing }: Page, layout: Layout): string {
+export function renderPage({ summary, sections, closing }: HelpPage, layout: Layout): string {
   const parts = [
     wrap(summary, layout.width),
     ...sections.map((section) => [layout.bold(section.title), ...renderSection(section, layout)]),

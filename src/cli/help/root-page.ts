@@ -1,5 +1,5 @@
 import type { Declarations } from './declared-command.ts'
-import { helpTopics, type Page, type Section } from './page.ts'
+import { type HelpPage, helpTopics, type Section } from './page.ts'
 
 /** Every command and group at the top, in the order of the page. */
 const groups: Readonly<Record<string, readonly string[]>> = {
@@ -9,7 +9,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   SETUP: ['auth', 'config', 'doctor', 'autocomplete'],
 }
 
-export function rootPage({ commands, topics }: Declarations): Page {
+export function rootPage({ commands, topics }: Declarations): HelpPage {
   const describe = (name: string): string =>
     topics.find((topic) => topic.name === name)?.description ??
     commands.find(({ id }) => id === name)?.summary ??

@@ -1,10 +1,13 @@
 import { flagLabel } from './command-page.ts'
 import { type Declarations, describeFlag, sharedFlagsOf } from './declared-command.ts'
 import { credentialVariables, flagVariables, otherVariables } from './environment-variables.ts'
-import { helpTopics, type Page, type Row } from './page.ts'
+import { type HelpPage, helpTopics, type Row } from './page.ts'
 
 /** The page of a help topic, such as `exit-codes`. */
-export function helpTopicPage(name: (typeof helpTopics)[number]['name'], declarations: Declarations): Page {
+export function helpTopicPage(
+  name: (typeof helpTopics)[number]['name'],
+  declarations: Declarations,
+): HelpPage {
   const summary = `${helpTopics.find((topic) => topic.name === name)?.summary}.`
   switch (name) {
     case 'flags':
@@ -18,7 +21,7 @@ export function helpTopicPage(name: (typeof helpTopics)[number]['name'], declara
   }
 }
 
-type Content = Omit<Page, 'summary'>
+type Content = Omit<HelpPage, 'summary'>
 
 function flagsPage(declarations: Declarations): Content {
   const rows: Row[] = sharedFlagsOf(declarations)

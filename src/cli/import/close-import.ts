@@ -5,7 +5,7 @@ import { closedView } from '../../view/import.ts'
 import type { Context } from '../context.ts'
 
 /** Address of the service, as journals name it. */
-export function serviceOf(context: Context): string {
+export function journalServiceOf(context: Context): string {
   return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
 }
 
@@ -28,7 +28,7 @@ export async function closeImport(
   { file, kind }: Pick<ClosedImports, 'file' | 'kind'>,
 ): Promise<void> {
   context.demandNamedService()
-  const service = serviceOf(context)
+  const service = journalServiceOf(context)
   const closed = await closeImports(context.directories, {
     file: file === '-' ? file : context.resolvePath(file),
     kind,

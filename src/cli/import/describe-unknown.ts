@@ -5,25 +5,27 @@ import type { RowResult } from '../../bulk/results/row-result.ts'
 export type UnknownRow = RowResult & { unresolved: UnresolvedRow | undefined }
 
 /** The command line that resolves the row at a place. */
-export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
+export type ResolvingCommand = (as: 'created' | 'retry' | 'skip', place: string) => string
 
 /**
  * The rows whose outcome is unknown, each with the command that resolves it. Commands are on separate lines,
  * so that they can be copied.
  *
  * @param count of all such rows; `rows` may be only the first ones
- * @param settle undefined if nothing is created
+ * @param resolvingCommand undefined if nothing is created
  * @param list path of the file that lists all of them
  */
 export function describeUnknown(
   rows: readonly UnknownRow[],
   count: number,
-  settle: Settle | undefined,
+  resolvingCommand: ResolvingCommand | undefined,
   list: string | undefined,
 ): string {
   const lines = rows.flatMap(({ line, email, id, error, unresolved }) => {
     const what = `The outcome of line ${line} (${email || id}) is unknown: ${error}`
-    return unresolved && settle ? [what, `  ${settle('created', unresolved.place)}`] : [what]
+    return unresolved && resolvingCommand
+      ? [what, `  ${resolvingCommand('created', unresolved.place)}`]
+      : [what]
   })
   if (count > rows.length)
     lines.push(
@@ -32,16 +34,16 @@ export function describeUnknown(
   const open = rows.flatMap(({ unresolved }) => unresolved ?? [])
   const retryable = open.find(({ mayRetry }) => mayRetry)
   const [first] = open
-  if (settle && retryable) {
+  if (resolvingCommand && retryable) {
     lines.push(
       'Check whether the users were created. If a user was created, give its id as above. If not, run:',
-      `  ${settle('retry', retryable.place)}`,
+      `  ${resolvingCommand('retry', retryable.place)}`,
       'If the response is then 409, the user was created before. To skip the row, run:',
-      `  ${settle('skip', retryable.place)}`,
+      `  ${resolvingCommand('skip', retryable.place)}`,
     )
-  } else if (settle && first) {
+  } else if (resolvingCommand && first) {
     lines.push('The users were created. Give the id of each as above, or skip the row:')
-    lines.push(`  ${settle('skip', first.place)}`)
+    lines.push(`  ${resolvingCommand('skip', first.place)}`)
   }
   if (rows.some(({ unresolved }) => unresolved === undefined)) {
     lines.push('To send updates and assignments again, run the same command.')

@@ -14,8 +14,8 @@ import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import type { Output } from '../output/output.ts'
-import { serviceOf } from './close-import.ts'
-import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
+import { journalServiceOf } from './close-import.ts'
+import { describeUnknown, type ResolvingCommand, type UnknownRow } from './describe-unknown.ts'
 
 /** Grace period in ms, to wait for pending requests and to write the results. */
 const grace = 60_000
@@ -30,7 +30,7 @@ export interface FileOptions
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
-  settle?: Settle
+  resolvingCommand?: ResolvingCommand
 }
 
 /**
@@ -64,7 +64,7 @@ export async function importFile(
       get stdin() {
         return host.stdin
       },
-      service: serviceOf(context),
+      service: journalServiceOf(context),
       showPlannedWork: context.dryRun ? (outline) => showPlannedWork(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
       clock: host.clock,
@@ -171,7 +171,7 @@ function outsideOf(context: Context, options: FileOptions) {
   const { file, yes, concurrency } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
-  const told = new ToldRows(options.settle)
+  const told = new ToldRows(options.resolvingCommand)
   let progress: BulkProgress | undefined
   const isNews = onlyFirstRetry()
   return {
@@ -254,13 +254,13 @@ function describeStop(maxWait: number, pause: number, again: string): string {
 
 /** The rows to report at the end. */
 class ToldRows {
-  readonly #settle: Settle | undefined
+  readonly #resolvingCommand: ResolvingCommand | undefined
   readonly #unknown: UnknownRow[] = []
   readonly #failed: RowResult[] = []
 
-  /** @param settle undefined if nothing is created */
-  constructor(settle: Settle | undefined) {
-    this.#settle = settle
+  /** @param resolvingCommand undefined if nothing is created */
+  constructor(resolvingCommand: ResolvingCommand | undefined) {
+    this.#resolvingCommand = resolvingCommand
   }
 
   addUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void {
@@ -274,7 +274,7 @@ class ToldRows {
   async tell(output: Output, { counts, unknownRows }: Report): Promise<void> {
     if (counts.failed > 0) await output.warn(this.#describeFailed(counts.failed))
     if (counts.unknown > 0) {
-      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#settle, unknownRows))
+      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#resolvingCommand, unknownRows))
     }
   }
 

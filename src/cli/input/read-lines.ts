@@ -49,7 +49,7 @@ function enterRawMode({ stdin, onContinue }: Host, signal: AbortSignal): () => v
 
 const signals = { interrupt: 'SIGINT', quit: 'SIGQUIT', suspend: 'SIGTSTP' } as const
 
-function act({ echo, keys }: Typed, streams: Streams): void {
+function act({ echo, keys }: DecodedInput, streams: Streams): void {
   if (echo !== '' && streams.isWatched) streams.echoTyped(echo)
   for (const key of keys) {
     if (key === 'end') continue
@@ -62,7 +62,7 @@ function act({ echo, keys }: Typed, streams: Streams): void {
 type Key = 'interrupt' | 'quit' | 'suspend' | 'end'
 
 /** The meaning of a piece of input. */
-export interface Typed {
+export interface DecodedInput {
   /** Whole lines, without their ends. */
   lines: string[]
   /** What to echo, because a terminal in raw mode does not. */
@@ -95,8 +95,8 @@ export class TypedLines {
     this.#isRaw = isRaw
   }
 
-  feed(bytes: Uint8Array): Typed {
-    const typed: Typed = { lines: [], echo: '', keys: [] }
+  feed(bytes: Uint8Array): DecodedInput {
+    const typed: DecodedInput = { lines: [], echo: '', keys: [] }
     for (const character of this.#decoder.decode(bytes, { stream: true })) this.#take(character, typed)
     return typed
   }
@@ -106,7 +106,7 @@ export class TypedLines {
     return this.#line.length > 0 ? this.#finish() : undefined
   }
 
-  #take(character: string, typed: Typed): void {
+  #take(character: string, typed: DecodedInput): void {
     const follows = this.#endedInReturn && character === '\n'
     this.#endedInReturn = character === '\r'
     if (follows) return
@@ -119,7 +119,7 @@ export class TypedLines {
   }
 
   /** Handles the keys of line editing, which a terminal handles itself in canonical mode. */
-  #edit(character: string, typed: Typed): boolean {
+  #edit(character: string, typed: DecodedInput): boolean {
     const key = character === endOfInput && this.#line.length === 0 ? 'end' : keys[character]
     if (key) typed.keys.push(key)
     else if (character === '\u007f' || character === '\b') typed.echo += this.#line.pop() ? erase : ''
@@ -128,7 +128,7 @@ export class TypedLines {
     return true
   }
 
-  #append(character: string, typed: Typed): void {
+  #append(character: string, typed: DecodedInput): void {
     if (this.#line.length > this.#maxLength) return
     this.#line.push(character)
     if (!/\p{Cc}/u.test(character)) typed.echo += character

@@ -7,7 +7,7 @@ import { booleanWords, parseValue } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
-import { looksSecret } from '../suggested-command.ts'
+import { looksSecret } from '../unknown-command/suggest-command.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)

@@ -27,14 +27,14 @@ export class BulkProgress {
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
   #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
-  #pace: Pace
+  #rateMeter: RateMeter
   #pause: Pause | undefined
 
   constructor(output: Output, options: BulkProgressOptions) {
     this.#output = output
     this.#options = options
     this.#line = new ProgressLine(output)
-    this.#pace = new Pace(this.#now(), 0)
+    this.#rateMeter = new RateMeter(this.#now(), 0)
     this.#timer = setInterval(() => this.#show(), tick)
     this.#timer.unref()
   }
@@ -69,7 +69,7 @@ export class BulkProgress {
 
   #show(): void {
     if (this.#pause && !this.#output.canRedraw) return
-    this.#pace.measure(this.#now(), this.#settled)
+    this.#rateMeter.measure(this.#now(), this.#settled)
     const { total } = this.#options
     const part = total === undefined ? undefined : this.#settled / Math.max(1, total)
     this.#line.show(() => this.#describe(), part)
@@ -77,7 +77,7 @@ export class BulkProgress {
 
   #describe(): string {
     const { noun, total, estimate } = this.#options
-    const perSecond = this.#pace.measure(this.#now(), this.#settled)
+    const perSecond = this.#rateMeter.measure(this.#now(), this.#settled)
     const left =
       total === undefined || perSecond === 0
         ? undefined
@@ -90,7 +90,7 @@ export class BulkProgress {
 
   /** A pause would count as slowness. */
   #restart(): void {
-    this.#pace = new Pace(this.#now(), this.#settled)
+    this.#rateMeter = new RateMeter(this.#now(), this.#settled)
   }
 
   #now(): number {
@@ -107,7 +107,7 @@ const span = 10_000
 const interval = 125
 
 /** How fast something goes, of late. All times are ms. */
-export class Pace {
+export class RateMeter {
   readonly #samples: { at: number; count: number }[]
 
   constructor(at: number, count: number) {

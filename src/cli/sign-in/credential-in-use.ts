@@ -7,7 +7,7 @@ import { quoteWord } from '../command-line.ts'
 import type { Connection } from '../connection.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
-import type { SignedIn } from './signed-in.ts'
+import type { RenewingCredential } from './renewing-credential.ts'
 
 /** Which credential requests use, and why. Without the secret. */
 export interface CredentialInUse {
@@ -23,7 +23,7 @@ export interface CredentialInUse {
 /** @throws Failure `unauthorized` without a credential */
 export async function credentialInUse(
   target: Target,
-  signedIn: SignedIn | undefined,
+  signedIn: RenewingCredential | undefined,
 ): Promise<CredentialInUse> {
   const lasting = { kind: 'api_key', expires_at: null, scope: null } as const
   if (target.kind === 'local') {
@@ -87,7 +87,7 @@ export function connectionTo(target: Target, options: Options): Connection {
 export async function adviseOnRefusal(
   connection: Connection,
   target: Target,
-  signedIn: SignedIn | undefined,
+  signedIn: RenewingCredential | undefined,
 ): Promise<void> {
   const stored = await signedIn?.stored().catch(() => undefined)
   connection.refusalHint = describeRefusal(target, stored?.kind)
@@ -107,7 +107,7 @@ function describeRefusal(target: Target, kind: StoredCredential['kind'] | undefi
 /** What the client sends. @throws Failure `unauthorized` where neither the environment nor the profile has one */
 export function credentialOf(
   to: Extract<Target, { kind: 'remote' }>,
-  signedIn: SignedIn | undefined,
+  signedIn: RenewingCredential | undefined,
 ): string | CredentialSource {
   const credential = to.fromEnvironment?.secret ?? signedIn?.secret
   if (credential === undefined) throw noCredential(to)
@@ -127,14 +127,14 @@ export function noticeCredentialPrecedence({
 }
 
 /** Whom a credential belongs to, as far as the service says so. */
-export interface Owner {
+export interface SignedInAccount {
   id: string | null
   email: string | null
   name: string | null
 }
 
 /** Asks the service, with the credential that the client sends. */
-export async function fetchAccount(client: Client): Promise<Owner> {
+export async function fetchAccount(client: Client): Promise<SignedInAccount> {
   const { body } = await client.users.profile()
   return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
 }

@@ -2,7 +2,7 @@ import { Failure } from '../../contract/failure.ts'
 import { type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import type { Context } from '../context.ts'
-import { fetchAccount, type Owner } from './credential-in-use.ts'
+import { fetchAccount, type SignedInAccount } from './credential-in-use.ts'
 import { ownerOf } from './credential-stores.ts'
 import { endDroppedSignIn, type Revoke } from './end-dropped-sign-in.ts'
 import type { LoginPlan } from './plan-login.ts'
@@ -17,7 +17,7 @@ export interface Login {
   verified: boolean
   expires_at: string | null
   scope: string | null
-  user?: Owner
+  user?: SignedInAccount
 }
 
 /**
@@ -34,7 +34,7 @@ export async function finishLogin(
   revoke: Revoke,
 ): Promise<Login> {
   const { profile, baseUrl } = plan.connection
-  let user: Owner | undefined
+  let user: SignedInAccount | undefined
   let replaced: Replaced[]
   try {
     user = verify
@@ -69,7 +69,7 @@ export async function finishLogin(
 }
 
 /** The next sign-in of the profile is compared with it. */
-function withUser(credential: StoredCredential, user: Owner | undefined): StoredCredential {
+function withUser(credential: StoredCredential, user: SignedInAccount | undefined): StoredCredential {
   return user ? { ...credential, user: { id: user.id, email: user.email } } : credential
 }
 
@@ -100,7 +100,7 @@ async function confirmOwner(
   { stores, prompter, signal }: Context,
   { connection: { profile, baseUrl } }: LoginPlan,
   { kind }: StoredCredential,
-  owner: Owner | undefined,
+  owner: SignedInAccount | undefined,
 ): Promise<void> {
   if (kind === 'api_key' || !owner) return
   const earlier = await stores
@@ -122,7 +122,10 @@ async function confirmOwner(
 }
 
 /** As far as the service names both. */
-function isSamePerson(one: Pick<Owner, 'id' | 'email'>, other: Pick<Owner, 'id' | 'email'>): boolean {
+function isSamePerson(
+  one: Pick<SignedInAccount, 'id' | 'email'>,
+  other: Pick<SignedInAccount, 'id' | 'email'>,
+): boolean {
   if (one.id !== null && other.id !== null) return one.id === other.id
   if (one.email === null || other.email === null) return true
   return one.email.toLowerCase() === other.email.toLowerCase()

@@ -27,13 +27,13 @@ export async function collectReply(
   source: StreamSource,
   { onContext, maxBodyMiB }: CollectReplyOptions,
 ): Promise<ApiResponse<SendResponse>> {
-  const { delivered } = source
-  const { status, headers, request, rest } = delivered
+  const { finalResponse } = source
+  const { status, headers, request, rest } = finalResponse
   const kept = new ResponseBytes(status, request, maxBodyMiB)
-  kept.add(delivered.bytes)
+  kept.add(finalResponse.bytes)
   const stream = openReplyStream({
     ...source,
-    delivered: { ...delivered, ...(rest && { rest: keeping(kept, rest) }) },
+    finalResponse: { ...finalResponse, ...(rest && { rest: keeping(kept, rest) }) },
   })
   let end: StreamEnd | undefined
   for await (const event of stream) {

@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
-import type { Delivered } from '../deliver.ts'
+import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network-failure.ts'
 import { Expired, Interrupted, type OpenResponse } from '../open-response.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
@@ -26,7 +26,7 @@ const waitForBodyEnd = 250
 
 /** @internal */
 export interface StreamSource {
-  delivered: Delivered
+  finalResponse: FinalResponse
   /** Format of the stream (default: detected). */
   format?: StreamFormat | undefined
   /** Maximum milliseconds between two pieces. */
@@ -42,7 +42,7 @@ export interface StreamSource {
  * @internal
  */
 export function openReplyStream(source: StreamSource): ReplyStream {
-  const { status, headers, request, rest } = source.delivered
+  const { status, headers, request, rest } = source.finalResponse
   const coding = codingOf(headers)
   if (coding !== undefined) {
     rest?.cancel()
@@ -56,17 +56,17 @@ export function openReplyStream(source: StreamSource): ReplyStream {
 }
 
 async function* readEvents({
-  delivered,
+  finalResponse,
   format,
   idleTimeout,
   redact,
 }: StreamSource): AsyncGenerator<StreamEvent, void> {
-  const { status, headers, request, rest: response } = delivered
+  const { status, headers, request, rest: response } = finalResponse
   const assembly = new Assembly({ contentType: headers['content-type'] ?? '', format, status, request })
   const end = (interruption?: Interruption) =>
     assembly.end(interruption).map((event) => conceal(event, redact))
   try {
-    yield* assembly.push(delivered.bytes)
+    yield* assembly.push(finalResponse.bytes)
     while (response && assembly.ended !== 'now') {
       const bytes = await readWithin(response, assembly.ended === 'soon' ? waitAfterFinish : idleTimeout)
       if (!bytes) break

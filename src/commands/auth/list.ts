@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/requests.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { listSignIns } from '../../cli/sign-in/list-sign-ins.ts'
 import { signInsView } from '../../view/auth.ts'
 

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { calls } from '../../cli/requests.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { credentialInUse, fetchAccount } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { calls } from '../../cli/requests.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
 import { Failure } from '../../contract/failure.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/requests.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'

@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
-import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 

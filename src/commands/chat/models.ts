@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { calls } from '../../cli/requests.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { modelsView } from '../../view/chat.ts'
 
 export default class ChatModels extends BaseCommand {

@@ -1,14 +1,14 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/requests.ts'
-import { sessionsView } from '../../view/session.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { chatSessionsView } from '../../view/chat-sessions.ts'
 
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'
   static override description =
     'Sessions are read from their transcripts, last used first. No request is sent.'
   static override requests = localWork
-  static override view = sessionsView
+  static override view = chatSessionsView
   static override examples = [
     { description: 'List the sessions with the current service', command: 'chatctl chat sessions' },
     { description: 'List all sessions as JSON', command: 'chatctl chat sessions --all --json' },
@@ -29,7 +29,7 @@ export default class ChatSessions extends BaseCommand {
       context.directories.sessions,
       flags.all ? undefined : context.contextOwner(),
     )
-    await context.output.show(sessionsView, summaries.map(describeSummary))
+    await context.output.show(chatSessionsView, summaries.map(describeSummary))
     if (summaries.length === 0) {
       const others = ' with this service. List all sessions with: chatctl chat sessions --all'
       context.output.progress(`No sessions${flags.all ? '' : others}. Start a session with: chatctl chat`)

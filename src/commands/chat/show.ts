@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import type { Streams } from '../../cli/output/streams.ts'
-import { localWork } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 

@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { readConfigurationKey } from '../../cli/configuration-key.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { listOptions } from '../../cli/list-options.ts'
-import { localWork } from '../../cli/requests.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {

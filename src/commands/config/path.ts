@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/requests.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { pathView } from '../../view/config.ts'
 

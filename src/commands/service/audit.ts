@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { serviceData } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { serviceData } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
 import { auditView, describeChange } from '../../view/audit.ts'
 

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { serviceData } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { serviceData } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { calls } from '../../cli/requests.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceStatusView } from '../../view/service.ts'
 

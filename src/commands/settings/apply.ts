@@ -3,13 +3,13 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { calls } from '../../cli/requests.ts'
-import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
+import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
 import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
@@ -51,7 +51,7 @@ export default class SettingsApply extends BaseCommand {
     const { args, flags, context } = await this.start(SettingsApply)
     const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
     const sources = await readSources(files, context)
-    const service = serviceOf(context)
+    const service = planServiceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags, context)
     // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
@@ -64,7 +64,7 @@ export default class SettingsApply extends BaseCommand {
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { clock } = context.host
-    const planFor = (now: Settings, sent: SentConfiguration | undefined) =>
+    const planFor = (now: ApplicationSettings, sent: SentConfiguration | undefined) =>
       makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))

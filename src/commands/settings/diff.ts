@@ -3,11 +3,11 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { calls } from '../../cli/requests.ts'
-import { serviceOf, settingsIn } from '../../cli/settings-change.ts'
+import { planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { appliedView, differenceView } from '../../view/settings-plan.ts'
@@ -59,7 +59,7 @@ export default class SettingsDiff extends BaseCommand {
     const current = await settingsIn(await client.settings.get(), context)
     const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-    const service = serviceOf(context)
+    const service = planServiceOf(context)
     const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
     if (flags.save !== undefined) {
       await savePlan(

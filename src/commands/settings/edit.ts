@@ -2,19 +2,19 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { describeFailure } from '../../cli/describe-failure.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
-import { calls } from '../../cli/requests.ts'
 import { savePrivateFile } from '../../cli/save-private-file.ts'
-import { confirmPlan, lockingFor, serviceOf, settingsIn } from '../../cli/settings-change.ts'
+import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { settingsDocument } from '../../contract/settings-keys.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { settingsFileView } from '../../view/settings-file.ts'
+import { settingsFileView } from '../../view/settings-file-view.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 const fileName = 'settings.yaml'
@@ -73,8 +73,8 @@ export default class SettingsEdit extends BaseCommand {
 }
 
 /** A plan with only the keys that the user has changed. */
-async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
-  const service = serviceOf(context)
+async function changedKeys(file: SettingsFile, current: ApplicationSettings, context: Context) {
+  const service = planServiceOf(context)
   const { isSameValue, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
   const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { calls } from '../../cli/requests.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { settingsDocument, settingsKeys } from '../../contract/settings-keys.ts'
-import { settingsFileView } from '../../view/settings-file.ts'
+import { settingsFileView } from '../../view/settings-file-view.ts'
 import { valueAt } from '../../view/view.ts'
 
 export default class SettingsExport extends BaseCommand {

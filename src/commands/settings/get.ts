@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
-import { calls } from '../../cli/requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import { settingsView } from '../../view/settings.ts'
 import { valueView } from '../../view/value.ts'

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { localWork } from '../../cli/requests.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { settingsJsonSchema } from '../../contract/settings-file.ts'
 import { documentView } from '../../view/value.ts'
 

@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
-import { calls } from '../../cli/requests.ts'
-import { lockingFor, serviceOf } from '../../cli/settings-change.ts'
+import { lockingFor, planServiceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
@@ -57,7 +57,7 @@ export default class SettingsSet extends BaseCommand {
     if (context.dryRun) return void (await change())
     // Before the lock, which creates a directory.
     context.demandNamedService()
-    const { read, response } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
+    const { read, response } = await withSettingsLock(planServiceOf(context), lockingFor(context), change)
     const hasBody = Object.keys(response?.body ?? {}).length > 0
     if (response) await context.show(settingsView, hasBody ? response : { ...response, body: read })
     else await context.output.show(settingsView, read)

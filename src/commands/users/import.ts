@@ -1,13 +1,13 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { bulkFlags, readBulkFlags } from '../../cli/bulk-flags.ts'
 import { commandWith } from '../../cli/command-line.ts'
+import { calls } from '../../cli/documented-requests.ts'
 import { placeFlag, textFlag } from '../../cli/flag-types.ts'
-import { bulkFlags, readBulkFlags } from '../../cli/import/bulk-flags.ts'
 import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
-import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { closedView, importView } from '../../view/import.ts'
@@ -84,7 +84,7 @@ export default class UsersImport extends BaseCommand {
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,
-      settle: (as, place) =>
+      resolvingCommand: (as, place) =>
         commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
           'restart',
         ]),

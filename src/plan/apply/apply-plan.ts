@@ -1,8 +1,8 @@
 import type { ApiResponse } from '../../client/response.ts'
-import type { Settings as SettingsClient } from '../../client/settings.ts'
+import type { Settings } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
@@ -22,7 +22,7 @@ import { type ChangeOptions, changeSettings, verifySettings } from './verify-set
 /** What applying a plan needs. */
 export interface ApplyOptions extends ChangeOptions {
   directories: Directories
-  settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
+  settings: Pick<Settings, 'get' | 'update' | 'setApi'>
   /** As `Plan.service`, for the record of the last sent API configuration. */
   service: string
   /** Called with a warning about a successful request. */
@@ -38,7 +38,7 @@ export interface ApplyOptions extends ChangeOptions {
  */
 export function assertCurrent(
   plan: Plan,
-  settings: Settings,
+  settings: ApplicationSettings,
   sent: SentConfiguration | undefined,
   hint?: string,
 ): void {
@@ -80,7 +80,7 @@ function shown(value: unknown): string {
  * @param before the settings as they were read just now
  * @throws Failure as `changeAndVerify`; as `configurationFailure`
  */
-export async function applyPlan(plan: Plan, given: ApplyOptions, before: Settings): Promise<void> {
+export async function applyPlan(plan: Plan, given: ApplyOptions, before: ApplicationSettings): Promise<void> {
   const { patch, configuration } = requestsOf(plan)
   const managed = leavesOf(settingsFileOf(plan).settings)
   const options = { ...given, onChanged: onlyOnce(given.onChanged) }

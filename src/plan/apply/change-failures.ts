@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type Change, foundAt, isSameValue } from '../plan.ts'
 
@@ -23,7 +23,7 @@ interface Mismatch {
 /** The managed keys as they were last read back. */
 export interface Reading {
   /** All settings before the change; undefined if they were not read. */
-  before: Settings | undefined
+  before: ApplicationSettings | undefined
   /** Paths of the keys that have changed to the wanted value. */
   changed: readonly string[]
   mismatches: readonly Mismatch[]

@@ -1,6 +1,6 @@
-import type { Settings as SettingsClient } from '../../client/settings.ts'
+import type { Settings } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings } from '../../contract/settings.ts'
+import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { Clock } from '../../system/clock.ts'
 import { changesOf, type Plan, requestsOf, type SentConfiguration } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
@@ -10,14 +10,14 @@ import { type LockOptions, withSettingsLock } from './settings-lock.ts'
 
 /** What confirming and applying a plan needs. */
 export interface ConfirmAndApplyOptions extends LockOptions {
-  settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
+  settings: Pick<Settings, 'get' | 'update' | 'setApi'>
   clock: Clock
   /** The command that shows the settings, for a hint. */
   check: string
   /** Shows the plan and asks for confirmation. Throws if the user declines. */
   confirm(plan: Plan): Promise<void>
   /** Makes a new plan if the old one is out of date (default: that is a failure). */
-  replan?(current: Settings, sent: SentConfiguration | undefined): Promise<Plan>
+  replan?(current: ApplicationSettings, sent: SentConfiguration | undefined): Promise<Plan>
   /** The next step if the plan is out of date and there is no `replan`. */
   driftHint?: string
   /** Called once after something was changed, or may have been. */
@@ -70,7 +70,11 @@ async function sendIfCurrent(
   return undefined
 }
 
-async function send(plan: Plan, current: Settings, options: ConfirmAndApplyOptions): Promise<void> {
+async function send(
+  plan: Plan,
+  current: ApplicationSettings,
+  options: ConfirmAndApplyOptions,
+): Promise<void> {
   const { directories, settings, signal, clock, check, hold, warn, onChanged } = options
   if (hold) {
     const { patch, configuration } = requestsOf(plan)

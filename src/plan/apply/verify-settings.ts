@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../client/response.ts'
-import type { Settings as SettingsClient } from '../../client/settings.ts'
+import type { Settings } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import type { ApplicationSettings, SettingsPatch } from '../../contract/settings.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import type { Clock } from '../../system/clock.ts'
 import { type Leaves, leavesOf } from '../leaves.ts'
@@ -16,7 +16,7 @@ import {
 
 /** What changing settings needs. */
 export interface ChangeOptions {
-  settings: Pick<SettingsClient, 'get' | 'update'>
+  settings: Pick<Settings, 'get' | 'update'>
   signal: AbortSignal
   /** The command that shows the settings, for a hint. */
   check: string
@@ -43,7 +43,7 @@ export interface ChangeOptions {
 export async function changeAndVerify(
   patch: SettingsPatch,
   changing: ChangeOptions,
-): Promise<{ read: Settings; response?: ApiResponse<unknown> }> {
+): Promise<{ read: ApplicationSettings; response?: ApiResponse<unknown> }> {
   const outcome = await changeSettings(patch, changing)
   // After a refusal, reading proves nothing, because the keys may have had the wanted values before.
   if (outcome.failure && !outcome.failure.isOutcomeUnknown) throw outcome.failure
@@ -98,10 +98,10 @@ function isPending({ method, response, failure }: ChangeOutcome): boolean {
  */
 export async function verifySettings(
   managed: Leaves,
-  before: Settings | undefined,
+  before: ApplicationSettings | undefined,
   outcome: ChangeOutcome,
   changing: ChangeOptions,
-): Promise<Settings> {
+): Promise<ApplicationSettings> {
   const { failure } = outcome
   const isStillPending = isPending(outcome)
   let read = await readBack(outcome, changing, undefined)
@@ -126,8 +126,8 @@ export async function verifySettings(
 async function readBack(
   outcome: ChangeOutcome,
   { settings, check }: ChangeOptions,
-  last: Settings | undefined,
-): Promise<Settings> {
+  last: ApplicationSettings | undefined,
+): Promise<ApplicationSettings> {
   try {
     const { body } = await settings.get()
     return body ?? {}
@@ -138,7 +138,11 @@ async function readBack(
   }
 }
 
-function compare(managed: Leaves, before: Settings | undefined, now: Settings): Reading {
+function compare(
+  managed: Leaves,
+  before: ApplicationSettings | undefined,
+  now: ApplicationSettings,
+): Reading {
   const keys = [...managed].map(([path, wanted]) => ({ path, wanted, found: foundAt(now, path) }))
   const mismatches = keys.filter(({ path, wanted, found }) => !isSameValue(path, found, wanted))
   const isChanged = (path: string) => !before || !isSameValue(path, foundAt(before, path), foundAt(now, path))
@@ -148,13 +152,17 @@ function compare(managed: Leaves, before: Settings | undefined, now: Settings): 
   return { before, changed, mismatches }
 }
 
-function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {
+function isAsBefore(
+  managed: Leaves,
+  before: ApplicationSettings | undefined,
+  now: ApplicationSettings,
+): boolean {
   if (!before) return false
   return [...managed.keys()].every((path) => isSameValue(path, foundAt(now, path), foundAt(before, path)))
 }
 
 /** Only documented keys, because others, such as a modification time, change with every request. */
-function sideEffectsOf(managed: Leaves, before: Settings, now: Settings): Change[] {
+function sideEffectsOf(managed: Leaves, before: ApplicationSettings, now: ApplicationSettings): Change[] {
   return settingsKeys.flatMap(({ path }) => {
     const [from, to] = [foundAt(before, path), foundAt(now, path)]
     return managed.has(path) || isSameValue(path, from, to) ? [] : [{ path, from, to }]

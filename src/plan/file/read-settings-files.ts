@@ -16,13 +16,13 @@ export interface SettingsSource {
 }
 
 /** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
-interface Place {
+interface FilePosition {
   line: number
   column: number
 }
 
 /** One fault of a settings file. */
-export interface FileFault extends Place {
+export interface FileFault extends FilePosition {
   file: string
   /** Dotted; empty for the file as a whole. */
   path: string
@@ -104,7 +104,7 @@ const jsonWords: Record<JsonFault['expected'], string> = {
 }
 
 /** Converts offsets of a text to places. */
-function placesIn(text: string): (at: number) => Place {
+function placesIn(text: string): (at: number) => FilePosition {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
   return (at) => {
     const line = starts.findLastIndex((start) => start <= at)

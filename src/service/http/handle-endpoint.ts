@@ -8,11 +8,11 @@ import type { SettingsCache } from '../domain/settings-cache.ts'
 import type { Store } from '../store/store.ts'
 import { clientDisconnected, toApiError } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
 import type { FailureLog } from './response/error-handler.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
-import { Created, type EndpointRequest, handlers } from './routes.ts'
 
 /** What the handlers of one server share. */
 export interface ServerResources {

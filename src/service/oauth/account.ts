@@ -32,7 +32,7 @@ import {
   readUnconfirmed,
   removeSecondFactor,
 } from './second-factor.ts'
-import { endOtherSessions, endSessions, listSessions, sessionIdOf } from './sessions.ts'
+import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
 interface SignedInPerson {
   user: UserRow
@@ -178,7 +178,7 @@ async function findSignedInPerson(
     .selectAll()
     .where('id', '=', session.accountId ?? '')
     .executeTakeFirst()
-  return user && { user, session, sessionId: sessionIdOf(digestOfReference(session.uid)) }
+  return user && { user, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
 }
 
 async function show(

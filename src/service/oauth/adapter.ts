@@ -7,7 +7,7 @@ import type { BrowserRequest } from './browser-request.ts'
 import { convertTimes, inSeconds, isTooOld } from './lifetimes.ts'
 import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
 import { createExpiredRemover } from './remove-expired.ts'
-import { endedSession, endGrants } from './sessions.ts'
+import { endedSession, endGrants } from './sign-in-sessions.ts'
 
 /** oidc-provider does not pass the current request to its adapter. */
 export const currentRequest = new AsyncLocalStorage<BrowserRequest>()

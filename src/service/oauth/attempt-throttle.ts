@@ -100,7 +100,7 @@ interface Count extends Subject {
 }
 
 /** An attempt that was counted as a failure before it was judged. */
-export class Attempt {
+export class CountedAttempt {
   readonly #db: Database
   readonly #counts: readonly Count[]
 
@@ -156,7 +156,7 @@ export function beginAttempt(
   db: Database,
   subjects: readonly Subject[],
   now: number,
-): Promise<Attempt | Throttled> {
+): Promise<CountedAttempt | Throttled> {
   return db.transaction().execute(async (transaction) => {
     const counts: (Count & { failures: number })[] = []
     for (const counted of subjects) {
@@ -189,7 +189,7 @@ export function beginAttempt(
         .where('subject', '=', subject)
         .execute()
     }
-    return new Attempt(db, counts)
+    return new CountedAttempt(db, counts)
   })
 }
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
-import type { Page } from '../../pages/page.ts'
+import type { HtmlPage } from '../../pages/page.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import type { SecondFactorCipher } from './second-factor-cipher.ts'
@@ -96,7 +96,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
 }
 
 /** Keeps headers that were set before, such as cookies. */
-export function sendPage(response: ServerResponse, { status, headers, body }: Page): void {
+export function sendPage(response: ServerResponse, { status, headers, body }: HtmlPage): void {
   response.writeHead(status, headers).end(body)
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
-import type { Page } from '../../pages/page.ts'
+import type { HtmlPage } from '../../pages/page.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { statusOf } from '../api-error.ts'
 import type { Database } from '../store/tables.ts'
@@ -141,7 +141,7 @@ function reportUnavailable(ctx: KoaContextWithOIDC, error: unknown): void {
   ctx.body = { error: 'temporarily_unavailable', error_description: apiError.message }
 }
 
-function pageOf(error: unknown, onError: (error: unknown) => void): Page {
+function pageOf(error: unknown, onError: (error: unknown) => void): HtmlPage {
   if (error instanceof PageError) return errorPage(error.status, error.title, error.message)
   const apiError = toApiError(error)
   onError(error)

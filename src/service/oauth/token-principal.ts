@@ -6,7 +6,7 @@ import type { Database } from '../store/tables.ts'
 import { inSeconds } from './lifetimes.ts'
 import { digest } from './record-payload.ts'
 import { permissionsOf, scopeNames, scopesGranting } from './scopes.ts'
-import { endedSession } from './sessions.ts'
+import { endedSession } from './sign-in-sessions.ts'
 
 /**
  * The principal of an access token. It is read for each request, so that a token is refused as soon as its

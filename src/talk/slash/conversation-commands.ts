@@ -13,7 +13,7 @@ import type { SlashCommand } from './slash-command.ts'
 /** Number of messages that /history shows by default. */
 const defaultLength = 10
 
-/** Commands that start, name, find, and show conversations. */
+/** Commands that start, find, and show conversations. */
 export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'new',
@@ -47,17 +47,6 @@ export const conversationCommands: readonly SlashCommand[] = [
     name: 'contexts',
     summary: 'List the contexts known to this machine',
     run: listContexts,
-  },
-  {
-    name: 'name',
-    argument: 'NAME',
-    summary: 'Name this session',
-    run: (session, name) => {
-      if (name === '')
-        throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
-      session.recorder.name(name)
-      session.output.note(`The session is now named "${name}"`)
-    },
   },
   {
     name: 'history',

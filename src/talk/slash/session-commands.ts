@@ -12,6 +12,17 @@ import type { SlashCommand } from './slash-command.ts'
 /** Commands for the session itself. */
 export const sessionCommands: readonly SlashCommand[] = [
   {
+    name: 'name',
+    argument: 'NAME',
+    summary: 'Name this session',
+    run: (session, name) => {
+      if (name === '')
+        throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
+      session.recorder.name(name)
+      session.output.note(`The session is now named "${name}"`)
+    },
+  },
+  {
     name: 'search',
     argument: 'WORDS',
     summary: 'Search the sessions with this service and profile',

@@ -9,7 +9,7 @@ interface RowStart {
   offset: number
 }
 
-export interface Place {
+export interface CursorCell {
   row: number
   /** Column without the prompt. */
   column: number
@@ -51,7 +51,7 @@ export class Layout {
   }
 
   /** The position of the cursor before a unit. At a wrap, it is on the second row. */
-  placeOf(index: number): Place {
+  placeOf(index: number): CursorCell {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)

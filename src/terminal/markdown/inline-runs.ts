@@ -1,7 +1,7 @@
 import { Lexer, type Token } from 'marked'
 import { stripControls } from '../strip-controls.ts'
 import { InlineText } from './inline-text.ts'
-import type { Formatting, Mark, Run } from './text-style.ts'
+import type { Formatting, Mark, StyledText } from './text-style.ts'
 
 /** Text without any of these needs no lexer. */
 const special = /[\\`*_[<&~@]|:\/\/|www\./i
@@ -14,29 +14,34 @@ const special = /[\\`*_[<&~@]|:\/\/|www\./i
  *   of its length
  * @param marks styles of the whole text
  */
-export function inlineRuns(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
+export function inlineRuns(text: string, marks: readonly Mark[], formatting: Formatting): StyledText[] {
   if (!special.test(text)) return [{ text, marks }]
-  const runs: Run[] = []
+  const runs: StyledText[] = []
   add(new Lexer().inlineTokens(text), { marks }, formatting, runs)
   return runs
 }
 
 /** The same for a whole text, in linear time. */
-export function inlineRunsOf(text: string, marks: readonly Mark[], formatting: Formatting): Run[] {
-  const runs: Run[] = []
+export function inlineRunsOf(text: string, marks: readonly Mark[], formatting: Formatting): StyledText[] {
+  const runs: StyledText[] = []
   const inline = new InlineText((piece) => runs.push(...inlineRuns(piece, marks, formatting)))
   inline.feed(text)
   inline.finish()
   return runs
 }
 
-type Surroundings = Omit<Run, 'text'>
+type Surroundings = Omit<StyledText, 'text'>
 
-function add(tokens: readonly Token[], around: Surroundings, formatting: Formatting, runs: Run[]): void {
+function add(
+  tokens: readonly Token[],
+  around: Surroundings,
+  formatting: Formatting,
+  runs: StyledText[],
+): void {
   for (const token of tokens) addToken(token, around, formatting, runs)
 }
 
-function addToken(token: Token, around: Surroundings, formatting: Formatting, runs: Run[]): void {
+function addToken(token: Token, around: Surroundings, formatting: Formatting, runs: StyledText[]): void {
   const put = (text: string, marks = around.marks): number => runs.push({ ...around, text, marks })
   const inside = (mark: Mark, url = around.url): void => {
     const marks = [...around.marks, mark]

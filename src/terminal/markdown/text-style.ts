@@ -32,7 +32,7 @@ export const plainStyle: TextStyle = {
 }
 
 /** A piece of text in one style. A newline in it breaks the line. */
-export interface Run {
+export interface StyledText {
   text: string
   marks: readonly Mark[]
   /** Target of a link. */
@@ -52,7 +52,11 @@ export interface Formatting {
 export const unmarked: readonly Mark[] = []
 
 /** @param text without newlines */
-export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Formatting): string {
+export function paint(
+  text: string,
+  { marks, url }: Omit<StyledText, 'text'>,
+  { style, link }: Formatting,
+): string {
   let painted = text
   for (const mark of marks) painted = style[mark](painted)
   return url === undefined || link === undefined ? painted : link(painted, url)

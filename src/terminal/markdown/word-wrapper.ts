@@ -1,5 +1,5 @@
 import stringWidth from 'string-width'
-import { type Formatting, paint, type Run, unmarked } from './text-style.ts'
+import { type Formatting, paint, type StyledText, unmarked } from './text-style.ts'
 
 /** Receives wrapped lines. */
 export interface LineOutput {
@@ -10,7 +10,7 @@ export interface LineOutput {
 
 interface Fragment {
   text: string
-  run: Run
+  run: StyledText
 }
 
 /**
@@ -28,7 +28,7 @@ export class WordWrapper {
   /** Text of one style that is not written yet. */
   #text = ''
   #textWidth = 0
-  #run: Run = { text: '', marks: unmarked }
+  #run: StyledText = { text: '', marks: unmarked }
 
   /** @param width in columns, which may change; a character that is wider takes a line by itself */
   constructor(width: () => number, lines: LineOutput, formatting: Formatting) {
@@ -47,7 +47,7 @@ export class WordWrapper {
    * @param runs whole words; the last one may continue in the next call
    * @param isGlued whether the first word continues the last one of the previous call
    */
-  add(runs: readonly Run[], isGlued = false): void {
+  add(runs: readonly StyledText[], isGlued = false): void {
     this.#followWidth()
     let word: Fragment[] = []
     let isFirst = isGlued
@@ -103,7 +103,7 @@ export class WordWrapper {
     }
   }
 
-  #putBroken(text: string, run: Run): void {
+  #putBroken(text: string, run: StyledText): void {
     for (const { segment } of characters.segment(text)) {
       const width = displayWidth(segment)
       if (this.#column > 0 && this.#column + width > this.#lastWidth) this.#breakLine()
@@ -111,7 +111,7 @@ export class WordWrapper {
     }
   }
 
-  #put(text: string, width: number, run: Run): void {
+  #put(text: string, width: number, run: StyledText): void {
     if (run.marks !== this.#run.marks || run.url !== this.#run.url) {
       this.#flush()
       this.#run = run

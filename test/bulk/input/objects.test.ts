@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import yaml from 'yaml'
 import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
-import type { UserRow } from '../../../src/bulk/rows/user-row.ts'
+import type { ImportedUser } from '../../../src/bulk/rows/imported-user.ts'
 import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
 
 const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
@@ -29,7 +29,7 @@ const rows = fc.array(row, { minLength: 1, maxLength: 6 })
 const plain = { aliasDuplicateObjects: false, blockQuote: false }
 const chunk = fc.integer({ min: 1, max: 40 })
 
-const writers: [string, InputFormat, (rows: readonly UserRow[]) => string][] = [
+const writers: [string, InputFormat, (rows: readonly ImportedUser[]) => string][] = [
   ['JSONL', 'jsonl', (all) => all.map((one) => JSON.stringify(one)).join('\r\n')],
   ['JSON', 'json', (all) => JSON.stringify(all)],
   ['indented JSON', 'json', (all) => JSON.stringify(all, undefined, 2)],

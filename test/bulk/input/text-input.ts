@@ -2,7 +2,7 @@ import type { Input } from '../../../src/bulk/input/input.ts'
 import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import type { InputRow, RowFault } from '../../../src/bulk/input/input-row.ts'
 import { readRows } from '../../../src/bulk/input/read-rows.ts'
-import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
+import type { RowKind } from '../../../src/bulk/rows/imported-user.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 
 /** An input with this text, read in chunks of `chunk` bytes. */

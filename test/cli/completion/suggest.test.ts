@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
-import { type Program, suggest } from '../../../src/cli/completion/suggest.ts'
+import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
 import { effectivePermissions, knownPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
@@ -13,7 +13,7 @@ import { createSandbox } from '../../support/sandbox.ts'
 const program = {
   commands,
   topics: topics.map((topic) => ({ name: topic.replaceAll(' ', ':'), description: `About ${topic}` })),
-} as unknown as Program
+} as unknown as CompletionTree
 
 const asked: object[] = []
 const live: LiveValues = {

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Typed, TypedLines } from '../../../src/cli/input/read-lines.ts'
+import { type DecodedInput, TypedLines } from '../../../src/cli/input/read-lines.ts'
 
 const maxLength = 40_000
 
 /** Feeds a text in pieces, which may split a character. */
-function feed(text: string, cuts: number[] = [], isRaw = true): Typed & { last: string | undefined } {
+function feed(text: string, cuts: number[] = [], isRaw = true): DecodedInput & { last: string | undefined } {
   const lines = new TypedLines({ maxLength, isRaw })
   const bytes = Buffer.from(text)
-  const whole: Typed = { lines: [], echo: '', keys: [] }
+  const whole: DecodedInput = { lines: [], echo: '', keys: [] }
   const ends = [...new Set([...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])]
   let from = 0
   for (const to of ends.sort((a, b) => a - b)) {

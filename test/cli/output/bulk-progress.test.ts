@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import { type BulkState, describeBulk, describeTime, Pace } from '../../../src/cli/output/bulk-progress.ts'
+import {
+  type BulkState,
+  describeBulk,
+  describeTime,
+  RateMeter,
+} from '../../../src/cli/output/bulk-progress.ts'
 import type { Output } from '../../../src/cli/output/output.ts'
 import { drawBar, ProgressLine } from '../../../src/cli/output/progress-line.ts'
 
@@ -77,7 +82,7 @@ describe('the progress line', () => {
 
 describe('the rate of a bulk command', () => {
   it('is measured over the last ten seconds', () => {
-    const pace = new Pace(0, 100)
+    const pace = new RateMeter(0, 100)
     expect(pace.measure(0, 100)).to.equal(0)
     expect(pace.measure(1000, 150)).to.equal(50)
     let count = 150

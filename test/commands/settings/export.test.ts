@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { settingsDocument } from '../../../src/contract/settings-keys.ts'
 import { readSettingsFiles } from '../../../src/plan/file/read-settings-files.ts'
 import { leavesOf } from '../../../src/plan/leaves.ts'
-import { settingsFileView } from '../../../src/view/settings-file.ts'
+import { settingsFileView } from '../../../src/view/settings-file-view.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 

@@ -1,18 +1,18 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
-import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { accountView } from '../../../view/service.ts'
+import { userListView } from '../../../view/service.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create an administrator of the embedded service'
   static override description =
     'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
-  static override view = accountView
+  static override view = userListView
   static override examples = [
     {
       description: 'Create an administrator',
@@ -47,6 +47,6 @@ export default class ServiceAdminCreate extends BaseCommand {
     await administration.checkAdmin({ email, name })
     if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })
     const password = await readNewPassword(flags, context)
-    await context.output.show(accountView, await administration.createAdmin({ email, name, password }))
+    await context.output.show(userListView, await administration.createAdmin({ email, name, password }))
   }
 }

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/requests.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { keyView } from '../../../view/service.ts'
 

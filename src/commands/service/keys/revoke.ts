@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/requests.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'

@@ -1,12 +1,12 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/requests.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
-import { sessionView } from '../../../view/service.ts'
+import { signInSessionsView } from '../../../view/service.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
   static override summary = 'List the sessions of the embedded service'
   static override requests = serviceData
-  static override view = sessionView
+  static override view = signInSessionsView
   static override examples = [
     { description: 'List the sessions', command: 'chatctl service sessions list' },
     {
@@ -19,6 +19,6 @@ export default class ServiceSessionsList extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceSessionsList)
     const administration = await context.openToInspect(flags)
-    await context.output.show(sessionView, await administration.listSessions())
+    await context.output.show(signInSessionsView, await administration.listSessions())
   }
 }

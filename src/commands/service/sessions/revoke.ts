@@ -1,14 +1,14 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/requests.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
-import { sessionView } from '../../../view/service.ts'
+import { signInSessionsView } from '../../../view/service.ts'
 
 export default class ServiceSessionsRevoke extends BaseCommand {
   static override summary = 'Revoke a session and all its tokens'
   static override requests = serviceData
-  static override view = sessionView
+  static override view = signInSessionsView
   static override examples = [
     {
       description: 'Show what would be revoked',
@@ -30,6 +30,6 @@ export default class ServiceSessionsRevoke extends BaseCommand {
     const { id } = await administration.findSession(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
     if (!flags.yes) await context.prompter.confirm(`End the session ${id}?`)
-    await context.output.show(sessionView, await administration.revokeSession(id))
+    await context.output.show(signInSessionsView, await administration.revokeSession(id))
   }
 }

@@ -1,13 +1,13 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/requests.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
-import { accountView } from '../../../view/service.ts'
+import { userListView } from '../../../view/service.ts'
 
 export default class ServiceUsersList extends BaseCommand {
   static override summary = 'List the users of the embedded service'
   static override description = 'Run it on the machine of the service: the HTTP interface cannot list users.'
   static override requests = serviceData
-  static override view = accountView
+  static override view = userListView
   static override examples = [
     { description: 'List the users', command: 'chatctl service users list' },
     { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },
@@ -17,6 +17,6 @@ export default class ServiceUsersList extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceUsersList)
     const administration = await context.openToInspect(flags)
-    await context.output.show(accountView, await administration.listAccounts())
+    await context.output.show(userListView, await administration.listAccounts())
   }
 }

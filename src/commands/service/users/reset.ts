@@ -1,17 +1,17 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
-import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { accountView } from '../../../view/service.ts'
+import { userListView } from '../../../view/service.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
   static override description =
     'Run it on the machine of the service; the service may be running or stopped. All sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
-  static override view = accountView
+  static override view = userListView
   static override examples = [
     { description: 'Prompt for a new password', command: 'chatctl service users reset ada@example.com' },
     {
@@ -40,6 +40,6 @@ export default class ServiceUsersReset extends BaseCommand {
     const { id, email } = await administration.findAccount(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })
     const password = await readNewPassword(flags, context)
-    await context.output.show(accountView, await administration.resetAccount(id, password))
+    await context.output.show(userListView, await administration.resetAccount(id, password))
   }
 }

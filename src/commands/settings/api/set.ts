@@ -1,9 +1,9 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { calls } from '../../../cli/documented-requests.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged, showSentDifference } from '../../../cli/output/show-changed.ts'
-import { calls } from '../../../cli/requests.ts'
-import { lockingFor, serviceOf } from '../../../cli/settings-change.ts'
+import { lockingFor, planServiceOf } from '../../../cli/settings-change.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { isRecord } from '../../../contract/exact-json.ts'
@@ -76,7 +76,7 @@ export default class SettingsApiSet extends BaseCommand {
     const client = await context.connect()
     const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
     const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
-    const service = serviceOf(context)
+    const service = planServiceOf(context)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())

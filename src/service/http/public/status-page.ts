@@ -1,5 +1,5 @@
 import { html } from '../../../pages/html.ts'
-import { type Page, renderPage } from '../../../pages/page.ts'
+import { type HtmlPage, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
 
 interface StatusPageContent {
@@ -30,7 +30,7 @@ code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
 /** A static HTML page that says what runs here and how to connect. It loads nothing and contains no secret. */
-export function renderStatusPage({ version, url, isReady }: StatusPageContent): Page {
+export function renderStatusPage({ version, url, isReady }: StatusPageContent): HtmlPage {
   const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
   const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service is running at <strong>${url}</strong>. Use it from the terminal, or from a program with an API key.</p>

@@ -1,7 +1,7 @@
 import { Html, html } from '../../../pages/html.ts'
-import type { Page } from '../../../pages/page.ts'
+import type { HtmlPage } from '../../../pages/page.ts'
 import { paths } from '../metadata.ts'
-import type { SignInSession } from '../sessions.ts'
+import type { SignInSession } from '../sign-in-sessions.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** The content of the account page. */
@@ -18,7 +18,7 @@ export interface AccountFacts extends Notice {
 }
 
 /** Sessions, password, and second factor of the person who is signed in. */
-export function accountPage(account: AccountFacts): Page {
+export function accountPage(account: AccountFacts): HtmlPage {
   const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
 ${writeNotice(account)}
 ${writeSessions(account)}
@@ -28,7 +28,7 @@ ${writeSecondFactor(account)}`
 }
 
 /** The page after signing out. */
-export function signedOutPage(): Page {
+export function signedOutPage(): HtmlPage {
   const content = html`<p role="status">This browser is signed out. Programs that you signed in stay signed in.</p>
 <p><a href="${paths.signIn}">Sign in again</a></p>`
   return renderOAuthPage('Signed out', content)

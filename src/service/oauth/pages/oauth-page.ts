@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../pages/html.ts'
-import { type Page, renderPage } from '../../../pages/page.ts'
+import { type HtmlPage, renderPage } from '../../../pages/page.ts'
 
 /** The result of the form that the person sent last. */
 export interface Notice {
@@ -38,7 +38,7 @@ interface OAuthPageOptions {
 }
 
 /** A page of the sign-in. */
-export function renderOAuthPage(title: string, content: Html, options: OAuthPageOptions = {}): Page {
+export function renderOAuthPage(title: string, content: Html, options: OAuthPageOptions = {}): HtmlPage {
   const { notice: { alert, retryAfter } = {}, isWide = false, redirectUri } = options
   const { status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200 } = options
   return renderPage({
@@ -61,7 +61,7 @@ ${content}`,
  * A page with an error and what to do about it.
  * @param retryAfter seconds
  */
-export function errorPage(status: number, title: string, sentence: string, retryAfter?: number): Page {
+export function errorPage(status: number, title: string, sentence: string, retryAfter?: number): HtmlPage {
   return renderOAuthPage(title, html`<p role="alert">${sentence}</p>`, { status, notice: { retryAfter } })
 }
 

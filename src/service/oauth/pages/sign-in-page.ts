@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../pages/html.ts'
-import type { Page } from '../../../pages/page.ts'
+import type { HtmlPage } from '../../../pages/page.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** The common part of the forms of a sign-in. */
@@ -13,7 +13,7 @@ export interface SignInForm extends Notice {
 }
 
 /** Asks for email and password. */
-export function signInPage(form: SignInForm, email: string): Page {
+export function signInPage(form: SignInForm, email: string): HtmlPage {
   return renderForm(
     'Sign in',
     form,
@@ -26,7 +26,7 @@ export function signInPage(form: SignInForm, email: string): Page {
 }
 
 /** Asks for the code of an authenticator app. */
-export function codePage(form: SignInForm): Page {
+export function codePage(form: SignInForm): HtmlPage {
   return renderForm(
     'Enter your code',
     form,
@@ -41,7 +41,7 @@ export function codePage(form: SignInForm): Page {
 export function consentPage(
   form: SignInForm,
   about: { email: string; rights: string[]; other: string },
-): Page {
+): HtmlPage {
   const program = new URL(form.redirectUri ?? '').host
   return renderForm(
     'Allow chatctl to use your account?',
@@ -53,7 +53,7 @@ export function consentPage(
   )
 }
 
-function renderForm(title: string, form: SignInForm, fields: Html, agree: string): Page {
+function renderForm(title: string, form: SignInForm, fields: Html, agree: string): HtmlPage {
   const { action, token, redirectUri } = form
   const content = html`${writeNotice(form)}
 <form method="post" action="${action}">

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, types } from 'pg'
 import { parse } from 'pg-connection-string'
 import { Failure } from '../../../contract/failure.ts'
-import { readPasswordFile } from './password-file.ts'
+import { readPasswordFile } from './pgpass.ts'
 
 /** How to connect, and the location of the database without a secret. */
 export interface ParsedDatabaseUrl {

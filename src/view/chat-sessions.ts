@@ -1,7 +1,7 @@
 import type { View } from './view.ts'
 
 /** A session of this machine. */
-export const sessionsView: View = {
+export const chatSessionsView: View = {
   layout: 'records',
   columns: [
     { path: 'id', whole: true },

@@ -1,7 +1,7 @@
 import { isRecord } from '../../contract/exact-json.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
-export interface UserRow {
+export interface ImportedUser {
   id?: string
   /** Only informative in a row with an id, because no request can change an email. */
   email?: string
@@ -20,7 +20,7 @@ export type Step = 'create' | 'update' | 'assign'
 export type RowKind = 'users' | 'assignments'
 
 /** The requests of a row; empty if it has only an id. */
-export function stepsOf(row: UserRow): Step[] {
+export function stepsOf(row: ImportedUser): Step[] {
   const steps: Step[] = []
   if (row.id === undefined) steps.push('create')
   // A create request has name and metadata, but no settings (docs/interface.md, "User").
@@ -43,10 +43,10 @@ export function fieldsOf(kind: RowKind): readonly string[] {
  * A digest of a row's content, by which it is found after the file has changed. It does not depend on
  * formatting or the order of columns. It excludes the password, so that the journal does not help to guess one.
  */
-export function rowKey(row: UserRow): string {
+export function rowKey(row: ImportedUser): string {
   const values = fieldsOf('users')
     .filter((field) => field !== 'password')
-    .map((field) => canonical(row[field as keyof UserRow]))
+    .map((field) => canonical(row[field as keyof ImportedUser]))
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16)
 }

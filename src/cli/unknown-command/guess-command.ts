@@ -1,6 +1,6 @@
-import { nearest } from '../contract/nearest-word.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import type { Catalog } from './command-catalog.ts'
-import { findId, fits, suggestCommand } from './suggested-command.ts'
+import { findId, fits, suggestCommand } from './suggest-command.ts'
 import { findGuess, guessWords, respell } from './synonyms.ts'
 
 /**

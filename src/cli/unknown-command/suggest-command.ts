@@ -1,5 +1,5 @@
+import { quoteWord } from '../command-line.ts'
 import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
-import { quoteWord } from './command-line.ts'
 import { findFlagSynonym } from './synonyms.ts'
 
 /** Flags whose value may be a secret, which a hint must not repeat. */

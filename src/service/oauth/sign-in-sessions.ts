@@ -28,7 +28,7 @@ type StoredSession = SignInSession & { hash: string }
 /** Hex digits of the digest in the id: 80 bits. */
 const idLength = 20
 
-export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
+export const signInSessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
 /** All sessions, or those of one person, oldest first. */
 export async function listSessions(db: Database, clock: Clock, userId?: string): Promise<StoredSession[]> {
@@ -88,7 +88,7 @@ function present(
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
   return {
     hash,
-    id: sessionIdOf(hash),
+    id: signInSessionIdOf(hash),
     kind,
     user_id: userId ?? '',
     email,

@@ -1,10 +1,10 @@
-import { Failure } from '../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { quoteWord } from '../command-line.ts'
+import { flagHint } from '../flag-hint.ts'
+import { sharedFlags } from '../shared-flags.ts'
 import type { Catalog } from './command-catalog.ts'
-import { quoteWord } from './command-line.ts'
-import { flagHint } from './flag-hint.ts'
 import { depthOf, guessCommand } from './guess-command.ts'
-import { sharedFlags } from './shared-flags.ts'
-import { fits, looksSecret, suggestCommand } from './suggested-command.ts'
+import { fits, looksSecret, suggestCommand } from './suggest-command.ts'
 
 /**
  * @param argv a command line that names no command

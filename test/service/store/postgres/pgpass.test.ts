@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findPassword } from '../../../../src/service/store/postgres/password-file.ts'
+import { findPassword } from '../../../../src/service/store/postgres/pgpass.ts'
 
 const owner = { host: 'db.example', port: 5432, database: 'chat', user: 'ada' }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../system/clock.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 
-export interface SignedInOptions {
+export interface RenewingCredentialOptions {
   owner: CredentialOwner
   store: CredentialStore
   /** Nobody is signed in. */
@@ -18,12 +18,12 @@ export interface SignedInOptions {
 }
 
 /** The credential that a profile was signed in with, read once and renewed when that is due. */
-export class SignedIn {
-  readonly #options: SignedInOptions
+export class RenewingCredential {
+  readonly #options: RenewingCredentialOptions
   readonly #read: () => Promise<StoredCredential | undefined>
   #current: Promise<StoredCredential> | undefined
 
-  constructor(options: SignedInOptions) {
+  constructor(options: RenewingCredentialOptions) {
     this.#options = options
     this.#read = once(() => options.store.read(options.owner, options.signal))
   }

@@ -1,8 +1,8 @@
 import * as Flags from '@oclif/core/flags'
-import type { InputFormat } from '../../bulk/input/input-format.ts'
-import type { Quota } from '../../config/quota.ts'
-import { integerFlag, quotaFlag, textFlag } from '../flag-types.ts'
-import { yesFlag } from '../shared-flags.ts'
+import type { InputFormat } from '../bulk/input/input-format.ts'
+import type { ConfiguredQuota } from '../config/quota.ts'
+import { integerFlag, quotaFlag, textFlag } from './flag-types.ts'
+import { yesFlag } from './shared-flags.ts'
 
 /** Requests at the same time, where nothing is said. */
 export const defaultConcurrency = 8
@@ -63,7 +63,7 @@ interface BulkFlags {
   format: InputFormat | undefined
   'skip-invalid': boolean
   concurrency: number | undefined
-  quota: Quota | undefined
+  quota: ConfiguredQuota | undefined
   results: string | undefined
   restart: boolean
   yes: boolean

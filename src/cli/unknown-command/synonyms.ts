@@ -1,4 +1,4 @@
-import { guesses } from './command-guesses.ts'
+import { guesses } from './guess-table.ts'
 
 /** Words for the same thing, by the word of our commands. */
 const nouns: Readonly<Record<string, string>> = {
