@@ -57,7 +57,7 @@ export const sharedFlags = {
   timeout: Flags.string({
     helpGroup,
     helpValue: 'DURATION',
-    summary: 'Timeout of one attempt; for a stream, until its first byte (default: 60s)',
+    summary: 'Timeout of one attempt; for a stream, until the first byte arrives (default: 60s)',
   }),
   retries: Flags.string({
     helpGroup,
@@ -76,7 +76,7 @@ export const sharedFlags = {
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,
-  summary: 'Timeout of one attempt; for a stream, until its first byte (default: 10m)',
+  summary: 'Timeout of one attempt; for a stream, until the first byte arrives (default: 10m)',
 }
 
 export const dryRunFlag = Flags.boolean({

@@ -47,7 +47,7 @@ const environmentPage: Content = {
     { title: 'SYSTEM', kind: 'list', rows: otherVariables },
   ],
   closing: [
-    'For a flag without a value: 1, true, on, or yes, and 0, false, off, or no. Another word is an error. An empty variable counts as not set.',
+    'If a flag takes no value, set its variable to 1, true, on, or yes to turn the flag on, or to 0, false, off, or no to turn it off. Any other value is an error. An empty variable counts as not set.',
     'Order of precedence: chatctl help flags',
   ],
 }

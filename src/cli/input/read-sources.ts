@@ -41,7 +41,7 @@ export const settingsFileFlag = () =>
     helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Settings file to read after FILE; its values take precedence',
+    summary: 'Another settings file; its values override those of earlier files',
   })
 
 export const expandEnvFlag = Flags.boolean({

@@ -14,7 +14,7 @@ const formats = ['jsonl', 'json', 'md', 'html'] as const
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
   static override description =
-    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days, also with a relative time such as --since 7d.'
+    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h.'
   static override requests = { ...calls('listHistory'), note: 'once for each page.' }
   static override examples = [
     { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },

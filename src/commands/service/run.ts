@@ -23,7 +23,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; in a terminal without --log-level, they are text. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [

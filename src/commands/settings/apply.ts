@@ -17,7 +17,7 @@ import { appliedView } from '../../view/settings-plan.ts'
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
   static override description =
-    'Only the keys that differ are sent, and then read back. The exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If the service has another value for a key of the file than when the plan was made, nothing is sent, and the exit code is 7.'
+    'Only the keys that differ are sent, and then read back. The exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key of the file has changed on the service since the plan was made, nothing is sent, and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
     note: 'then reads the settings back.',

@@ -58,12 +58,12 @@ export default class UsersImport extends BaseCommand {
     id: textFlag({
       helpValue: 'ID',
       dependsOn: ['on-unknown'],
-      summary: 'ID of the user that exists, with --on-unknown created',
+      summary: 'With --on-unknown created: the ID of the existing user',
     }),
     line: placeFlag({
       helpValue: 'N',
       dependsOn: ['on-unknown'],
-      summary: 'Line, or LINE:COLUMN, of the only row that --on-unknown applies to',
+      summary: 'Apply --on-unknown only to the row at this line, or LINE:COLUMN',
     }),
     'dry-run': dryRunFlag,
   }

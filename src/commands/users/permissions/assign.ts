@@ -14,7 +14,7 @@ import { permissionsView } from '../../../view/users.ts'
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to users'
   static override description =
-    'Only the values you give are sent. Whether they replace the existing permissions or add to them depends on the service; the embedded service replaces them. A file is checked before anything is sent, and an interrupted run is resumed by the same command. After a finished run, the same command sends every row again.'
+    'Only the values you give are sent. Some services replace the existing permissions with the new ones, and others add the new ones. The embedded service replaces them. A file is checked before anything is sent, and an interrupted run is resumed by the same command. After a finished run, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
     note: 'and with `--file` one more to read the quota.',
@@ -36,7 +36,8 @@ export default class UsersPermissionsAssign extends BaseCommand {
   static override args = {
     // oclif requires every argument before a list, but --file replaces both.
     id: Args.string({
-      description: 'ID of the user, then permissions in the form ACTION:RESOURCE, such as read:chat',
+      description:
+        'The first argument is the ID of the user. Each further argument is a permission ACTION:RESOURCE, such as read:chat.',
       multiple: true,
       ignoreStdin: true,
     }),
