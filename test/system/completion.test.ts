@@ -80,7 +80,7 @@ const trials: readonly Trial[] = [
   },
   {
     what: 'a directory',
-    typed: 'service status --data fol',
+    typed: 'service status --data dir',
     words: ['service', 'status', '--data', 'directory'],
   },
   { what: 'nothing if no values are known', typed: 'users get peo', words: ['users', 'get', 'peo'] },

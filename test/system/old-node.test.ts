@@ -32,7 +32,7 @@ describe('a Node version that is too old', () => {
       const [error, hint, ...rest] = stderr.split('\n')
       expect(error).to.match(/^Error: chatctl needs Node\.js 22\.\d+\.\d+ or newer; this is /)
       expect(error).to.contain(version)
-      expect(hint).to.match(/^Hint: {2}install/)
+      expect(hint).to.match(/^Hint: {2}Install/)
       expect(rest).to.deep.equal([''])
     })
   }
