@@ -166,9 +166,12 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
 }
 
 const progress = /^.+\. Retrying in \S+…$/
+/** The last line of `doctor` on stderr. */
+const summary = /^(No problems found|\d+ (failure|warning)s?\b.*)\.$/
 
 function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
   const said = stderr.split('\n').filter((line) => line !== '' && !progress.test(line))
+  if (reportsFailures(call)) expect(said.pop()).to.match(summary)
   if ('done' in ending) {
     const warnings = said.filter((line) => !showsNothing.test(`${ending.done}: ${line}`))
     expect(warnings.length > 0, stderr).to.equal(ending.warned === true)
