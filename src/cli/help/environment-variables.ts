@@ -43,7 +43,7 @@ export const otherVariables: readonly Row[] = [
   ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],
   ['TERM', 'Terminal type; dumb disables color and animation'],
   ['LC_ALL, LC_CTYPE, LANG', 'Locale; doctor warns if it is not UTF-8'],
-  ['DISPLAY, WAYLAND_DISPLAY', 'Desktop whose clipboard /copy (in chat) uses'],
+  ['DISPLAY, WAYLAND_DISPLAY', 'Desktop with the clipboard for /copy (in chat)'],
   ['SSH_CONNECTION', 'If set, /copy copies through the terminal (OSC 52)'],
   ['HOME', 'Home directory (Windows: USERPROFILE)'],
   ['XDG_CONFIG_HOME', 'Base of the config directory (Windows: APPDATA)'],

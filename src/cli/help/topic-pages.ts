@@ -47,7 +47,7 @@ const environmentPage: Content = {
     { title: 'SYSTEM', kind: 'list', rows: otherVariables },
   ],
   closing: [
-    'If a flag takes no value, set its variable to 1, true, on, or yes to turn the flag on, or to 0, false, off, or no to turn it off. Any other value is an error. An empty variable counts as not set.',
+    'For a flag that takes no value: 1, true, on, or yes turns it on; 0, false, off, or no turns it off. Any other value is an error. An empty variable counts as not set.',
     'Order of precedence: chatctl help flags',
   ],
 }

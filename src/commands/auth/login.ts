@@ -51,7 +51,7 @@ const signInFlags = {
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'If no flag or profile decides the method, chatctl asks for it. If stdin is not a terminal, it uses the browser. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. chatctl also revokes the earlier tokens, unless another sign-in may still depend on them.'
+    'If no flag or profile decides the method, chatctl asks for it, or uses the browser if stdin is not a terminal. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. chatctl also revokes the earlier tokens, unless another sign-in may still depend on them.'
   static override requests = {
     ...calls('getProfile'),
     note: 'and with a browser, OAuth requests to the authorization server.',

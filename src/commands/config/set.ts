@@ -11,9 +11,9 @@ import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
-  static override summary = 'Set a default of a profile'
+  static override summary = 'Set an option of a profile'
   static override description =
-    `A new profile is created with its first value. Without --profile, the value is set in the default profile, or in "local" if there is no default profile. Keys: ${configurationKeys.join(', ')}`
+    `If the profile does not exist, it is created. Without --profile, the value is set in the default profile, or in "local" if there is no default profile. Keys: ${configurationKeys.join(', ')}`
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView

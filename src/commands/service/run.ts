@@ -82,13 +82,13 @@ export default class ServiceRun extends BaseCommand {
     }),
     'admin-port': portFlag({
       helpValue: 'PORT',
-      summary: 'Loopback port of /metrics; 0 for any free port, or off (default: --port plus 1000)',
+      summary: 'Loopback port of /metrics: a number, 0 (any free port), or off (default: --port plus 1000)',
     }),
     'log-level': Flags.option({
       helpValue: 'LEVEL',
       options: levels,
       summary:
-        'Log level: trace, debug, info, warn, error, or silent (default: info; in a terminal, warn; with --quiet, error)',
+        'Log level: trace, debug, info, warn, error, or silent (default: info, but warn in a terminal, and error with --quiet)',
     })(),
   }
 
