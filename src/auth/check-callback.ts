@@ -164,12 +164,12 @@ function readOutcome(parameters: URLSearchParams): CallbackResult {
 }
 
 /** One line without control and bidirectional characters, truncated. */
-function printableLine(text: string, longest: number): string {
+function printableLine(text: string, maxLength: number): string {
   const line = text.replace(/\s+/g, ' ').replace(/[\p{Cc}\p{Bidi_Control}]/gu, '')
   // Does not split a surrogate pair.
   return line
     .trim()
-    .slice(0, longest)
+    .slice(0, maxLength)
     .replace(/\p{Cs}$/u, '')
     .trim()
 }
