@@ -1,18 +1,14 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readMessage } from '../../cli/chat/read-message.ts'
+import { showReply } from '../../cli/chat/show-reply.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
-import { demandText, readText } from '../../cli/input/read-text.ts'
-import { unlessInterrupted } from '../../cli/interruption.ts'
-import type { Output } from '../../cli/output/output.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
-import { stripControls } from '../../terminal/strip-controls.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
-import { describeStreamEvent } from '../../view/stream-event.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
@@ -69,7 +65,7 @@ export default class ChatSend extends BaseCommand {
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
-    const message = demandMessage(await readText(args.message, context), flags.context)
+    const message = await readMessage(args.message, flags, context)
     const contextId = flags.continue ? continueContext(context) : flags.context
     const model = context.options.model.value
     const request = {
@@ -86,7 +82,7 @@ export default class ChatSend extends BaseCommand {
       if (streams) {
         const events = await client.chat.stream(request, { format })
         answeredIn = contextId
-        const end = await showStream(events, { output, asText, onContext })
+        const end = await showReply(events, { output, asText, onContext })
         if (end.failure) throw end.failure
       } else {
         const asksForWhole = flags.stream === false
@@ -100,49 +96,4 @@ export default class ChatSend extends BaseCommand {
       await rememberContext(context, answeredIn)
     }
   }
-}
-
-/** In other tools, `-c` continues the last conversation, and the next word is the message. */
-function demandMessage(text: string, contextId: string | undefined): string {
-  if (text.trim() !== '' || contextId === undefined) return demandText(text, 'MESSAGE')
-  throw new Failure('usage', 'MESSAGE is missing or empty', {
-    hint: `-c is --context, and took "${contextId}". Continue the last conversation with: --continue`,
-  })
-}
-
-/**
- * Prints a reply while it arrives: its text, or one JSON event per line.
- *
- * @param onContext receives the ID of the conversation as soon as it is known, because the stream may not end
- * @returns how the stream ended; the part of a truncated reply that arrived has been printed
- */
-async function showStream(
-  events: AsyncIterable<StreamEvent>,
-  { output, asText, onContext }: { output: Output; asText: boolean; onContext(id: string): void },
-): Promise<StreamEnd> {
-  const { streams } = output
-  const { signal } = streams
-  const { stdout } = streams.host
-  let end: StreamEnd | undefined
-  let printed = ''
-  try {
-    for await (const event of events) {
-      if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
-      if (event.type === 'end') end = event
-      if (!asText) await unlessInterrupted(output.showEvent(describeStreamEvent(event)), signal)
-      else if (event.type === 'delta') {
-        const text = streams.isShown ? stripControls(event.text) : event.text
-        printed = text.at(-1) ?? printed
-        // The reader may have stopped.
-        await unlessInterrupted(streams.writeData(text), signal)
-      }
-    }
-  } finally {
-    // The shell prompt starts on a new line, also after an interrupted reply. An empty reply adds no line.
-    const isOpen = end?.complete ? printed !== '\n' : !['', '\n'].includes(printed)
-    const isStuck = signal.aborted && stdout.writableLength > 0
-    if (asText && isOpen && !isStuck) await streams.writeData('\n')
-  }
-  if (!end) throw new Error('the stream had no end event')
-  return end
 }
