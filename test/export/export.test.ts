@@ -153,7 +153,9 @@ describe('history export', () => {
 
   it('omits messages older than --since, and does not fetch them', async () => {
     const day = 86_400_000
-    const ages = Array.from({ length: 300 }, (_, index) => Date.now() - (300 - index) * day)
+    // An hour older than whole days, so that no message is exactly as old as the limit.
+    const newest = Date.now() - 3_600_000
+    const ages = Array.from({ length: 300 }, (_, index) => newest - (300 - index) * day)
     const daily = stored
       .slice(0, 300)
       .map((message, index) => ({ ...message, created_at: new Date(ages[index] ?? 0).toISOString() }))
