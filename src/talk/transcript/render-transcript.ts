@@ -47,7 +47,7 @@ function* renderMarkdown(transcript: Transcript, hasReasoning: boolean): Generat
   for (const turn of transcript.turns) {
     yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${quote(turn.user)}\n`
     if (hasReasoning && turn.reasoning !== undefined)
-      yield `\n**Reasoning**\n\n${quote(turn.reasoning.trim())}\n\n**Reply**\n`
+      yield `\n**Reasoning**\n\n${quote(turn.reasoning.trim())}\n${turn.reply === '' ? '' : '\n**Reply**\n'}`
     if (turn.reply !== '') yield `\n${withNewline(closeFence(turn.reply))}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n*[${status}]*\n`
