@@ -214,6 +214,15 @@ describe('a streamed reply with reasoning', () => {
     ])
   })
 
+  it('gives reasoning that may have been repeated before the text', () => {
+    const frames = [{ reasoning: 'ha' }, { reasoning: 'haha' }, { response: 'Hi' }, { done: true }]
+    expect(read(ndjson, lines(frames)).slice(1, -1)).to.deep.equal([
+      { type: 'reasoning', text: 'ha' },
+      { type: 'reasoning', text: 'ha' },
+      { type: 'delta', text: 'Hi' },
+    ])
+  })
+
   it('keeps a piece of reasoning and a piece of text from the same frame', () => {
     const events = read(sse, data([chunk({ reasoning: 'Hm', content: 'Hi' }), chunk({}, 'stop')]))
     expect(events.slice(1, -1)).to.deep.equal([
@@ -226,6 +235,7 @@ describe('a streamed reply with reasoning', () => {
     '<think>Hm</think>Hi',
     '{"reasoning": "Hm", "answer": 42}',
     '{"reasoning": "Hm"}',
+    '{"reasoning": "Hm", "answer": 42}\n{"reasoning": "Hm", "answer": 43}\n',
     '{"thinking": "Hm", "answer": 42}\nThat is all.',
   ]) {
     it(`does not take the text ${JSON.stringify(text)} for reasoning`, () => {

@@ -206,10 +206,24 @@ describe('a session with a model that sends reasoning', () => {
   it('records reasoning between two parts of a reply, and does not show it within the reply', async () => {
     await begin()
     await run.say('/reasoning on', 'Reasoning is shown')
-    const frames = [{ reasoning: 'One' }, { delta: 'Hello ' }, { reasoning: ' two' }, { delta: 'you' }]
-    world.server.failNext(sse([{ context_id: 'c1' }, ...frames]))
+    const [before, within] = [{ reasoning: 'One' }, { reasoning: ' two' }]
+    const frames = [before, { delta: 'Hello' }, { delta: ' ' }, within, { delta: 'you' }]
+    // All in one chunk, so that the session has no time to record the pieces one by one.
+    const data = [{ context_id: 'c1' }, ...frames].map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
+    world.server.failNext((_, response) => {
+      const type = { 'content-type': 'text/event-stream' }
+      response.writeHead(200, type).end(`${data.join('')}data: [DONE]\n\n`)
+    })
     const screen = await run.say('Hi', /^│ One\n\nHello you\n[\s\S]*total/m)
     expect(screen).not.to.include('two')
-    expect(world.transcript().turns[0]).to.include({ reasoning: 'One two', reply: 'Hello you' })
+    const [turn] = world.transcript().turns
+    expect(turn).to.include({ reasoning: 'One two', reply: 'Hello you' })
+    expect(turn?.events.slice(1)).to.deep.equal([
+      { type: 'reasoning', text: 'One' },
+      { type: 'delta', text: 'Hello' },
+      { type: 'delta', text: ' ' },
+      { type: 'reasoning', text: ' two' },
+      { type: 'delta', text: 'you' },
+    ])
   })
 })
