@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -32,7 +33,7 @@ export default class ChatComplete extends BaseCommand {
   }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
-    system: textFlag({ char: 's', helpValue: 'TEXT', summary: 'System message' }),
+    system: systemFlag,
     messages: textFlag({
       helpValue: 'FILE',
       summary: 'Earlier messages (role and content) as YAML, JSON, or JSONL',
@@ -47,13 +48,14 @@ export default class ChatComplete extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
     const model = context.options.model.value
+    const system = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
     const prompt = await readText(args.prompt, context)
     if (earlier.length === 0) demandText(prompt, 'PROMPT')
     const request = {
       ...(model === undefined ? {} : { model }),
       messages: [
-        ...(flags.system === undefined ? [] : [{ role: 'system' as const, content: flags.system }]),
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...earlier,
         ...(prompt === '' ? [] : [{ role: 'user' as const, content: prompt }]),
       ],
