@@ -1,7 +1,8 @@
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-/** `512 bytes`, `1.5 MiB`, `20 GiB`. */
+/** `1 byte`, `512 bytes`, `1.5 MiB`, `20 GiB`. */
 export function describeBytes(count: number): string {
+  if (count === 1) return '1 byte'
   let value = count
   let unit = 0
   while (value >= 1024 && unit < units.length - 1) {

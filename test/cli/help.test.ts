@@ -26,6 +26,7 @@ const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatct
 /** The pages that do not fit in a terminal of 40 lines with a prompt below them. */
 const longPages = [
   'auth login',
+  'chat',
   'chat complete',
   'chat send',
   'environment',
