@@ -86,7 +86,8 @@ async function sendMessage(session: Session, text: string, isLiteral: boolean): 
     message = await attachments.compose(text, { isLiteral, isEdited: replacesLastPrompt })
   } catch (error) {
     if (!(error instanceof Failure) || !keyboard.offer(asTyped(text))) throw error
-    output.showFailure(error, 'To send @path as text, type \\@path.')
+    output.showFailure(error)
+    output.note('To send @path as text, type \\@path.')
     return output.separate()
   }
   output.showFiles(splitFiles(message).files)
