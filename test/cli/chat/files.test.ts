@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -115,15 +114,13 @@ describe('a file in a message', () => {
       })
     }
 
-    it('if it is a named pipe, a device, or a loop of symbolic links', async function () {
+    it('if it is a device or a loop of symbolic links', async function () {
       if (process.platform === 'win32') this.skip()
-      execFileSync('mkfifo', [at('pipe')])
-      symlinkSync('pipe', at('link'))
+      symlinkSync('/dev/zero', at('link'))
       symlinkSync('loop', at('loop'))
-      const pipe = 'it is a named pipe, not a regular file'
-      expectFailure(await send(['Hi', '-f', 'pipe']), 2, `Cannot read pipe: ${pipe}`)
-      expectFailure(await send(['Hi', '-f', 'link']), 2, `Cannot read link: ${pipe}`)
-      expectFailure(await send(['Hi', '-f', '/dev/zero']), 2, 'Cannot read /dev/zero: it is a device')
+      const device = 'it is a device, not a regular file'
+      expectFailure(await send(['Hi', '-f', '/dev/zero']), 2, `Cannot read /dev/zero: ${device}`)
+      expectFailure(await send(['Hi', '-f', 'link']), 2, `Cannot read link: ${device}`)
       expectFailure(await send(['Hi', '-f', 'loop']), 2, 'Cannot read loop: ', 'ELOOP')
     })
 
