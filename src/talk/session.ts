@@ -11,8 +11,10 @@ import { Status } from '../terminal/screen/status.ts'
 import { Attachments } from './attachments.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
+import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.ts'
 import { Recorder } from './reply/recorder.ts'
 import type { PartialReply } from './reply/recover-reply.ts'
+import { silentWriter } from './reply/reply-display.ts'
 import type { UnsentPrompt } from './reply/send-prompt.ts'
 import { stopped } from './reply/take-turn.ts'
 import type { OpenedConversation } from './resume/resume-transcript.ts'
@@ -39,6 +41,8 @@ export class Session implements KeyboardHost {
   partialReply: PartialReply | undefined
   /** Whether the next prompt replaces the last one. */
   replacesLastPrompt = false
+  /** Whether the reasoning of the model is shown before its reply. */
+  showsReasoning = false
   /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
@@ -100,6 +104,12 @@ export class Session implements KeyboardHost {
       ...(link && { link }),
       ...(this.highlight && { highlight: this.highlight }),
     })
+  }
+
+  /** Creates the writer of the reasoning before a reply. */
+  createReasoningWriter(): ReplyWriter {
+    if (!this.showsReasoning) return silentWriter
+    return this.options.isPlain ? new PlainReasoningWriter() : new ReasoningWriter(this.screen, this.style)
   }
 
   /** Runs work that Ctrl-C stops. */

@@ -7,6 +7,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
@@ -67,7 +68,10 @@ export default class ChatComplete extends BaseCommand {
     const client = await context.connect()
     const response = await client.chat.complete(request)
     await context.show(completionView, response)
-    if (response.body?.choices?.[0]?.finish_reason === 'length')
+    const choice = response.body?.choices?.[0]
+    if (!choice?.message?.content && reasoningIn(choice?.message) !== undefined)
+      context.output.progress('The model sent only reasoning, and no reply.')
+    if (choice?.finish_reason === 'length')
       context.output.progress('The reply was truncated at its token limit.')
   }
 }

@@ -51,11 +51,27 @@ export const replyCommands: readonly SlashCommand[] = [
         })
       }
       if (isDone) return
+      if (partialReply?.part === '') {
+        throw new Failure('usage', 'No part of the last reply has arrived', {
+          hint: 'Send the message again with: /retry',
+        })
+      }
       requireLastPrompt(session)
       if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
       const prompt = partialReply ? continueExactly : continueFromEnd
       session.output.showPrompt(prompt)
       await sendPrompt(session, prompt)
+    },
+  },
+  {
+    name: 'reasoning',
+    argument: '[on|off]',
+    summary: 'Show or hide the reasoning before the next replies',
+    candidates: () => ['on', 'off'],
+    run: (session, choice) => {
+      if (choice !== '') session.showsReasoning = readSwitch(choice)
+      const state = session.showsReasoning ? 'shown before each reply, if the model sends it' : 'hidden'
+      session.output.note(`Reasoning is ${state}`)
     },
   },
   {
@@ -79,6 +95,11 @@ export const replyCommands: readonly SlashCommand[] = [
     },
   },
 ]
+
+function readSwitch(choice: string): boolean {
+  if (choice === 'on' || choice === 'off') return choice === 'on'
+  throw new Failure('usage', `Invalid value "${choice}"`, { hint: 'Use /reasoning on, or /reasoning off.' })
+}
 
 function requireLastPrompt({ conversation }: Session): string {
   const { lastPrompt } = conversation
