@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
+import { splitFiles } from '../contract/file-block.ts'
 import { editOutside } from '../system/external-editor.ts'
 import type { Highlight } from '../terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
@@ -7,6 +8,7 @@ import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
+import { Attachments } from './attachments.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
 import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.ts'
@@ -29,6 +31,7 @@ export class Session implements KeyboardHost {
   readonly keyboard: Keyboard
   readonly complete: KeyboardHost['complete']
   readonly models = new Models()
+  readonly attachments: Attachments
   conversation = new Conversation()
   /** Set before the session reads its first entry, as is `client`. */
   recorder!: Recorder
@@ -47,6 +50,7 @@ export class Session implements KeyboardHost {
   /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
+    this.attachments = new Attachments(options, options.maxFileBytes)
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
     const { screen, style } = this
@@ -132,7 +136,9 @@ export class Session implements KeyboardHost {
   /** Offers a prompt to be sent again or edited. */
   returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
-    const isOffered = this.keyboard.offer(asTyped(prompt))
+    const parts = splitFiles(prompt)
+    const isOffered = this.keyboard.offer(asTyped(parts.text))
+    if (isOffered) this.attachments.restore(parts)
     // Only this prompt, or an edited one, replaces the last one.
     if (!isOffered) this.replacesLastPrompt = false
     this.output.note(

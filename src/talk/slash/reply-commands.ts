@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import { splitFiles } from '../../contract/file-block.ts'
 import { continueExactly, continueFromEnd } from '../conversation.ts'
 import { recover, sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
 import { asTyped, type Session } from '../session.ts'
@@ -15,6 +16,7 @@ export const replyCommands: readonly SlashCommand[] = [
       const { unsent } = session
       if (unsent) {
         session.replacesLastPrompt = unsent.replacesLastPrompt
+        session.attachments.forget(unsent.prompt)
         return sendPrompt(session, unsent.prompt)
       }
       const prompt = requireLastPrompt(session)
@@ -26,11 +28,13 @@ export const replyCommands: readonly SlashCommand[] = [
     name: 'edit',
     summary: 'Edit the last message and send it again',
     run: async (session) => {
-      const prompt = requireLastPrompt(session)
-      if (!session.keyboard.input.setText(asTyped(prompt))) {
+      const { files, text } = splitFiles(requireLastPrompt(session))
+      if (!session.keyboard.input.setText(asTyped(text))) {
         throw new Failure('usage', 'This terminal does not support editing a message')
       }
       session.replacesLastPrompt = true
+      session.attachments.edit(files)
+      session.output.showFiles(files)
       session.output.note('Press Enter to replace the last message, or Ctrl-C to cancel.')
     },
   },
