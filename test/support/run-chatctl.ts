@@ -97,6 +97,7 @@ export function startChatctl(
     allowGrace: () => {},
     untilEnded: () => () => {},
     keepHeapSmall: () => {},
+    modelServers: [],
     clock: systemClock,
     log: { write: (line) => void stderr.write(line) },
     openKeychain: () => noKeychain,

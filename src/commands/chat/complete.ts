@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -60,6 +61,7 @@ export default class ChatComplete extends BaseCommand {
       ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
     }
+    await offerModelServer(context)
     const client = await context.connect()
     const response = await client.chat.complete(request)
     await context.show(completionView, response)
