@@ -70,7 +70,7 @@ export default class Chat extends BaseCommand {
     const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
-      terminal: new SessionTerminal(streams),
+      terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       clock: host.clock,

@@ -15,6 +15,7 @@ import {
   readPorts,
   readRedirectHost,
   readRedirectPath,
+  readSwitch,
   readTimeout,
   readTokenUrl,
   unreadable,
@@ -37,6 +38,7 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
+  notify: readSwitch,
 }
 
 /**
