@@ -11,13 +11,15 @@ export interface TurnOutcome {
   /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
+  /** The context of the conversation, if this reply is the first one that names it. */
+  newContextId: string | undefined
   firstMs: number | undefined
   totalMs: number
 }
 
 /**
  * The line after a reply: model, token count if the service sent one, time to the first and the last
- * token, and where the conversation is stored.
+ * token, and where the conversation is stored, but a context only once.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, firstMs, totalMs, end } = outcome
@@ -26,16 +28,16 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     usage && describeUsage(usage),
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
-    whereaboutsOf(conversation),
+    whereaboutsOf(conversation, outcome),
     end?.finishReason === 'length' ? 'truncated at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')
 }
 
-function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
+function whereaboutsOf({ mode }: Conversation, { newContextId }: TurnOutcome): string | undefined {
   if (mode === 'completions') return 'stored on this machine, not streamed'
-  return contextId === undefined ? undefined : `context ${contextId}`
+  return newContextId === undefined ? undefined : `context ${newContextId}`
 }
 
 /** The token count of the service, as far as it sent one. */

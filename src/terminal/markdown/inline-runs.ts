@@ -81,14 +81,17 @@ function addToken(token: Token, around: Surroundings, formatting: Formatting, ru
       inside('underline', url)
       const isAddress =
         token['autolink'] === true || [token.text, `http://${token.text}`].includes(token.href)
-      // A link whose text is another address may be phishing, so show where it leads.
-      const showsOtherAddress = /:\/\/|^www\./i.test(token.text)
-      if (!isAddress && (url === undefined || showsOtherAddress)) put(` (${token.href})`)
+      if (!isAddress && (url === undefined || mayMislead(token.text))) put(` (${token.href})`)
       break
     }
-    case 'image':
-      put(token.text === '' ? token.href : `${decodeEntities(token.text)} (${token.href})`)
+    case 'image': {
+      const url = clickable(token.href, formatting)
+      const text = token.text === '' ? token.href : decodeEntities(token.text)
+      if (url === undefined) put(text)
+      else runs.push({ marks: [...around.marks, 'underline'], text, url })
+      if (token.text !== '' && (url === undefined || mayMislead(text))) put(` (${token.href})`)
       break
+    }
     default:
       put(token.raw)
   }
@@ -96,6 +99,11 @@ function addToken(token: Token, around: Surroundings, formatting: Formatting, ru
 
 function childrenOf(token: Token): readonly Token[] {
   return 'tokens' in token ? (token.tokens ?? []) : []
+}
+
+/** Whether the text of a link looks like another address, so that the terminal must show where it leads. */
+function mayMislead(text: string): boolean {
+  return /:\/\/|^www\./i.test(text)
 }
 
 /** Whether the terminal can show a style. */
