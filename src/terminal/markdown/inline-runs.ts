@@ -86,15 +86,28 @@ function addToken(token: Token, around: Surroundings, formatting: Formatting, ru
     }
     case 'image': {
       const url = clickable(token.href, formatting)
-      const text = token.text === '' ? token.href : decodeEntities(token.text)
+      const alternative = plainText(childrenOf(token))
+      const text = alternative === '' ? token.href : alternative
       if (url === undefined) put(text)
       else runs.push({ marks: [...around.marks, 'underline'], text, url })
-      if (token.text !== '' && (url === undefined || mayMislead(text))) put(` (${token.href})`)
+      if (alternative !== '' && (url === undefined || mayMislead(text))) put(` (${token.href})`)
       break
     }
     default:
       put(token.raw)
   }
+}
+
+/** The text of an image, in which links and images are only their texts. */
+function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      if (token.type === 'text') return decodeEntities(token.raw)
+      if (token.type === 'br') return '\n'
+      const children = childrenOf(token)
+      return children.length > 0 || !('text' in token) ? plainText(children) : token.text
+    })
+    .join('')
 }
 
 function childrenOf(token: Token): readonly Token[] {
