@@ -47,6 +47,8 @@ export interface Options {
   retries: Resolved<number>
   /** In ms. */
   max_wait: Resolved<number>
+  /** Whether a session notifies of a long reply that is complete. */
+  notify: Resolved<'on' | 'off'>
 }
 
 /** How a command uses the options. */
@@ -146,6 +148,7 @@ export function resolveOptions(
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
+    notify: read('notify', pick('notify'), readSwitch, 'on'),
   }
 }
 
@@ -247,6 +250,11 @@ export function readTimeout(text: string): number {
 export function readCount(text: string): number {
   if (!/^\d{1,3}$/.test(text)) throw new Error('is not a whole number from 0 to 999')
   return Number(text)
+}
+
+export function readSwitch(text: string): 'on' | 'off' {
+  if (text === 'on' || text === 'off') return text
+  throw new Error('is neither on nor off')
 }
 
 /** The hosts to which the browser may be redirected after sign-in. */

@@ -40,7 +40,7 @@ export interface SessionOptions {
   streamFormat: StreamFormat | undefined
   /** Raw text, and nothing on the screen that changes by itself. */
   isPlain: boolean
-  /** Undefined without color. */
+  /** Undefined with `isPlain`. */
   style: SessionStyle | undefined
   /** Makes text clickable. Undefined if the terminal does not support links. */
   link: ((text: string, url: string) => string) | undefined
