@@ -1,15 +1,17 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { applyPrompt, promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
-import { demandText, readText } from '../../cli/input/read-text.ts'
+import { readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages without storing them'
-  static override description = 'The messages are sent in this order: --system, --messages, PROMPT.'
+  static override description =
+    'The messages are sent in this order: --system, --messages, PROMPT. With --prompt, PROMPT becomes part of that prompt: see chat prompts.'
   static override requests = calls('createCompletion')
   static override view = completionView
   static override examples = [
@@ -21,6 +23,10 @@ export default class ChatComplete extends BaseCommand {
     {
       description: 'Continue a conversation from a file',
       command: 'chatctl chat complete --messages conversation.yaml --max-tokens 200',
+    },
+    {
+      description: 'Use a prompt of the library',
+      command: 'chatctl chat complete --prompt translate --var language=French "Good night"',
     },
   ]
   static override args = {
@@ -39,6 +45,7 @@ export default class ChatComplete extends BaseCommand {
     }),
     temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+    ...promptFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -46,19 +53,22 @@ export default class ChatComplete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
-    const model = context.options.model.value
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
-    const prompt = await readText(args.prompt, context)
-    if (earlier.length === 0) demandText(prompt, 'PROMPT')
+    const text = await readText(args.prompt, context)
+    const filled = await applyPrompt(text, earlier.length === 0 ? 'PROMPT' : undefined, flags, context)
+    const { message, model } = filled
+    const system = flags.system ?? filled.system
+    const temperature = flags.temperature ?? filled.temperature
+    const maxTokens = flags['max-tokens'] ?? filled.maxTokens
     const request = {
       ...(model === undefined ? {} : { model }),
       messages: [
-        ...(flags.system === undefined ? [] : [{ role: 'system' as const, content: flags.system }]),
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...earlier,
-        ...(prompt === '' ? [] : [{ role: 'user' as const, content: prompt }]),
+        ...(message === '' ? [] : [{ role: 'user' as const, content: message }]),
       ],
-      ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
-      ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
     const client = await context.connect()
     const response = await client.chat.complete(request)

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { applyPrompt, demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { showReply } from '../../cli/chat/show-reply.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
@@ -40,6 +41,7 @@ export default class ChatSend extends BaseCommand {
       exclusive: ['continue'],
     }),
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
+    ...promptFlags,
     stream: Flags.boolean({
       allowNo: true,
       summary:
@@ -65,9 +67,10 @@ export default class ChatSend extends BaseCommand {
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
-    const message = await readMessage(args.message, flags, context)
+    const text = await readMessage(args.message, flags, context)
+    const { message, model, ...parameters } = await applyPrompt(text, 'MESSAGE', flags, context)
+    demandNoParameters(parameters, flags)
     const contextId = flags.continue ? continueContext(context) : flags.context
-    const model = context.options.model.value
     const request = {
       message,
       ...(contextId === undefined ? {} : { context_id: contextId }),
