@@ -26,7 +26,7 @@ export class Session implements KeyboardHost {
   readonly status: Status
   readonly keyboard: Keyboard
   readonly complete: KeyboardHost['complete']
-  readonly models = new Models()
+  readonly models: Models
   conversation = new Conversation()
   /** Set before the session reads its first entry, as is `client`. */
   recorder!: Recorder
@@ -43,6 +43,7 @@ export class Session implements KeyboardHost {
   /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
+    this.models = new Models(options.firstModelReplies)
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
     const { screen, style } = this
@@ -157,6 +158,17 @@ export class Session implements KeyboardHost {
 /** The model IDs of the service. */
 class Models {
   #known: readonly string[] | undefined
+  readonly #firstIsStandard: boolean
+
+  /** @param firstIsStandard whether the first model of the list replies if no model is chosen */
+  constructor(firstIsStandard: boolean) {
+    this.#firstIsStandard = firstIsStandard
+  }
+
+  /** The model that replies if none is chosen; undefined if it is unknown. */
+  get standard(): string | undefined {
+    return this.#firstIsStandard ? this.#known?.[0] : undefined
+  }
 
   /** @throws Failure of the service */
   async fetch(client: Client, signal: AbortSignal): Promise<readonly string[]> {

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { applyPrompt, promptFlags } from '../../cli/chat/apply-prompt.ts'
+import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -70,6 +71,7 @@ export default class ChatComplete extends BaseCommand {
       ...(temperature === undefined ? {} : { temperature }),
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
+    await offerModelServer(context)
     const client = await context.connect()
     const response = await client.chat.complete(request)
     await context.show(completionView, response)
