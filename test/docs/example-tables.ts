@@ -153,7 +153,9 @@ export const files: Readonly<Record<string, string>> = {
   'users.tsv': 'ID\tAda\n',
   'ids.tsv': 'ID\n',
   'roles.csv': 'id,role\nID,editor\n',
-  'review.md': 'Review this change:\n\n{{input}}\n',
+  // The file of docs/guides/prompts.md.
+  'review.md':
+    '---\ntemperature: 0.2\nsystem: You review {{language}} code. Report bugs only.\n---\nReview this change:\n\n{{input}}\n',
   'assignments.csv': 'id,permissions\nID,read:chat\n',
   // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':

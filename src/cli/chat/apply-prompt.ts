@@ -1,3 +1,4 @@
+import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Context } from '../context.ts'
@@ -27,7 +28,7 @@ export async function applyPrompt(
   text: string,
   argument: string | undefined,
   flags: { prompt?: string | undefined; var?: readonly string[] | undefined },
-  { directories, options: { model } }: Context,
+  { directories, options: { model, aliases } }: Context,
 ): Promise<FilledPrompt> {
   const { prompt: name } = flags
   const chosen = model.value === undefined ? {} : { model: model.value }
@@ -46,7 +47,8 @@ export async function applyPrompt(
     hintFor: (missing) => `Add: ${missing.map((variable) => `--var ${variable}=VALUE`).join(' ')}`,
   })
   demand(filled.message)
-  return model.source === 'flag' ? { ...filled, ...chosen } : { ...chosen, ...filled }
+  if (model.source === 'flag' || filled.model === undefined) return { ...filled, ...chosen }
+  return { ...filled, model: resolveAlias(filled.model, aliases.value) }
 }
 
 /**

@@ -21,7 +21,11 @@ export async function suggestFlagValue(
     case 'fields':
       return suggestFields(word, line.command)
     case 'model':
-      return candidates(await live.models(serviceFlagsOf(line)))
+      return suggestModels(line, live)
+    case 'prompt':
+      return suggestPrompts(live)
+    case 'var':
+      return suggestVariables(word, line, live)
     case 'resume':
       return suggestSessions(live)
     case 'context':
@@ -70,6 +74,32 @@ export async function suggestProfiles(live: LiveValues): Promise<Suggestions> {
         value === localProfile ? 'The embedded service' : configuration.profiles?.[value]?.base_url,
     })),
   }
+}
+
+/** Aliases of the profile, and the models of the service. */
+export async function suggestModels(line: TypedLine, live: LiveValues): Promise<Suggestions> {
+  const { profile, base_url: baseUrl } = serviceFlagsOf(line)
+  const { profiles = {}, default_profile: standard = 'local' } = live.configuration()
+  const inForce = profile ?? (baseUrl === undefined ? standard : '')
+  const aliases = Object.entries(profiles[inForce]?.aliases ?? {})
+  const models = await live.models(serviceFlagsOf(line))
+  return {
+    candidates: [
+      ...aliases.map(([value, description]) => ({ value, description })),
+      ...models.map((value) => ({ value })),
+    ],
+  }
+}
+
+export async function suggestPrompts(live: LiveValues): Promise<Suggestions> {
+  return candidates((await live.prompts()).names())
+}
+
+/** The variables of the prompt that the line names. */
+async function suggestVariables(word: string, { flags }: TypedLine, live: LiveValues): Promise<Suggestions> {
+  if (word.includes('=')) return nothing
+  const variables = (await live.prompts()).variablesOf(flags.get('prompt') ?? '')
+  return { candidates: variables.map((name) => ({ value: `${name}=`, isOpen: true })) }
 }
 
 export async function suggestSessions(live: LiveValues): Promise<Suggestions> {

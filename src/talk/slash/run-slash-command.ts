@@ -6,6 +6,7 @@ import type { Completions } from '../../terminal/editor/editor-options.ts'
 import type { Session } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
+import { promptCommands } from './prompt-commands.ts'
 import { replyCommands } from './reply-commands.ts'
 import { expandHome, type FileLocation } from './save-text.ts'
 import { sessionCommands } from './session-commands.ts'
@@ -22,6 +23,7 @@ export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
+  ...promptCommands,
   ...replyCommands,
   ...sessionCommands,
 ]
@@ -96,7 +98,7 @@ export async function completeInput(session: Session, before: string): Promise<C
   const start = before.length - argument.length
   const command = slashCommands.find((one) => one.name === name)
   if (command?.takesPath) return completePath(argument, start, session.options)
-  const candidates = (await command?.candidates?.(session)) ?? []
+  const candidates = (await command?.candidates?.(session, argument)) ?? []
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
 }
 
