@@ -117,7 +117,7 @@ async function suggestContexts(live: LiveValues): Promise<Suggestions> {
 }
 
 /** The service that a line means, as far as its flags say it. */
-export function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
+function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
   const profile = flags.get('profile')
   const baseUrl = flags.get('base-url')
   return {

@@ -39,7 +39,7 @@ describe('/prompt', () => {
     await run.say('/prompt translate languages=x Hi', 'has no variable languages')
     await run.say('/prompt translate language=x', 'needs a message')
     await run.say('/prompt bad', 'bad.md:1:1: {{')
-    await run.say('/prompt translat', 'Did you mean translate?')
+    await run.say('/prompt translated', 'Did you mean translate?')
     expect(world.server.sends).to.deep.equal([])
   })
 
