@@ -5,6 +5,12 @@ import type { Context } from '../context.ts'
 import { textFlag } from '../flag-types.ts'
 import { demandText } from '../input/read-text.ts'
 
+/** The values of `promptFlags`. */
+export interface PromptChoice {
+  prompt?: string | undefined
+  var?: readonly string[] | undefined
+}
+
 /** The flags that select a prompt and fill its variables. */
 export const promptFlags = {
   prompt: textFlag({ helpValue: 'NAME', summary: 'Prompt to use: see chat prompts' }),
@@ -27,7 +33,7 @@ export const promptFlags = {
 export async function applyPrompt(
   text: string,
   argument: string | undefined,
-  flags: { prompt?: string | undefined; var?: readonly string[] | undefined },
+  flags: PromptChoice,
   { directories, options: { model, aliases } }: Context,
 ): Promise<FilledPrompt> {
   const { prompt: name } = flags

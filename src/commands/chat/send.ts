@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { applyPrompt, demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
+import { demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
+import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { showReply } from '../../cli/chat/show-reply.ts'
@@ -24,12 +25,15 @@ export default class ChatSend extends BaseCommand {
       description: 'Continue the last conversation',
       command: 'chatctl chat send --continue "In one sentence?"',
     },
-    { description: 'Review a change', command: 'git diff | chatctl chat send "Review this change"' },
+    {
+      description: 'Review a change, with a file as context',
+      command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
+    },
   ]
   static override args = {
     message: Args.string({
       description:
-        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message.',
+        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message. With -f, MESSAGE comes before it, or last in quotes.',
       ignoreStdin: true,
     }),
   }
@@ -52,6 +56,7 @@ export default class ChatSend extends BaseCommand {
       summary:
         'Format of the stream: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
     }),
+    ...fileFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -68,8 +73,8 @@ export default class ChatSend extends BaseCommand {
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
-    const text = await readMessage(args.message, flags, context)
-    const { message, model, ...parameters } = await applyPrompt(text, 'MESSAGE', flags, context)
+    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
+    const { message, model, ...parameters } = await readMessage(line, context)
     demandNoParameters(parameters, flags)
     const contextId = flags.continue ? continueContext(context) : flags.context
     const request = {

@@ -119,6 +119,8 @@ describe('tab completion', () => {
     ['api PATCH /v1/u', ['/v1/users/']],
     ['users get wo', []],
     ['settings -', ['--help']],
+    ['chat send -f a.ts --max-f', ['--max-file-size']],
+    ['chat send -f a.ts --model s', ['small']],
   ]
   for (const [line, values] of table) {
     it(`offers the values for: chatctl ${line}`, async () =>
@@ -132,6 +134,10 @@ describe('tab completion', () => {
     ['config set upstream_key_file ', 'files'],
     ['service status --data ', 'directories'],
     ['chat send ', undefined],
+    ['chat send -f ', 'files'],
+    ['chat send -f a.ts ', 'files'],
+    ['chat send -f a.ts b.ts --', undefined],
+    ['chat send -f a.ts -- ', undefined],
     ['users get ', undefined],
   ] as const) {
     it(`leaves ${paths ?? 'nothing'} to the shell for: chatctl ${line}`, async () => {
