@@ -58,10 +58,11 @@ export default class ChatComplete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
+    const ownSystem = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
     const line = { command: 'chat complete', argv: this.argv, argument: args.prompt, flags }
     const { message, model, ...filled } = await readPrompt(line, earlier.length > 0, context)
-    const system = (await readSystem(flags.system, context)) ?? filled.system
+    const system = ownSystem ?? filled.system
     const temperature = flags.temperature ?? filled.temperature
     const maxTokens = flags['max-tokens'] ?? filled.maxTokens
     const request = {
