@@ -78,11 +78,13 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
 }
 
 /** Names the model that will reply as soon as the service has listed it. The session does not wait for that. */
-async function announceModel({ models, client, options, conversation, output, isStatic }: Session) {
+async function announceModel(session: Session): Promise<void> {
+  const { models, client, options, conversation, output, screen, isStatic } = session
   await models.recall(client, options.signal)
   const isKnown = conversation.model !== undefined || conversation.replyModel !== undefined
   if (models.standard === undefined || isKnown || isStatic || options.signal.aborted) return
   output.note(`Model: ${models.standard}`)
+  screen.separate()
 }
 
 /**

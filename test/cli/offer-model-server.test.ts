@@ -17,7 +17,7 @@ describe('a model server that runs on this machine', () => {
   const server = perSuite(() => startModelServer())
   const ollama = (url = server.url): LocalModelServer => ({ upstream: url, name: 'Ollama', url })
 
-  /** Runs in a terminal, and types the keys when the question is there. */
+  /** Runs in a terminal, and types the keys when the question is shown. */
   async function runInTerminal(
     keys: string,
     { args = send, modelServers = [ollama()], env = {} as NodeJS.ProcessEnv, question = /\?/ } = {},

@@ -24,7 +24,7 @@ describe('a model alias', () => {
     expect((await run('config get alias.fast')).stdout).to.equal('\n')
   })
 
-  it('selects its model wherever a model is given', async () => {
+  it('selects its model in every place that names a model', async () => {
     await run('config set alias.fast small-1')
     expect(await modelOf('chat send hi -m fast')).to.equal('small-1')
     expect(await modelOf('chat complete hi --model fast')).to.equal('small-1')

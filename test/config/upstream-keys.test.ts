@@ -12,7 +12,7 @@ describe('config with a key that belongs to no profile', () => {
   const file = () => join(sandbox.home, '.config', 'chatctl', 'config.json')
   const stored = () => JSON.parse(readFileSync(file(), 'utf8'))
 
-  it('sets, shows, and unsets it, whatever the default profile is', async () => {
+  it('sets, shows, and removes it, whatever the default profile is', async () => {
     await run('config', 'set', 'base_url', 'https://chat.example', '--profile', 'work')
     await run('config', 'set', 'default_profile', 'work')
     const set = await run('config', 'set', 'upstream=ollama', '--json')

@@ -18,7 +18,7 @@ export const promptCommands: readonly SlashCommand[] = [
       await applyParameters(session, filled)
       // Filling the input lets the person read the message before it is sent.
       const { keyboard } = session
-      if (filled.message === '') session.output.note('The prompt has no message of its own. Type one.')
+      if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
       else if (!keyboard.input.setText(asTyped(filled.message))) keyboard.submit(asTyped(filled.message))
     },
   },

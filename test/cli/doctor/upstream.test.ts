@@ -55,7 +55,7 @@ describe('doctor on the upstream', () => {
 
   it('warns about a value that was edited into the file', async () => {
     await use('ollama')
-    const env = { CHATCTL_UPSTREAM: 'ollamma' }
+    const env = { CHATCTL_UPSTREAM: 'olama' }
     const { exitCode, found } = await diagnose(sandbox, [], { env })
     expect(exitCode).to.equal(2)
     expect(found('upstream').message).to.include('CHATCTL_UPSTREAM')
