@@ -84,6 +84,7 @@ export default class Chat extends BaseCommand {
       serviceName: name,
       firstModelReplies: hasUpstream,
       model: context.options.model.value,
+      aliases: context.options.aliases.value,
       isModelExplicit: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
       isPlain,
