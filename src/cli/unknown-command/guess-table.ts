@@ -132,8 +132,6 @@ export const guesses: Readonly<Record<string, string>> = {
   logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
   'history get': 'history list',
-  'history search':
-    'The API of the service cannot search messages. Export them with: {history export}. Show the latest with: {history list}',
   'history delete': noMessageDelete,
   'history clear': noMessageDelete,
 
