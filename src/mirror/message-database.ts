@@ -157,7 +157,7 @@ export class MessageDatabase {
   }
 
   /**
-   * Finds messages, the newest first, while they are asked for.
+   * Finds messages, the newest first, one after the other.
    *
    * @param condition on `m`, the message
    */

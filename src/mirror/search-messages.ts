@@ -27,7 +27,7 @@ export interface SearchOptions {
 }
 
 /** A message that matches, as it is shown. */
-export interface SearchResult {
+interface SearchResult {
   time: string | null
   role: string | null
   context_id: string | null

@@ -7,7 +7,7 @@ const lead = 60
 /** Number of matches that are considered. A long text repeats the same ones. */
 const maxMatches = 200
 
-/** The part of a text with the most different matches, on one line. An ellipsis marks what is cut. */
+/** The part of a text with the most different matches, on one line. An ellipsis stands for the rest. */
 export function snippetOf(text: string, query: SearchQuery): string {
   const matches = query.find(text, maxMatches)
   let best = { start: 0, end: 0, phrases: 0 }

@@ -112,6 +112,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'chat logs': 'history list',
   'chat history': 'history list',
   'chat export': 'history export',
+  'chat search': 'history search',
+  'chat sync': 'history sync',
   'chat delete': noSessionDelete,
   sessions: 'chat sessions',
   'sessions list': 'chat sessions',
@@ -132,6 +134,9 @@ export const guesses: Readonly<Record<string, string>> = {
   logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
   'history get': 'history list',
+  'history update': 'history sync',
+  search: 'history search',
+  sync: 'history sync',
   'history delete': noMessageDelete,
   'history clear': noMessageDelete,
 

@@ -3,7 +3,7 @@ import { withStorageErrors } from './storage-errors.ts'
 import { type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
 
 /** A prompt or a reply of a transcript. */
-export interface RecordedMessage {
+interface RecordedMessage {
   turn: number
   role: 'user' | 'assistant'
   /** ISO 8601. */
