@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const models = 'chat models'
 
 /** In all messages, in one, in all as a phrase, in most as a prefix, and in none of this role. */
-const searches = [['answer'], ['77777'], ['"short answer says"'], ['answ*'], ['answer', '--role', 'nobody']]
+const searches = [['answer'], ['77777'], ['"short answer says"'], ['short*'], ['answer', '--role', 'nobody']]
 
 /**
  * CPU time of `history search` over a mirror of 100,000 messages and 1,000 sessions, relative to
@@ -62,7 +62,7 @@ function writeSessions({ home }: Sandbox, baseUrl: string): void {
     const lines = [
       { v: 1, type: 'session', id, at, profile: null, base_url: baseUrl },
       { type: 'user', turn: 1, at, text: `Question ${index}` },
-      { type: 'delta', turn: 1, text: 'An answer that is recorded here.' },
+      { type: 'delta', turn: 1, text: 'A reply that is recorded here.' },
       { type: 'end', turn: 1, at, complete: true, verified: true },
     ]
     writeFileSync(join(directory, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))

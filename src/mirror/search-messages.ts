@@ -134,17 +134,13 @@ function* untilDamaged(messages: Iterable<FoundMessage>, mirror: OpenedMirror): 
 
 interface Merged {
   message: FoundMessage
-  time: number
-  /** The session of a message that is in both. */
+  /** The same message in a session, if it is in both. */
   session: FoundMessage | undefined
   isOfMirror: boolean
 }
 
 /** The service and this machine may date the same message differently by this time, in ms. */
 const maxSkew = 10 * 60_000
-
-/** Maximum number of messages that wait for their counterpart in the other list. */
-const maxHeld = 1000
 
 /**
  * Merges two lists, the newest first. A message of the mirror covers one of a session with the same ID, or
@@ -155,55 +151,75 @@ function* mergeNewest(
   inMirror: Iterable<FoundMessage>,
   inSessions: Iterable<FoundMessage>,
 ): Generator<Merged> {
-  const held: Merged[] = []
-  for (const [message, isOfMirror] of newestOf(inMirror, inSessions)) {
-    const time = timeOfId(message.id)
-    const settled = held.findIndex((each) => each.time <= time + maxSkew)
-    yield* held.splice(0, Math.max(settled < 0 ? held.length : settled, held.length - maxHeld))
-    const twin = findTwin(held, message, isOfMirror)
-    if (!twin) held.push({ message, time, session: undefined, isOfMirror })
-    else if (isOfMirror) Object.assign(twin, { message, session: twin.message, isOfMirror })
-    else twin.session = message
-  }
-  yield* held
-}
-
-function findTwin(
-  held: readonly Merged[],
-  { role, messageId, text }: FoundMessage,
-  isOfMirror: boolean,
-): Merged | undefined {
-  const isFree = (each: Merged) =>
-    each.isOfMirror !== isOfMirror && !each.session && each.message.role === role
-  const named =
-    messageId === null
-      ? undefined
-      : held.findLast((each) => isFree(each) && each.message.messageId === messageId)
-  return named ?? held.findLast((each) => isFree(each) && each.message.text === text)
-}
-
-/** Two sorted lists as one. */
-function* newestOf(
-  inMirror: Iterable<FoundMessage>,
-  inSessions: Iterable<FoundMessage>,
-): Generator<[message: FoundMessage, isOfMirror: boolean]> {
-  const lists = [inMirror[Symbol.iterator](), inSessions[Symbol.iterator]()]
-  const [left, right] = lists as [Iterator<FoundMessage>, Iterator<FoundMessage>]
-  let [a, b] = [left.next(), right.next()]
+  const mirror = new FoundList(inMirror)
+  const sessions = new FoundList(inSessions)
   try {
-    while (!a.done || !b.done) {
-      if (!a.done && (b.done || timeOfId(a.value.id) >= timeOfId(b.value.id))) {
-        yield [a.value, true]
-        a = left.next()
-      } else if (!b.done) {
-        yield [b.value, false]
-        b = right.next()
-      }
+    for (;;) {
+      const isOfMirror = mirror.nextTime() >= sessions.nextTime()
+      const [list, other] = isOfMirror ? [mirror, sessions] : [sessions, mirror]
+      const message = list.take()
+      if (!message) return
+      const twin = other.takeTwin(message)
+      if (isOfMirror) yield { message, session: twin, isOfMirror }
+      else yield { message: twin ?? message, session: twin && message, isOfMirror: twin !== undefined }
     }
   } finally {
-    // Each holds a statement of its database open.
-    left.return?.()
-    right.return?.()
+    mirror.close()
+    sessions.close()
+  }
+}
+
+/** Maximum number of messages that are read ahead. */
+const maxAhead = 1000
+
+/** A list that is read as far as necessary. */
+class FoundList {
+  readonly #source: Iterator<FoundMessage>
+  /** Messages that were read ahead. */
+  readonly #ahead: FoundMessage[] = []
+  #isDone = false
+
+  constructor(source: Iterable<FoundMessage>) {
+    this.#source = source[Symbol.iterator]()
+  }
+
+  /** The time of the next message in ms; -Infinity at the end. */
+  nextTime(): number {
+    if (this.#ahead.length === 0) this.#read()
+    const [next] = this.#ahead
+    return next ? timeOfId(next.id) : -Infinity
+  }
+
+  take(): FoundMessage | undefined {
+    return this.nextTime() === -Infinity ? undefined : this.#ahead.shift()
+  }
+
+  /** Removes and returns the same message as one that is at least as new as the next message. */
+  takeTwin({ id, role, messageId, text }: FoundMessage): FoundMessage | undefined {
+    const oldest = timeOfId(id) - maxSkew
+    while (!this.#isDone && this.#ahead.length < maxAhead && this.#lastTime() >= oldest) this.#read()
+    const near = this.#ahead.filter((each) => each.role === role && timeOfId(each.id) >= oldest)
+    const named = messageId === null ? undefined : near.find((each) => each.messageId === messageId)
+    const twin = named ?? near.find((each) => each.text === text)
+    if (twin) this.#ahead.splice(this.#ahead.indexOf(twin), 1)
+    return twin
+  }
+
+  /** Ends the query. */
+  close(): void {
+    this.#source.return?.()
+  }
+
+  #lastTime(): number {
+    const last = this.#ahead.at(-1)
+    return last ? timeOfId(last.id) : Infinity
+  }
+
+  #read(): void {
+    if (this.#isDone) return
+    const { done, value } = this.#source.next()
+    if (done) this.#isDone = true
+    else this.#ahead.push(value)
   }
 }
 

@@ -21,7 +21,7 @@ const maxWords = 200
 
 /**
  * What to search for. All words must occur. `"two words"` must follow each other, and so must the parts of a
- * word with punctuation, such as `node:sqlite`. `migrat*` finds the words that begin so.
+ * word with punctuation, such as `node:sqlite`. `index*` finds the words that begin so.
  */
 export class SearchQuery {
   readonly #phrases: readonly Phrase[]

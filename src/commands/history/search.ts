@@ -12,7 +12,7 @@ import { foundMessagesView, highlightedView } from '../../view/found-messages.ts
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'
   static override description =
-    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and migrat* finds words that begin with migrat.'
+    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index.'
   static override requests = localWork
   static override view = foundMessagesView
   static override examples = [
@@ -23,7 +23,7 @@ export default class HistorySearch extends BaseCommand {
     },
     {
       description: 'Print the IDs of the sessions as JSON',
-      command: 'chatctl history search "migrat*" --json --fields session_id,time',
+      command: 'chatctl history search "index*" --json --fields session_id,time',
     },
   ]
   static override args = {
