@@ -62,11 +62,13 @@ export function readTypedLine(words: readonly string[], commands: readonly Decla
   let isPastFlags = false
   for (const word of [...before, ...behind]) {
     if (isPastFlags) args.push(word)
-    else if (awaiting) {
+    else if (awaiting && !endsValues(awaiting, word, flags)) {
       flags.set(awaiting.name, word)
+      if (!takesSeveral(awaiting)) awaiting = undefined
+    } else if (word === '--') {
+      isPastFlags = true
       awaiting = undefined
-    } else if (word === '--') isPastFlags = true
-    else if (word.startsWith('-') && word !== '-') {
+    } else if (word.startsWith('-') && word !== '-') {
       for (const { flag, value } of readFlags(word, known)) {
         flags.set(flag.name, value)
         awaiting = flag.type === 'option' && value === undefined ? flag : undefined
@@ -117,6 +119,20 @@ export function readFlags(word: string, flags: readonly Flag[]): GivenFlag[] {
     break
   }
   return given
+}
+
+/** Whether all words after a flag are its values, up to the next flag. */
+function takesSeveral(flag: Flag): boolean {
+  return flag.type === 'option' && String(flag.helpValue).endsWith('...')
+}
+
+/** Whether a word is a flag after the values of another one. */
+export function endsValues(
+  awaiting: Flag,
+  word: string,
+  given: ReadonlyMap<string, string | undefined>,
+): boolean {
+  return takesSeveral(awaiting) && given.get(awaiting.name) !== undefined && /^-./.test(word)
 }
 
 export function isNegatable(flag: Flag): boolean {

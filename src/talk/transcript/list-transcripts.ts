@@ -1,4 +1,5 @@
 import type { ContextOwner } from '../../config/last-context.ts'
+import { splitFiles } from '../../contract/file-block.ts'
 import { readHeadAndTail } from './read-transcript.ts'
 import type { Transcript } from './transcript.ts'
 import { transcriptPaths } from './transcript-files.ts'
@@ -78,7 +79,7 @@ function summarize(path: string): TranscriptSummary | undefined {
       ...(name === undefined ? {} : { name }),
       ...(contextId === undefined ? {} : { contextId }),
       ...(model === undefined ? {} : { model }),
-      ...(turns[0] === undefined ? {} : { firstMessage: turns[0].user }),
+      ...(turns[0] === undefined ? {} : { firstMessage: splitFiles(turns[0].user).text }),
     }
   } catch {
     return undefined
