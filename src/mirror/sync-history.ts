@@ -67,15 +67,15 @@ async function fillMirror(mirror: Mirror, startedAt: number, options: SyncOption
   const userId = await options.findUser()
   demandUser(mirror.path, mirror.facts(), userId)
   if (userId !== undefined) mirror.setUser(userId)
-  if (options.isFull && mirror.parts.length > 0) mirror.restart(true)
-  const before = mirror.facts().messages
+  const { messages: before, isIncomplete } = mirror.facts()
+  if (options.isFull) mirror.restart(true)
   let mayLack = false
   const onAmbiguousTime = () => {
     mayLack = true
   }
   const collecting = { ...options, store: mirror, context: undefined, since: undefined, onAmbiguousTime }
   try {
-    if (before > 0 && mirror.facts().isIncomplete) options.onResume(before)
+    if (before > 0 && isIncomplete && !options.isFull) options.onResume(before)
     if (!(await collectHistory(collecting))) {
       options.onRestart()
       mirror.restart(false)

@@ -44,7 +44,6 @@ function fold(word: string): string {
       // Both, because ß has no other form in capitals than SS.
       .toUpperCase()
       .toLowerCase()
-      .replaceAll('ς', 'σ')
       .normalize('NFKD')
       .replaceAll(/[\u0300-\u036f]/g, '')
       .normalize('NFC')

@@ -1,5 +1,6 @@
 import { countOf } from './count.ts'
 import { textOf, type View, valueAt } from './view.ts'
+import { wrapWords } from './wrap-words.ts'
 
 /** The mirror after a sync. */
 export const syncedHistoryView: View = {
@@ -15,10 +16,11 @@ export const syncedHistoryView: View = {
     { path: 'user_id' },
     { path: 'file', whole: true },
   ],
-  text: (body) => {
+  text: (body, width = Infinity) => {
     const count = (path: string) => Number(valueAt(body, path) ?? 0)
     const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`
     const added = `${countOf(count('added'), 'new message')}${removed}`
-    return `${added}. The mirror has ${countOf(count('messages'), 'message')}, as of ${textOf(valueAt(body, 'as_of'))}.`
+    const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${textOf(valueAt(body, 'as_of'))}.`
+    return wrapWords(`${added}. ${mirrored}`, width)
   },
 }

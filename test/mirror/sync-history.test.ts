@@ -152,8 +152,12 @@ describe('history sync', function () {
     await sync()
     stored = stored.filter(({ id }) => id !== 'm7')
     ;(stored[3] as StoredMessage).content = 'edited'
-    const { path, removed, added } = await sync({ isFull: true })
-    expect({ added, removed }).to.deep.equal({ added: 0, removed: 1 })
+    let resumes = 0
+    const onResume = () => {
+      resumes++
+    }
+    const { path, removed, added } = await sync({ isFull: true, onResume })
+    expect({ added, removed, resumes }).to.deep.equal({ added: 0, removed: 1, resumes: 0 })
     expect(messagesIn(path)).to.deep.equal(asStored(stored))
   })
 
