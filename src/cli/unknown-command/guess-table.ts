@@ -112,6 +112,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'chat logs': 'history list',
   'chat history': 'history list',
   'chat export': 'history export',
+  'chat search': 'history search',
+  'chat sync': 'history sync',
   'chat delete': noSessionDelete,
   prompts: 'chat prompts list',
   'chat prompt': 'chat prompts list',
@@ -145,8 +147,9 @@ export const guesses: Readonly<Record<string, string>> = {
   logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
   'history get': 'history list',
-  'history search':
-    'The API of the service cannot search messages. Export them with: {history export}. Show the latest with: {history list}',
+  'history update': 'history sync',
+  search: 'history search',
+  sync: 'history sync',
   'history delete': noMessageDelete,
   'history clear': noMessageDelete,
 
