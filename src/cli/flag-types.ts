@@ -3,6 +3,7 @@ import { type ConfiguredQuota, parseQuota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 import { booleanWords, parseBoolean } from '../contract/text-value.ts'
+import { type CodeSelection, readCodeSelection } from '../terminal/markdown/code-selection.ts'
 import { omittedValue } from './optional-value.ts'
 
 /** A text flag that refuses nothing at all as its value. */
@@ -22,6 +23,16 @@ export const optionalTextFlag = Flags.custom<string | true>({
     if (input === omittedValue) return true
     if (input.trim() === '') throw new Error('must not be empty')
     return input
+  },
+})
+
+/** Code blocks of a reply; without a value, the first one. */
+export const codeFlag = Flags.custom<CodeSelection>({
+  helpValue: '[=N|last|all]',
+  parse: async (input) => {
+    const selection = input === omittedValue ? 1 : readCodeSelection(input)
+    if (selection === undefined) throw new Error(`"${input}" is not a number from 1, last, or all`)
+    return selection
   },
 })
 

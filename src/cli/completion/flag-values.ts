@@ -23,6 +23,8 @@ export async function suggestFlagValue(
       return candidates(await live.models(serviceFlagsOf(line)))
     case 'resume':
       return suggestSessions(live)
+    case 'extract':
+      return candidates(['all', 'last'])
     case 'context':
       return suggestContexts(live)
     case 'role':

@@ -1,5 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { replyFlags } from '../../cli/chat/reply-flags.ts'
+import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -39,6 +41,7 @@ export default class ChatComplete extends BaseCommand {
     }),
     temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+    ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -61,8 +64,10 @@ export default class ChatComplete extends BaseCommand {
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
     }
     const client = await context.connect()
-    const response = await client.chat.complete(request)
-    await context.show(completionView, response)
+    const reply = new ReplyPrinter(context, completionView, flags)
+    reply.begin()
+    const response = await client.chat.complete(request).finally(() => reply.end())
+    await reply.show(response)
     if (response.body?.choices?.[0]?.finish_reason === 'length')
       context.output.progress('The reply was truncated at its token limit.')
   }

@@ -2,7 +2,8 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
-import { showReply } from '../../cli/chat/show-reply.ts'
+import { replyFlags } from '../../cli/chat/reply-flags.ts'
+import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
@@ -46,9 +47,9 @@ export default class ChatSend extends BaseCommand {
         'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
     }),
     'stream-format': streamFormatFlag({
-      summary:
-        'Format of the stream: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
+      summary: 'Format: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
     }),
+    ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -61,10 +62,17 @@ export default class ChatSend extends BaseCommand {
     if (format && flags.stream === false) {
       throw new Failure('usage', '--stream-format and --no-stream cannot be used together')
     }
+    const { extract } = flags
+    if (extract !== undefined && flags.stream) {
+      throw new Failure('usage', '--stream and --extract cannot be used together')
+    }
     const streams =
-      flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
+      flags.stream ??
+      (format !== undefined ||
+        extract !== undefined ||
+        (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
-    const asText = streams && output.streamsText(sendView)
+    const asText = streams && (extract !== undefined || output.streamsText(sendView))
     const message = await readMessage(args.message, flags, context)
     const contextId = flags.continue ? continueContext(context) : flags.context
     const model = context.options.model.value
@@ -74,15 +82,17 @@ export default class ChatSend extends BaseCommand {
       ...(model === undefined ? {} : { model }),
     }
     const client = await context.connect()
+    const reply = new ReplyPrinter(context, sendView, flags)
     let answeredIn: string | undefined
     const onContext = (id: string) => {
       answeredIn = id
     }
     try {
+      reply.begin()
       if (streams) {
         const events = await client.chat.stream(request, { format })
         answeredIn = contextId
-        const end = await showReply(events, { output, asText, onContext })
+        const end = await reply.showEvents(events, { asText, onContext })
         if (end.failure) throw end.failure
       } else {
         const asksForWhole = flags.stream === false
@@ -90,9 +100,10 @@ export default class ChatSend extends BaseCommand {
           ? client.chat.send(request)
           : client.chat.collect(request, { onContext }))
         answeredIn = response.body?.context_id ?? answeredIn ?? contextId
-        await context.show(sendView, response)
+        await reply.show(response)
       }
     } finally {
+      reply.end()
       await rememberContext(context, answeredIn)
     }
   }

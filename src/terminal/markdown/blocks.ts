@@ -2,7 +2,7 @@ import type { Highlight } from './highlight.ts'
 import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
-import { type LineStart, matchContainers } from './line-start.ts'
+import { type Container, type LineStart, matchContainers } from './line-start.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
 import { type Formatting, type Mark, type TextStyle, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
@@ -11,6 +11,8 @@ export interface MarkdownOptions extends Formatting {
   /** Width of the terminal, which may change. Prose uses at most 100 columns. */
   readonly columns: number
   highlight?: Highlight
+  /** Receives the code of each fenced block. */
+  codeBlocks?: string[]
 }
 
 const widestProse = 100
@@ -100,6 +102,7 @@ export class Blocks {
       default:
         if (start.leaf === 'fence' && opensFence(content)) {
           this.#enter(start)
+          this.#options.codeBlocks?.push('')
           this.#fence = new Fence(content, start.indent, this.#options.style, this.#options.highlight)
         } else {
           this.startText(start, content)
@@ -114,16 +117,29 @@ export class Blocks {
    */
   readCode(line: string): boolean {
     if (!this.#fence) return false
-    const { kept, at } = matchContainers(line, this.output.containers)
+    const { containers } = this.output
+    const { kept, at } = matchContainers(line, containers)
     // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
-    if (this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
+    if (containers.slice(kept).some(isQuote)) {
       this.#fence = undefined
       return false
     }
-    const code = line.slice(at)
-    if (this.#fence.isClosedBy(code)) this.#fence = undefined
-    else this.#showCode(this.#fence.read(code))
+    if (this.#fence.isClosedBy(line.slice(at))) {
+      this.#fence = undefined
+      return true
+    }
+    // From such a line on, all spaces belong to the code.
+    this.#fence.isLessIndented ||= kept < containers.length
+    const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
+    this.#readCodeLine(this.#fence, line.slice(start))
     return true
+  }
+
+  #readCodeLine(fence: Fence, line: string): void {
+    const code = fence.textOf(line)
+    const { codeBlocks = [] } = this.#options
+    codeBlocks.push(`${codeBlocks.pop() ?? ''}${code}\n`)
+    this.#showCode(fence.paint(code))
   }
 
   /** Ends the reply. */
@@ -214,8 +230,14 @@ function withoutClosingMarks(text: string): string {
   return isMark ? text.slice(0, end).trimEnd() : text
 }
 
+function isQuote({ kind }: Container): boolean {
+  return kind === 'quote'
+}
+
 /** A block of fenced code that is being read (CommonMark, section 4.5). */
 class Fence {
+  /** Whether a line of code was indented less than its list item. */
+  isLessIndented = false
   #mark: string
   #indent: number
   #paint: ((line: string) => string) | undefined
@@ -241,9 +263,12 @@ class Fence {
     )
   }
 
-  /** The line as code, colored. */
-  read(line: string): string {
-    const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
+  textOf(line: string): string {
+    return line.slice(Math.min(leadingSpaces(line), this.#indent))
+  }
+
+  /** Colors the next line of code. */
+  paint(code: string): string {
     return this.#paint?.(code) ?? code
   }
 }
