@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { ChatServer } from '../../support/chat-server.ts'
 import { limited } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -105,6 +106,19 @@ describe('a reply in a terminal', () => {
     answer.release()
     const widths = (await running.ended).stdout.split('\n').map((line) => line.length)
     expect(widths).to.deep.equal([39, 19, 0, 14, 14, 14, 14, 0])
+  })
+
+  it('is unchanged if it has no markup', async () => {
+    const word = fc.string({ unit: fc.constantFrom(...'abcxyzäé漢?.,:;'), minLength: 1, maxLength: 5 })
+    const line = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
+    const paragraphs = fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n\n'))
+    await fc.assert(
+      fc.asyncProperty(paragraphs, fc.integer({ min: 1, max: 9 }), async (text, length) => {
+        server.answerNext({ text: text.match(new RegExp(`[^]{1,${length}}`, 'gu')) ?? [] })
+        expect((await run(['chat', 'send', 'Hi'])).stdout).to.equal(`${text}\n`)
+      }),
+      { numRuns: 20 },
+    )
   })
 
   it('is plain with --raw and with TERM=dumb, and has no control characters', async () => {
