@@ -109,7 +109,7 @@ describe('a reply in a terminal', () => {
   })
 
   it('is unchanged if it has no markup', async () => {
-    const word = fc.string({ unit: fc.constantFrom(...'abcxyzäé漢?.,:;'), minLength: 1, maxLength: 5 })
+    const word = fc.string({ unit: fc.constantFrom(...'abé漢?.,:;'), minLength: 1, maxLength: 5 })
     const line = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
     const paragraphs = fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n\n'))
     await fc.assert(
