@@ -65,6 +65,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked: /\/(doctor\/examine|probe-network|unfinished-imports|view\/checks)\.ts$/,
   },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
+  files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   'http-proxied': {

@@ -1,8 +1,10 @@
 import * as Flags from '@oclif/core/flags'
+import { parseFileSize } from '../config/file-size.ts'
 import { type ConfiguredQuota, parseQuota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 import { booleanWords, parseBoolean } from '../contract/text-value.ts'
+import { maxTextBytes } from '../system/read-named-file.ts'
 import { type CodeSelection, readCodeSelection } from '../terminal/markdown/code-selection.ts'
 import { omittedValue } from './optional-value.ts'
 
@@ -82,6 +84,17 @@ export const durationFlag = Flags.custom<number>({
     } catch (error) {
       throw new Error(`"${input}" ${(error as Error).message}`)
     }
+  },
+})
+
+/** Bytes, from `500k`, `2m`, and the like. */
+export const fileSizeFlag = Flags.custom<number>({
+  helpValue: 'SIZE',
+  parse: async (input) => {
+    const bytes = parseFileSize(input)
+    if (bytes === undefined) throw new Error(`"${input}" is not a size such as 500k or 2m`)
+    if (bytes < 1 || bytes > maxTextBytes) throw new Error(`"${input}" is not between 1 byte and 64m`)
+    return bytes
   },
 })
 

@@ -82,7 +82,8 @@ const hints: Hints = {
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
 
-  // Sessions
+  // Messages and sessions
+  larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',
   list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
   list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
   longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
+import { fileFlags } from '../cli/chat/file-flags.ts'
 import { quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { continueContext } from '../cli/continue-context.ts'
@@ -50,6 +51,7 @@ export default class Chat extends BaseCommand {
     }),
     resume: textFlag({ char: 'r', helpValue: 'SESSION', summary: 'Session to resume: ID or name' }),
     'stream-format': streamFormatFlag(),
+    'max-file-size': fileFlags['max-file-size'],
     plain: Flags.boolean({ summary: 'Print plain text without colors or cursor movement' }),
     // A session has only text output.
     output: { ...sharedFlags.output, hidden: true },
@@ -88,6 +90,7 @@ export default class Chat extends BaseCommand {
       directories,
       env,
       cwd: host.cwd,
+      maxFileBytes: flags['max-file-size'],
       sessionsDirectory,
       inputHistoryPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,

@@ -78,6 +78,8 @@ interface ServiceAdvice {
 }
 
 interface SessionAdvice {
+  /** A file is too large for a message. */
+  larger_files: NoData
   list_sessions: NoData
   /** The sessions of every connection. */
   list_all_sessions: NoData

@@ -2,9 +2,11 @@ import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
 import { completion, completionRequest } from './completion.ts'
 import { historyPage, historyQuery, sendRequest, sendResponse } from './conversation.ts'
+import { isRecord } from './exact-json.ts'
 import { modelList } from './model.ts'
 import { preferences } from './preferences.ts'
 import { profile, userSettingsRequest, userSettingsResponse } from './profile.ts'
+import { reasoningIn } from './reasoning.ts'
 import { settings, settingsPatch } from './settings.ts'
 import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } from './user.ts'
 
@@ -29,10 +31,13 @@ export interface Endpoint {
 }
 
 const list = z.array(z.unknown())
-const reply = z.looseObject({ message: z.looseObject({ content: z.string() }) })
-const choices = list.check(
-  z.refine((all) => all.some((choice) => z.safeParse(reply, choice).success), 'must hold a text'),
-)
+const choices = list.check(z.refine((all) => all.some(hasReply), 'must hold a text'))
+
+/** A model may use all tokens for reasoning. Its reply is then empty. */
+function hasReply(choice: unknown): boolean {
+  const message = isRecord(choice) ? choice['message'] : undefined
+  return isRecord(message) && (typeof message['content'] === 'string' || reasoningIn(message) !== undefined)
+}
 
 export const endpoints = {
   createCompletion: {

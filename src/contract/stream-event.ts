@@ -6,9 +6,13 @@ export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text
 /** The format of a streamed reply, which the interface does not show; `auto` detects it. */
 export type StreamFormat = (typeof streamFormats)[number]
 
-/** One part of a streamed reply. `start` comes once and first, `end` once and last. */
+/**
+ * One part of a streamed reply. `start` comes once and first, `end` once and last. The text of the reply
+ * is in `delta` alone: what the model thinks before it replies is in `reasoning`.
+ */
 export type StreamEvent =
   | { type: 'start'; contextId?: string; id?: string; model?: string }
+  | { type: 'reasoning'; text: string }
   | { type: 'delta'; text: string }
   | { type: 'usage'; usage: Usage }
   | StreamEnd
@@ -25,7 +29,7 @@ export interface StreamEnd {
   contextId?: string
   /** Timestamp, as the service wrote it. */
   createdAt?: string
-  /** The whole text. */
+  /** The whole text, without the reasoning. */
   text: string
   /** Why the reply is incomplete. */
   reason?: string

@@ -1,12 +1,15 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, futimesSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { Failure } from '../contract/failure.ts'
 import { loadSqlite } from './load-sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
 
 /** SQLite's result code SQLITE_BUSY: another connection holds the lock. */
 const busy = 5
+/** SQLite's result code SQLITE_CANTOPEN. */
+const cannotOpen = 14
 
 /**
  * Acquires a lock that the system releases if the process dies: the lock of SQLite on an empty database.
@@ -22,20 +25,24 @@ export function tryProcessLock(path: string): (() => void) | undefined {
   const { DatabaseSync } = loadSqlite()
   for (;;) {
     createOwn(path)
-    const before = inodeOf(path)
+    const before = identityOf(path)
+    // Another process has removed the file.
+    if (before === undefined) continue
     let opened: import('node:sqlite').DatabaseSync | undefined
     try {
-      opened = new DatabaseSync(path)
+      opened = new DatabaseSync(existingFile(path))
       // In memory, because a killed process would leave the journal file.
       opened.exec('PRAGMA journal_mode = memory; BEGIN EXCLUSIVE')
     } catch (error) {
       opened?.close()
-      if ((error as { errcode?: number }).errcode === busy) return undefined
+      const { errcode } = error as { errcode?: number }
+      if (errcode === busy) return undefined
+      if (errcode === cannotOpen && identityOf(path) !== before) continue
       throw error
     }
     const database = opened
     // The previous holder removed the file, and a lock on a removed file excludes no other process.
-    if (before !== undefined && inodeOf(path) === before) return () => giveBack(path, database)
+    if (identityOf(path) === before) return () => giveBack(path, database)
     database.close()
   }
 }
@@ -108,17 +115,39 @@ export async function withFileLock(path: string, change: () => void, maxWait = m
   }
 }
 
-/** SQLite would create the file with a wider mode. An existing file is not opened: see `tryProcessLock`. */
+/**
+ * Creates the file with a random modification time. The inode of a removed file is soon used again, often
+ * for the next lock file, so it does not tell one file from another. An existing file is not opened: see
+ * `tryProcessLock`.
+ */
 function createOwn(path: string): void {
+  let descriptor: number
   try {
-    closeSync(openSync(path, 'wx', 0o600))
+    descriptor = openSync(path, 'wx', 0o600)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw error
+  }
+  try {
+    const [seconds = 0, fraction = 0] = crypto.getRandomValues(new Uint32Array(2))
+    const time = (seconds >>> 1) + fraction / 2 ** 32
+    futimesSync(descriptor, time, time)
+  } finally {
+    closeSync(descriptor)
   }
 }
 
-function inodeOf(path: string): bigint | undefined {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+/** Changes if the file is removed and created again. */
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats && `${stats.ino} ${stats.mtimeNs}`
+}
+
+/** SQLite would create a missing file with a wider mode and without a random time. */
+function existingFile(path: string): URL {
+  const url = pathToFileURL(path)
+  url.searchParams.set('mode', 'rw')
+  return url
 }
 
 /** Windows cannot remove an open file. Elsewhere, the file must be removed while the lock is still held. */

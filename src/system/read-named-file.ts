@@ -1,5 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { afterColon, Failure, type FailureKind } from '../contract/failure.ts'
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { afterColon, Failure, type FailureKind, type Help } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
 import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
 
@@ -15,8 +15,12 @@ interface NamedFile {
   /** The subject of an error message, with the path (default: the path). */
   name?: string
   maxBytes: number
+  /** What to do about a file that is too large. */
+  ifTooLarge?: Help
   /** Whether to refuse a file that other users can write: they could put their own secret there. */
   isSecret?: boolean
+  /** Whether to refuse a named pipe, for which reading would wait, and a device. */
+  isRegular?: boolean
   kind: FailureKind
 }
 
@@ -27,14 +31,18 @@ interface NamedFile {
  * @throws Failure of `kind` if the file cannot be read, is too large, or is a secret that other users can
  *   write
  */
-export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind }: NamedFile): Buffer {
+export function readNamedFile(path: string, file: NamedFile): Buffer {
+  const { at, name, isSecret, isRegular, kind } = file
   const subject = name ?? path
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
-      descriptor = openSync(at ?? path, 'r')
+      // O_NONBLOCK has no effect on a regular file, and Windows does not have it.
+      const flags = constants.O_RDONLY | (isRegular ? (constants.O_NONBLOCK ?? 0) : 0)
+      descriptor = openSync(at ?? path, flags)
+      if (isRegular) demandRegular(fstatSync(descriptor), path, kind)
       if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
-      return readAll(descriptor, subject, maxBytes, kind)
+      return readAll(descriptor, subject, file)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
       const object = name === undefined ? path || 'a file with an empty name' : afterColon(name)
@@ -46,15 +54,21 @@ export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind
 }
 
 /** @throws Failure of `kind` */
-export function demandSize(bytes: number, maxBytes: number, subject: string, kind: FailureKind): void {
+export function demandSize(
+  bytes: number,
+  maxBytes: number,
+  subject: string,
+  kind: FailureKind,
+  help?: Help,
+): void {
   if (bytes <= maxBytes) return
   const KiB = maxBytes / 1024
-  const size = KiB < 1024 ? `${KiB} KiB` : `${KiB / 1024} MiB`
-  throw new Failure(kind, `${subject} is larger than ${size}`)
+  const size = KiB % 1 ? `${maxBytes} bytes` : KiB % 1024 ? `${KiB} KiB` : `${KiB / 1024} MiB`
+  throw new Failure(kind, `${subject} is larger than ${size}`, help)
 }
 
-function readAll(descriptor: number, subject: string, maxBytes: number, kind: FailureKind): Buffer {
-  demandSize(fstatSync(descriptor).size, maxBytes, subject, kind)
+function readAll(descriptor: number, subject: string, { maxBytes, kind, ifTooLarge }: NamedFile): Buffer {
+  demandSize(fstatSync(descriptor).size, maxBytes, subject, kind, ifTooLarge)
   // One buffer, because a pipe may deliver single bytes, and a chunk for each needs more memory.
   let bytes = Buffer.allocUnsafe(64 * 1024)
   for (let total = 0; ; ) {
@@ -62,8 +76,17 @@ function readAll(descriptor: number, subject: string, maxBytes: number, kind: Fa
     const length = readSync(descriptor, bytes, { offset: total })
     if (length === 0) return bytes.subarray(0, total)
     total += length
-    demandSize(total, maxBytes, subject, kind)
+    demandSize(total, maxBytes, subject, kind, ifTooLarge)
   }
+}
+
+/** A directory fails with the error of the system when it is read. */
+function demandRegular(stats: Stats, path: string, kind: FailureKind): void {
+  if (stats.isFile() || stats.isDirectory()) return
+  throw new Failure(
+    kind,
+    `Cannot read ${path}: it is a ${stats.isFIFO() ? 'named pipe' : 'device'}, not a regular file`,
+  )
 }
 
 /** Like ssh for its configuration. Windows has access control lists instead of modes. */

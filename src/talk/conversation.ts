@@ -49,7 +49,7 @@ export class Conversation {
       ...(model !== undefined && { model }),
       messages: [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-        ...this.messages,
+        ...withReplies(this.messages),
         { role: 'user', content: prompt },
       ],
       ...(temperature !== undefined && { temperature }),
@@ -128,6 +128,17 @@ export class Conversation {
       ...(this.lacksBeginning && { lacks_beginning: true as const }),
     }
   }
+}
+
+/**
+ * The messages without prompts whose reply is empty, for example because the model sent only reasoning:
+ * some models refuse an empty message, or two prompts in a row.
+ */
+function withReplies(messages: readonly Message[]): Message[] {
+  return messages.filter(({ role, content }, index) => {
+    const next = messages[index + 1]
+    return role === 'user' ? next?.role === 'assistant' && next.content !== '' : content !== ''
+  })
 }
 
 /** A history message as a message of a conversation. Empty for an unknown role or a content that is not text. */

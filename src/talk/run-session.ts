@@ -1,11 +1,12 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
+import { splitFiles } from '../contract/file-block.ts'
 import { loadHighlight } from '../terminal/markdown/highlight.ts'
 import { countOf } from '../view/count.ts'
 import type { Entry } from './keyboard.ts'
 import { sendPrompt } from './reply/send-prompt.ts'
 import { openConversation } from './resume/open-conversation.ts'
-import { Session } from './session.ts'
+import { asTyped, Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
@@ -60,8 +61,8 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
       // Other programs end on these words. Here they would be a prompt that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
-    } else if (!text.startsWith('/')) await sendPrompt(session, text)
-    else if (text.startsWith('//')) await sendPrompt(session, text.slice(1))
+    } else if (!text.startsWith('/')) await sendMessage(session, text, false)
+    else if (text.startsWith('//')) await sendMessage(session, text.slice(1), true)
     else {
       await runSlashCommand(session, text)
       screen.separate()
@@ -71,6 +72,26 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
     output.showFailure(error)
     screen.separate()
   }
+}
+
+/**
+ * Sends a message with its files. If a file cannot be sent, the text is offered again.
+ *
+ * @param isLiteral whether `@path` is only text
+ */
+async function sendMessage(session: Session, text: string, isLiteral: boolean): Promise<void> {
+  const { attachments, output, keyboard, replacesLastPrompt } = session
+  let message: string
+  try {
+    message = await attachments.compose(text, { isLiteral, isEdited: replacesLastPrompt })
+  } catch (error) {
+    if (!(error instanceof Failure) || !keyboard.offer(asTyped(text))) throw error
+    output.showFailure(error)
+    output.note('To send @path as text, type \\@path.')
+    return output.separate()
+  }
+  output.showFiles(splitFiles(message).files)
+  await sendPrompt(session, message)
 }
 
 function showResumeCommand({ recorder, options, output }: Session): void {

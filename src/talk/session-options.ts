@@ -50,6 +50,8 @@ export interface SessionOptions {
   env: NodeJS.ProcessEnv
   /** Base of relative file names. Undefined is the working directory of the process. */
   cwd: string | undefined
+  /** Maximum size of a file in a message (default: 1 MiB). */
+  maxFileBytes: number | undefined
   /** Directory that contains the transcripts. */
   sessionsDirectory: string
   /** File with the input history. */

@@ -1,9 +1,11 @@
 import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../contract/failure.ts'
+import { splitFiles, type TextFile } from '../contract/file-block.ts'
 import type { ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
+import { describeFiles } from './attachments.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 interface SessionOutputOptions {
@@ -55,9 +57,16 @@ export class SessionOutput {
     if (next) this.show(`Hint:  ${next}`)
   }
 
-  /** Shows a prompt as it looked when it was typed. */
-  showPrompt(text: string): void {
+  /** Shows a prompt as it looked when it was typed, and the names of its files. */
+  showPrompt(prompt: string): void {
+    const { files, text } = splitFiles(prompt)
     this.show(`> ${text.replaceAll('\n', '\n  ')}`)
+    this.showFiles(files)
+  }
+
+  /** Shows which files a message has, also with --quiet. */
+  showFiles(files: readonly TextFile[]): void {
+    if (files.length > 0) this.show(`[with ${describeFiles(files)}]`)
   }
 
   /** Shows a complete reply. */

@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
+import { splitFiles } from '../contract/file-block.ts'
 import { editOutside } from '../system/external-editor.ts'
 import type { Highlight } from '../terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
@@ -7,10 +8,13 @@ import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
+import { Attachments } from './attachments.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
+import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.ts'
 import { Recorder } from './reply/recorder.ts'
 import type { PartialReply } from './reply/recover-reply.ts'
+import { silentWriter } from './reply/reply-display.ts'
 import type { UnsentPrompt } from './reply/send-prompt.ts'
 import { stopped } from './reply/take-turn.ts'
 import type { OpenedConversation } from './resume/resume-transcript.ts'
@@ -27,6 +31,7 @@ export class Session implements KeyboardHost {
   readonly keyboard: Keyboard
   readonly complete: KeyboardHost['complete']
   readonly models = new Models()
+  readonly attachments: Attachments
   conversation = new Conversation()
   /** Set before the session reads its first entry, as is `client`. */
   recorder!: Recorder
@@ -36,6 +41,8 @@ export class Session implements KeyboardHost {
   partialReply: PartialReply | undefined
   /** Whether the next prompt replaces the last one. */
   replacesLastPrompt = false
+  /** Whether the reasoning of the model is shown before its reply. */
+  showsReasoning = false
   /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
@@ -43,6 +50,7 @@ export class Session implements KeyboardHost {
   /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
+    this.attachments = new Attachments(options, options.maxFileBytes)
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
     const { screen, style } = this
@@ -98,6 +106,12 @@ export class Session implements KeyboardHost {
     })
   }
 
+  /** Creates the writer of the reasoning before a reply. */
+  createReasoningWriter(): ReplyWriter {
+    if (!this.showsReasoning) return silentWriter
+    return this.options.isPlain ? new PlainReasoningWriter() : new ReasoningWriter(this.screen, this.style)
+  }
+
   /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.options
@@ -122,7 +136,9 @@ export class Session implements KeyboardHost {
   /** Offers a prompt to be sent again or edited. */
   returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
-    const isOffered = this.keyboard.offer(asTyped(prompt))
+    const parts = splitFiles(prompt)
+    const isOffered = this.keyboard.offer(asTyped(parts.text))
+    if (isOffered) this.attachments.restore(parts)
     // Only this prompt, or an edited one, replaces the last one.
     if (!isOffered) this.replacesLastPrompt = false
     this.output.note(

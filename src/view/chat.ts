@@ -63,7 +63,7 @@ export const completionView: View = {
     { path: 'usage', hidden: true, open: true },
     { path: 'choices', hidden: true, open: true },
   ],
-  // The client has checked that a choice contains text.
+  // The client has checked that a choice contains text, or only reasoning.
   text: (body) => {
     const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
     return String(texts.find((text) => typeof text === 'string') ?? '')

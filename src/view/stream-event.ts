@@ -9,6 +9,7 @@ export function describeStreamEvent(event: StreamEvent): Record<string, unknown>
   switch (event.type) {
     case 'start':
       return { ...version, context_id: event.contextId, id: event.id, model: event.model }
+    case 'reasoning':
     case 'delta':
       return { ...version, text: event.text }
     case 'usage':

@@ -33,6 +33,11 @@ describe('a hostile response', () => {
       })
     }
 
+    it('is usable, and an empty reply, if a completion contains only reasoning', async () => {
+      await start(json(200, { choices: [{ message: { content: null, reasoning_content: 'Hm' } }] }))
+      expect((await complete()).faults).to.deep.equal([])
+    })
+
     it('is a rejection if it contains an error', async () => {
       await start(json(200, { error: { message: 'Over quota' }, choices: [] }))
       expect(await failureOf(complete())).to.include({ kind: 'rejected', message: 'Over quota' })

@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, symlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../src/system/read-named-file.ts'
 import { namedFilePlaces, servedNamedFiles } from '../cli/input/named-file-places.ts'
+import { expectFailure } from '../support/expect-failure.ts'
 import { binary, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 
@@ -55,6 +56,26 @@ describe('a file that a flag or a variable names', function () {
     closeSync(writer)
     expect(await running).to.include({ exitCode: 0 })
     expect(server.requests.map(({ headers }) => headers.authorization)).to.deep.equal(['Bearer key-1'])
+  })
+
+  it('is refused as a file in a message, without waiting for a writer', async () => {
+    const path = makePipe()
+    symlinkSync(path, join(sandbox.home, 'link'))
+    const run = await runProgram(sandbox, ['chat', 'send', 'Hi', '-f', path, 'link'], { env: service() })
+    const reason = 'it is a named pipe, not a regular file'
+    expectFailure(
+      run,
+      2,
+      `2 of 2 files cannot be sent: cannot read ${path}: ${reason}; cannot read link: ${reason}`,
+    )
+    expect(server.requests).to.deep.equal([])
+  })
+
+  it('can be a process substitution as a file in a message', () => {
+    const command = '"$0" "$1" chat send Hi --dry-run -f <(echo one) <(echo two)'
+    const env = { ...sandbox.env, ...service() }
+    const stdout = execFileSync('bash', ['-c', command, process.execPath, binary], { env }).toString()
+    expect(stdout).to.match(/\/dev\/fd\/\d+.*one.*\/dev\/fd\/\d+.*two/)
   })
 
   it('can be a process substitution of the shell', () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import blns from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
@@ -7,6 +9,7 @@ import type { InputFormat } from '../../src/bulk/input/input-format.ts'
 import { parseKeyValues } from '../../src/cli/input/key-values.ts'
 import { filterWithJq } from '../../src/cli/output/jq.ts'
 import { parseJson } from '../../src/contract/exact-json.ts'
+import { splitFiles } from '../../src/contract/file-block.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
 import { stripControls } from '../../src/terminal/strip-controls.ts'
@@ -15,8 +18,11 @@ import { settingsFileView } from '../../src/view/settings-file-view.ts'
 import { renderTable } from '../../src/view/table.ts'
 import { userView } from '../../src/view/users.ts'
 import { rowsOf, textInput } from '../bulk/input/text-input.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
-/** The Big List of Naughty Strings by Max Woolf, as the name of a user, a setting, and a field. */
+/** The Big List of Naughty Strings by Max Woolf, as the name of a user, a setting, a field, and a file. */
 const strings = (blns as string[]).filter((text) => !text.includes('\0'))
 const users = strings.map((name, index) => ({ id: `u${index}`, name, metadata: { [name || 'empty']: name } }))
 
@@ -99,6 +105,30 @@ describe('the Big List of Naughty Strings', () => {
       strings.map((text) => `${text.toWellFormed()}\n`).join(''),
     )
     expect(JSON.parse(await filterWithJq(users, '.'))).to.deep.equal(users)
+  })
+
+  it('is sent unchanged as the names and the contents of files', async function () {
+    if (process.platform === 'win32') this.skip()
+    this.timeout(60_000)
+    const sandbox = createSandbox()
+    const server = await startFaultServer(json(200, { response: 'ok', context_id: 'c' }))
+    const names = strings
+      .filter((text) => text.isWellFormed())
+      .map((text) => `./${text.replaceAll('/', '_')}`)
+    const usable = [...new Set(names)].filter(
+      (name) => Buffer.byteLength(name) < 255 && !/^\.\/\.{0,2}$/.test(name),
+    )
+    // A byte order mark is not part of the text.
+    const contents = strings.map((text) => text.toWellFormed().replace(/^\ufeff/, ''))
+    const files = usable.map((name, index) => ({ name, content: contents[index] ?? '' }))
+    for (const { name, content } of files) writeFileSync(join(sandbox.home, name), content)
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
+    const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', '-f', ...usable], { env })
+    expect(run).to.deep.equal({ exitCode: 0, stdout: 'ok\n', stderr: '' })
+    const { message } = JSON.parse(server.requests[0]?.body ?? '')
+    expect(splitFiles(message)).to.deep.equal({ files, text: 'Hi' })
+    await server.close()
+    sandbox.remove()
   })
 
   it('is shown in a table without control sequences', () => {

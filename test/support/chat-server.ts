@@ -175,7 +175,8 @@ class State {
     const answer = this.#next(asked.messages?.at(-1)?.content ?? '')
     if (typeof answer === 'function') return answer
     const { usage } = answer.script
-    const message = { role: 'assistant', content: answer.text }
+    const reasoning = answer.script.reasoning?.join('')
+    const message = { role: 'assistant', content: answer.text, ...(reasoning && { reasoning }) }
     const body = {
       id: this.#name('cmpl'),
       object: 'chat.completion',

@@ -58,6 +58,7 @@ const byName: Record<string, FlagRow> = {
   language: { valid: 'en' },
   limit: { valid: '5', invalid: 'many' },
   line: { valid: '1', invalid: '0' },
+  'max-file-size': { valid: '2m', invalid: 'many' },
   'max-tokens': { valid: '5', invalid: 'many' },
   'max-wait': { valid: '1s', invalid: '-1s' },
   messages: { valid: 'messages.jsonl', invalid: 'none.jsonl' },
@@ -135,6 +136,16 @@ const byCommand: Record<string, FlagRow> = {
   'chat no-input': { refused: [2] },
   'chat output': { valid: 'text', invalid: 'xml' },
   'chat resume': { ends: [0, 2], invalidEnds: [2, 6] },
+  'chat:complete file': {
+    valid: 'messages.jsonl',
+    invalid: 'none.jsonl',
+    adds: {
+      to: 'chat complete x',
+      words: ['-f', 'a.ts'],
+      files: { 'a.ts': 'let a\n' },
+      body: { messages: [{ role: 'user', content: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' }] },
+    },
+  },
   'chat:complete max-tokens': {
     adds: { to: 'chat complete x', words: ['--max-tokens', '5'], body: { max_tokens: 5 } },
   },
@@ -171,6 +182,16 @@ const byCommand: Record<string, FlagRow> = {
   },
   'chat:send context': { adds: { to: 'chat send x', words: ['-c', 'c1'], body: { context_id: 'c1' } } },
   'chat:send continue': { ends: [2] },
+  'chat:send file': {
+    valid: 'messages.jsonl',
+    invalid: 'none.jsonl',
+    adds: {
+      to: 'chat send x',
+      words: ['-f', 'a.ts'],
+      files: { 'a.ts': 'let a\n' },
+      body: { message: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' },
+    },
+  },
   'chat:send model': { adds: { to: 'chat send x', words: ['-m', 'small'], body: { model: 'small' } } },
   'chat:send stream': { base: 'chat send Hello' },
   'chat:send stream-format': { base: 'chat send Hello' },

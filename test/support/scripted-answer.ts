@@ -6,6 +6,8 @@ import type { Usage } from '../../src/contract/completion.ts'
 export interface AnswerScript {
   /** The text in the pieces that are sent. A bare string is one piece. */
   text: string | readonly string[]
+  /** Sent before the text, in the same way. Not in the history. */
+  reasoning?: readonly string[]
   /** Milliseconds before each piece except the first. */
   pause?: number
   /** Each piece waits for `release()`. */
@@ -77,6 +79,11 @@ export class ScriptedAnswer {
     this.#watch(response)
     response.writeHead(200, { 'content-type': types[shape] })
     response.flushHeaders()
+    for (const piece of this.script.reasoning ?? []) {
+      await this.#turn(response)
+      if (response.destroyed) return false
+      response.write(writeReasoning(piece, names))
+    }
     for (const [index, piece] of this.pieces.entries()) {
       if (index > 0) await sleep(pause)
       await this.#turn(response)
@@ -151,6 +158,10 @@ function writePiece(text: string, shape: StreamShape, { id, contextId, model }: 
     case 'text':
       return text
   }
+}
+
+function writeReasoning(text: string, { id, contextId, model }: AnswerNames): string {
+  return event({ id, context_id: contextId, model, reasoning: text }, 'reasoning')
 }
 
 function event(data: unknown, name?: string): string {

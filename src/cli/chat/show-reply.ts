@@ -64,13 +64,17 @@ export class ReplyPrinter {
     const writer = printsText ? await this.#loadWriter() : undefined
     let end: StreamEnd | undefined
     let hasText = false
+    let isThinking = false
     try {
       for await (const event of events) {
         if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
         if (event.type === 'end') end = event
         // The reader may have stopped.
         if (!asText) await unlessInterrupted(this.#showEvent(event), signal)
-        else if (event.type === 'delta') {
+        else if (event.type === 'reasoning' && !isThinking && !hasText) {
+          isThinking = true
+          this.#waiting.show('Thinking…')
+        } else if (event.type === 'delta') {
           if (extract !== undefined && !hasText) this.#waiting.show('Receiving the reply…')
           hasText ||= event.text !== ''
           if (writer) await unlessInterrupted(this.#write(writer.push(event.text)), signal)

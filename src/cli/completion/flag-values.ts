@@ -48,6 +48,7 @@ export async function suggestFlagValue(
 function byHelpValue(helpValue: string | string[] | undefined): Suggestions {
   switch (String(helpValue)) {
     case 'FILE':
+    case 'FILE...':
       return { candidates: [], paths: 'files' }
     case 'DIRECTORY':
       return { candidates: [], paths: 'directories' }

@@ -62,9 +62,9 @@ export function readTypedLine(words: readonly string[], commands: readonly Decla
   let awaiting: Flag | undefined
   let isPastFlags = false
   for (const word of [...before, ...behind]) {
-    if (awaiting && takesNextWord(awaiting, word)) {
+    if (awaiting && takesValue(awaiting, word, flags)) {
       flags.set(awaiting.name, word)
-      awaiting = undefined
+      if (!takesSeveral(awaiting)) awaiting = undefined
       continue
     }
     awaiting = undefined
@@ -129,6 +129,25 @@ export function readFlags<F extends ReadableFlag>(word: string, flags: readonly 
     break
   }
   return given
+}
+
+/** Whether all words after a flag are its values, up to the next flag. */
+function takesSeveral(flag: Flag): boolean {
+  return flag.type === 'option' && String(flag.helpValue).endsWith('...')
+}
+
+/**
+ * Whether a word after a flag is its value.
+ *
+ * @param given the flags before the word, with the last value of each
+ */
+export function takesValue(
+  awaiting: Flag,
+  word: string,
+  given: ReadonlyMap<string, string | undefined>,
+): boolean {
+  const isEnd = takesSeveral(awaiting) && given.get(awaiting.name) !== undefined && /^-./.test(word)
+  return takesNextWord(awaiting, word) && !isEnd
 }
 
 export function isNegatable(flag: Pick<ReadableFlag, 'type' | 'allowNo'>): boolean {

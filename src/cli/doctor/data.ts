@@ -2,12 +2,13 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
+import { describeBytes } from '../../view/describe-bytes.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import type { OnOtherService } from '../open-data.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { nearestExisting, obstacleTo } from './file-access.ts'
-import { describeBytes, type Examined, ok, warning } from './finding.ts'
+import { type Examined, ok, warning } from './finding.ts'
 
 /** In bytes. With less, the next writes may fill the disk. */
 const littleSpace = 100 * 1024 ** 2

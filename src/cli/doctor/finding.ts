@@ -35,17 +35,3 @@ export function failed(check: string, error: unknown, connection?: Connection): 
   const { message, hint = null } = describeFailure(error, connection && { ...connection, isExamined: true })
   return { finding: { check, status: 'failed', message, hint }, kind: error.kind }
 }
-
-const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
-
-/** `512 bytes`, `1.5 MiB`, `20 GiB`. */
-export function describeBytes(count: number): string {
-  let value = count
-  let unit = 0
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024
-    unit++
-  }
-  const digits = unit > 0 && value < 10 ? 1 : 0
-  return `${value.toFixed(digits)} ${units[unit]}`
-}

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { countOf } from '../../view/count.ts'
+import { describeBytes } from '../../view/describe-bytes.ts'
 import { quoteWord } from '../command-line.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { describeBytes, type Examined, ok, warning } from './finding.ts'
+import { type Examined, ok, warning } from './finding.ts'
 
 /** Number and size of the sessions on this machine. */
 export function examineTranscripts({ context }: DoctorContext): Examined[] {

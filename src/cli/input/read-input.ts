@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
+import { decodeText } from '../../system/decode-text.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import type { Context } from '../context.ts'
 import { unlessInterrupted } from '../interruption.ts'
@@ -38,7 +38,7 @@ export async function readStdin(
   } finally {
     stopTimer()
   }
-  return decode(Buffer.concat(chunks), 'stdin')
+  return decodeText(Buffer.concat(chunks), 'stdin')
 }
 
 /**
@@ -57,33 +57,14 @@ export function hasPipedStdin({ host }: Context): boolean {
 
 /** @throws Failure `refused` when it cannot be read, is not text, or is larger than `maxBytes` */
 export function readTextFile(path: string, context: Context, maxBytes = maxTextBytes): string {
-  return decode(readNamedFile(path, { at: context.resolvePath(path), maxBytes, kind: 'refused' }), path)
+  return decodeText(readNamedFile(path, { at: context.resolvePath(path), maxBytes, kind: 'refused' }), path)
 }
 
 /** @throws Failure as `readTextFile`, and `refused` where other users can write to it */
 export function readSecretFile(path: string, context: Context): string {
   const at = context.resolvePath(path)
   const file = { at, maxBytes: maxSecretBytes, isSecret: true, kind: 'refused' } as const
-  return decode(readNamedFile(path, file), path)
-}
-
-function decode(bytes: Uint8Array, where: string): string {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw notUtf8(where, bytes, cause)
-  }
-  const nul = text.indexOf('\0')
-  if (nul === -1) return text
-  if (foreignEncodingOf(bytes) !== undefined) throw notUtf8(where, bytes)
-  throw new Failure('refused', `${where} is not text: it has a NUL character at position ${nul}`)
-}
-
-/** @param first bytes of it */
-export function notUtf8(where: string, first: Uint8Array, cause?: unknown): Failure {
-  const hint = conversionHint(first, where)
-  return new Failure('refused', `${where} is ${encodingWords(first)}`, { hint, cause })
+  return decodeText(readNamedFile(path, file), path)
 }
 
 /** Files end in a newline that nobody means. */

@@ -8,7 +8,7 @@ import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { looksSecret } from '../unknown-command/suggest-command.ts'
-import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
+import { readTextValue } from './read-text-value.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
 
@@ -27,7 +27,9 @@ export async function readAssignments(words: readonly string[], context: Context
     const key = findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
     if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
     seen.add(key.path)
-    assign(patch, key.path.split('.'), readValue(key, await readSource(word.slice(at + 1), key, context)))
+    const source = { what: `the value of ${key.path}`, maxBytes: maxSettingsBytes }
+    const text = await readTextValue(word.slice(at + 1), source, context)
+    assign(patch, key.path.split('.'), readValue(key, text))
   }
   return patch as SettingsPatch
 }
@@ -103,14 +105,6 @@ function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): 
 function similarKey(path: string): string | undefined {
   const [sameEnd, ...others] = paths.filter((known) => known.endsWith(`.${path}`))
   return (others.length === 0 ? sameEnd : undefined) ?? nearest(path, paths)
-}
-
-async function readSource(text: string, key: SettingsKey, context: Context): Promise<string> {
-  if (text === '-')
-    return withoutFinalNewline(await readStdin(`the value of ${key.path}`, context, maxSettingsBytes))
-  if (text.startsWith('@@')) return text.slice(1)
-  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1), context, maxSettingsBytes))
-  return text
 }
 
 function readValue(key: SettingsKey, text: string): unknown {

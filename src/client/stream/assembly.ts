@@ -26,6 +26,7 @@ export class Assembly {
   readonly #about: About
   readonly #utf8 = new TextDecoder()
   readonly #text = new GrowingText()
+  readonly #reasoning = new GrowingText()
   /** The text before the format was detected. */
   #beginning = ''
   readonly #detector: FormatDetector
@@ -68,6 +69,7 @@ export class Assembly {
       events.push(...this.#pushText(interruption ? '' : this.#utf8.decode(), true))
       events.push(...this.#read(this.#decoder?.end() ?? []))
     }
+    events.push(...this.#endReasoning())
     const rest = this.#text.finish(this.#last.ends !== undefined && (this.#last.text ?? '') !== '')
     if (rest !== '') events.push({ type: 'delta', text: rest })
     if (!this.#started) events.unshift(this.#start())
@@ -81,7 +83,7 @@ export class Assembly {
     this.#format = this.#detector.push(text, ended)
     if (this.#format === undefined) return []
     if (this.#format === 'events')
-      this.#decoder = new EventStreamDecoder((value) => readFrame(value).text !== undefined)
+      this.#decoder = new EventStreamDecoder((value) => hasPart(readFrame(value)))
     else if (this.#format === 'json') this.#decoder = new JsonValues()
     return this.#decode(this.#beginning)
   }
@@ -105,7 +107,7 @@ export class Assembly {
         const frame = readFrame(unit.value, unit.event)
         if (typeof unit.value !== 'string') {
           this.#objects++
-          this.#framed ||= frame.text !== undefined
+          this.#framed ||= hasPart(frame)
         }
         events.push(...this.#take(frame))
       }
@@ -134,14 +136,26 @@ export class Assembly {
       this.ended = 'now'
       return events
     }
-    if (frame.text !== undefined) {
-      const last = frame.ends !== undefined
-      const text = frame.source === 'delta' ? this.#text.add(frame.text) : this.#text.offer(frame.text, last)
-      if (text !== '') events.push({ type: 'delta', text })
+    const { text, source, reasoning } = frame
+    const last = frame.ends !== undefined
+    if (reasoning) {
+      const added = addTo(this.#reasoning, reasoning.text, reasoning.source, last)
+      if (added !== '') events.push({ type: 'reasoning', text: added })
+    }
+    if (text !== undefined) {
+      if (text !== '') events.push(...this.#endReasoning())
+      const added = addTo(this.#text, text, source, last)
+      if (added !== '') events.push({ type: 'delta', text: added })
     }
     if (frame.usage !== undefined) events.push({ type: 'usage', usage: frame.usage })
     if (frame.ends !== undefined && this.ended !== 'now') this.ended = frame.ends
     return events
+  }
+
+  /** Returns the reasoning that was held back. */
+  #endReasoning(): StreamEvent[] {
+    const text = this.#reasoning.finish(false)
+    return text === '' ? [] : [{ type: 'reasoning', text }]
   }
 
   #start(): StreamEvent {
@@ -213,6 +227,15 @@ export class Assembly {
     if (isJson(contentType)) return true
     return this.#last.source === 'whole' || (!isJsonLines(contentType) && this.#last.source !== 'delta')
   }
+}
+
+/** Returns the new text. */
+function addTo(whole: GrowingText, text: string, source: Frame['source'], last: boolean): string {
+  return source === 'delta' ? whole.add(text) : whole.offer(text, last)
+}
+
+function hasPart({ text, reasoning }: Frame): boolean {
+  return text !== undefined || reasoning !== undefined
 }
 
 interface Fault {

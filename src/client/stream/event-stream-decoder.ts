@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parseJson } from '../../contract/exact-json.ts'
-import { isEndName } from './frame.ts'
+import { isEndName, isReasoningName } from './frame.ts'
 import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 /** More characters than any event name that means the end. */
@@ -78,7 +78,8 @@ export class EventStreamDecoder implements Decoder {
     } else if (this.#data === 'unknown' && this.#foundJson && keepAliveNames.test(trimmed)) {
       // Keep-alive data between frames of JSON is not a part of the reply.
     } else if (this.#data !== 'json' || event !== undefined) {
-      if (this.#data === 'unknown' && data !== '') this.#data = 'text'
+      const isReasoning = event !== undefined && isReasoningName(event)
+      if (this.#data === 'unknown' && data !== '' && !isReasoning) this.#data = 'text'
       this.#units.push({ type: 'text', text: data, ...named })
     }
   }

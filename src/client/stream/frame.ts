@@ -1,5 +1,6 @@
 import type { Usage } from '../../contract/completion.ts'
 import { isRecord } from '../../contract/exact-json.ts'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import { type ErrorContent, readErrorContent } from '../error-response.ts'
 import { cutDeeperThan } from '../json.ts'
 
@@ -9,6 +10,11 @@ import { cutDeeperThan } from '../json.ts'
  */
 type TextSource = 'delta' | 'whole' | 'plain'
 
+interface FoundText {
+  text: string
+  source: TextSource
+}
+
 /** Maximum depth of a usage, which is passed on unchanged. Code that shows it recurses. */
 const maxUsageDepth = 100
 
@@ -16,6 +22,7 @@ const maxUsageDepth = 100
 export interface Frame {
   text?: string
   source?: TextSource
+  reasoning?: FoundText
   id?: string
   contextId?: string
   createdAt?: string
@@ -36,6 +43,14 @@ const endNames =
   /^((message|response|chat|stream|completion|answer)[._:-])?(done|end|ended|finish|finished|complete|completed|stop)$/i
 const errorNames = /^((message|response|chat|stream|completion|answer)[._:-])?(error|failed)$/i
 
+/** Names of events whose text is reasoning, such as `response.reasoning_text.delta`. */
+const reasoningNames = /(^|[._:-])(reasoning|thinking)([._:-]|$)/i
+
+/** Whether the text of an event with this name is reasoning. */
+export function isReasoningName(name: string): boolean {
+  return reasoningNames.test(name)
+}
+
 /** Whether an event with this name ends a reply. */
 export function isEndName(name: string): boolean {
   return endNames.test(name)
@@ -54,7 +69,10 @@ export function readFrame(value: unknown, event?: string): Frame {
     frame.error = readErrorContent({ error: value, ...value })
 
   const found = findText(value, choice)
-  if (found) Object.assign(frame, found)
+  const isReasoning = isReasoningName(name)
+  const reasoning = findReasoning(value, choice, isReasoning) ?? (isReasoning ? found : undefined)
+  if (reasoning) frame.reasoning = reasoning
+  if (found && !isReasoning) Object.assign(frame, found)
   const finish =
     textOf(choice?.['finish_reason']) ??
     textOf(value['finish_reason']) ??
@@ -79,7 +97,7 @@ export function readFrame(value: unknown, event?: string): Frame {
 function findText(
   value: Record<string, unknown>,
   choice: Record<string, unknown> | undefined,
-): { text: string; source: TextSource } | undefined {
+): FoundText | undefined {
   const places: [unknown, TextSource][] = [
     [inside(choice?.['delta'], 'content'), 'delta'],
     [inside(choice?.['message'], 'content'), 'whole'],
@@ -93,6 +111,26 @@ function findText(
     [value['text'], 'plain'],
   ]
   for (const [text, source] of places) if (typeof text === 'string') return { text, source }
+  return undefined
+}
+
+/** @param isNamed whether the name of the event says so, and its field can only be the next part */
+function findReasoning(
+  value: Record<string, unknown>,
+  choice: Record<string, unknown> | undefined,
+  isNamed: boolean,
+): FoundText | undefined {
+  const places: [unknown, TextSource][] = [
+    [choice?.['delta'], 'delta'],
+    [choice?.['message'], 'whole'],
+    [value['delta'], 'delta'],
+    [value['message'], 'whole'],
+    [value, isNamed ? 'delta' : 'plain'],
+  ]
+  for (const [place, source] of places) {
+    const text = reasoningIn(place)
+    if (text !== undefined) return { text, source }
+  }
   return undefined
 }
 
@@ -123,5 +161,6 @@ export function readTextFrame(text: string, event?: string): Frame {
   if (event !== undefined && errorNames.test(event)) return { error: { message: text } }
   // The data of a closing event is a status word, if anything.
   if (event !== undefined && isEndName(event)) return { ends: 'now' }
+  if (event !== undefined && isReasoningName(event)) return { reasoning: { text, source: 'plain' } }
   return { text, source: 'plain' }
 }

@@ -1,4 +1,5 @@
 import { isRecord } from '../../contract/exact-json.ts'
+import { reasoningFields } from '../../contract/reasoning.ts'
 import { readFrame } from './frame.ts'
 import { JsonValues } from './json-values.ts'
 import type { StreamUnit } from './stream-unit.ts'
@@ -84,7 +85,10 @@ export class JsonProbe {
 }
 
 function isFrame(value: Record<string, unknown>): boolean {
-  return frameKeys.some((key) => Object.hasOwn(value, key))
+  if (frameKeys.some((key) => Object.hasOwn(value, key))) return true
+  // A model may reply with an object of which the reasoning is one field.
+  const keys: readonly string[] = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => reasoningFields.some((field) => field === key))
 }
 
 /** Whether a single value is a frame of a reply, not its text. */

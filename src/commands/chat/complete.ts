@@ -1,12 +1,15 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { fileFlags } from '../../cli/chat/file-flags.ts'
+import { readPrompt } from '../../cli/chat/read-message.ts'
+import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
 import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
-import { demandText, readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
@@ -28,19 +31,20 @@ export default class ChatComplete extends BaseCommand {
   static override args = {
     prompt: Args.string({
       description:
-        'Text to complete, or - to read it from stdin. Piped text is added after PROMPT; without PROMPT, it is the prompt.',
+        'Text to complete, or - to read it from stdin. Piped text is added after PROMPT; without PROMPT, it is the prompt. With -f, PROMPT comes before it, or last in quotes.',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
-    system: textFlag({ char: 's', helpValue: 'TEXT', summary: 'System message' }),
+    system: systemFlag,
     messages: textFlag({
       helpValue: 'FILE',
       summary: 'Earlier messages (role and content) as YAML, JSON, or JSONL',
     }),
     temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+    ...fileFlags,
     ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
@@ -50,13 +54,14 @@ export default class ChatComplete extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
     const model = context.options.model.value
+    const system = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
-    const prompt = await readText(args.prompt, context)
-    if (earlier.length === 0) demandText(prompt, 'PROMPT')
+    const line = { command: 'chat complete', argv: this.argv, argument: args.prompt, flags }
+    const prompt = await readPrompt(line, earlier.length > 0, context)
     const request = {
       ...(model === undefined ? {} : { model }),
       messages: [
-        ...(flags.system === undefined ? [] : [{ role: 'system' as const, content: flags.system }]),
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...earlier,
         ...(prompt === '' ? [] : [{ role: 'user' as const, content: prompt }]),
       ],
@@ -68,7 +73,10 @@ export default class ChatComplete extends BaseCommand {
     reply.begin()
     const response = await client.chat.complete(request).finally(() => reply.end())
     await reply.show(response)
-    if (response.body?.choices?.[0]?.finish_reason === 'length')
+    const choice = response.body?.choices?.[0]
+    if (!choice?.message?.content && reasoningIn(choice?.message) !== undefined)
+      context.output.progress('The model sent only reasoning, and no reply.')
+    if (choice?.finish_reason === 'length')
       context.output.progress('The reply was truncated at its token limit.')
   }
 }

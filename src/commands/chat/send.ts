@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
 import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
@@ -23,12 +24,15 @@ export default class ChatSend extends BaseCommand {
       description: 'Continue the last conversation',
       command: 'chatctl chat send --continue "In one sentence?"',
     },
-    { description: 'Review a change', command: 'git diff | chatctl chat send "Review this change"' },
+    {
+      description: 'Review a change, with a file as context',
+      command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
+    },
   ]
   static override args = {
     message: Args.string({
       description:
-        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message.',
+        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message. With -f, MESSAGE comes before it, or last in quotes.',
       ignoreStdin: true,
     }),
   }
@@ -49,6 +53,7 @@ export default class ChatSend extends BaseCommand {
     'stream-format': streamFormatFlag({
       summary: 'Format: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
     }),
+    ...fileFlags,
     ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
@@ -73,7 +78,8 @@ export default class ChatSend extends BaseCommand {
         (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && (extract !== undefined || output.streamsText(sendView))
-    const message = await readMessage(args.message, flags, context)
+    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
+    const message = await readMessage(line, context)
     const contextId = flags.continue ? continueContext(context) : flags.context
     const model = context.options.model.value
     const request = {

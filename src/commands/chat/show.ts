@@ -1,4 +1,5 @@
 import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import type { Streams } from '../../cli/output/streams.ts'
@@ -29,19 +30,20 @@ export default class ChatShow extends BaseCommand {
     }),
   }
   static override flags = {
+    reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text and md' }),
     output: { ...sharedFlags.output, summary: 'Output format: text, md, json, or jsonl (default: text)' },
   }
 
   static override documentFormats = forms
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(ChatShow)
+    const { args, flags, context } = await this.start(ChatShow)
     const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
     const { readTranscript } = await import('../../talk/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
     const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
-    await showDocument(context.streams, renderTranscript(transcript, form))
+    await showDocument(context.streams, renderTranscript(transcript, form, flags.reasoning))
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import { parseUsage } from './parse-response.ts'
-import type { ReplyPart, TokenCounts } from './upstream.ts'
+import type { ReplyPart, TextPart, TokenCounts } from './upstream.ts'
 import { invalidResponse, messageInBody, messageInText } from './upstream-error.ts'
 
-/** Maximum text of one stream, in characters. */
+/** Maximum text of one stream, reasoning included, in characters. */
 const maxText = 4 * 1024 * 1024
 
 /** How long, in ms, a server may take after a `finish_reason` to send the usage, `[DONE]`, and the end. */
@@ -20,7 +21,7 @@ interface Chunk {
 }
 
 /**
- * The parts of an OpenAI stream. Text that arrives together is one part. The reply is complete after a
+ * The parts of an OpenAI stream. Text of one kind that arrives together is one part. The reply is complete after a
  * `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for. If the caller
  * stops early, the body is destroyed.
  * @param secrets see `UpstreamAddress`
@@ -38,14 +39,12 @@ export async function* readReply(
   body.on('error', () => {})
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
-      const text = reply.take(reader.read(bytes))
-      if (text !== '') yield { kind: 'delta', text, model: reply.model }
+      yield* reply.take(reader.read(bytes))
       reply.throwFailure()
       if (reply.isDone) break
       if (reply.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), endTimeout)
     }
-    const text = reply.isDone ? '' : reply.take(reader.end())
-    if (text !== '') yield { kind: 'delta', text, model: reply.model }
+    if (!reply.isDone) yield* reply.take(reader.end())
     reply.throwFailure()
   } catch (error) {
     if (reply.reason === undefined) throw error
@@ -83,9 +82,9 @@ class StreamedReply {
     this.#secrets = secrets
   }
 
-  /** Returns the text of events, up to one that is an error, which `throwFailure` throws. */
-  take(events: readonly EventSourceMessage[]): string {
-    let text = ''
+  /** Returns the parts in events, up to one that is an error, which `throwFailure` throws. */
+  take(events: readonly EventSourceMessage[]): TextPart[] {
+    const parts: TextPart[] = []
     try {
       for (const event of events) {
         if (event.data === '[DONE]') {
@@ -93,14 +92,18 @@ class StreamedReply {
           this.isDone = true
           break
         }
-        text += this.#takeChunk(parseChunk(event, this.#secrets))
+        this.#takeChunk(parseChunk(event, this.#secrets), parts)
       }
     } catch (error) {
       this.#failure = error
     }
-    this.#length += text.length
-    if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
-    return text
+    for (const { text } of parts) this.#length += text.length
+    if (this.#length > maxText) {
+      // These parts are lost, so that a finish reason in them does not make the reply complete.
+      this.reason = undefined
+      throw invalidResponse('sent more than 4 Mi characters in one reply')
+    }
+    return parts
   }
 
   /** @throws ApiError `upstream_error` for an event that is an error or cannot be read */
@@ -108,14 +111,21 @@ class StreamedReply {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  #takeChunk({ model, usage, choices }: Chunk): string {
+  #takeChunk({ model, usage, choices }: Chunk, parts: TextPart[]): void {
     if (typeof model === 'string') this.model = model
     this.usage = parseUsage(usage) ?? this.usage
     // The request is for one choice; others are ignored.
     const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
     if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
-    const text = choice?.delta?.content
-    return typeof text === 'string' ? text : ''
+    this.#addPart(parts, 'reasoning', reasoningIn(choice?.delta))
+    this.#addPart(parts, 'delta', choice?.delta?.content)
+  }
+
+  #addPart(parts: TextPart[], kind: TextPart['kind'], text: unknown): void {
+    if (typeof text !== 'string' || text === '') return
+    const last = parts.at(-1)
+    if (last?.kind === kind) last.text += text
+    else parts.push({ kind, text, model: this.model })
   }
 }
 

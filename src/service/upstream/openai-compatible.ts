@@ -66,9 +66,11 @@ async function* stream(
       modelRequest.model,
       server,
     )
-    const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
-    if (message.content !== '') yield { kind: 'delta', text: message.content, model }
-    yield { kind: 'finish', reason: finish_reason, model, usage }
+    const [choice] = choices
+    const { reasoning = '', content = '' } = choice?.message ?? {}
+    if (reasoning !== '') yield { kind: 'reasoning', text: reasoning, model }
+    if (content !== '') yield { kind: 'delta', text: content, model }
+    yield { kind: 'finish', reason: choice?.finish_reason ?? 'stop', model, usage }
   } catch (error) {
     throw upstreamError(error, signal)
   }

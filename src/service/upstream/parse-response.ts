@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import type { ModelServer } from './model-server.ts'
 import type { CompletionResult, TokenCounts } from './upstream.ts'
 import { invalidResponse, messageInBody } from './upstream-error.ts'
@@ -66,11 +67,18 @@ export function parseCompletion(
     created: created ?? Math.floor(clock.now() / 1000),
     model: model ?? asked,
     usage: parseUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-    choices: choices.map(({ message, finish_reason, index }, position) => ({
-      index: index ?? position,
-      message: { role: message.role ?? 'assistant', content: message.content ?? '' },
-      finish_reason: finish_reason ?? 'stop',
-    })),
+    choices: choices.map(({ message, finish_reason, index }, position) => {
+      const reasoning = reasoningIn(message)
+      return {
+        index: index ?? position,
+        message: {
+          role: message.role ?? 'assistant',
+          content: message.content ?? '',
+          ...(reasoning !== undefined && { reasoning }),
+        },
+        finish_reason: finish_reason ?? 'stop',
+      }
+    }),
   }
 }
 

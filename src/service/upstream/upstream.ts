@@ -38,12 +38,20 @@ export interface CompletionResult {
   created: number
   model: string
   usage: TokenCounts
-  choices: { index: number; message: { role: string; content: string }; finish_reason: string }[]
+  choices: {
+    index: number
+    /** `reasoning` is omitted if the model server sends none. */
+    message: { role: string; content: string; reasoning?: string }
+    finish_reason: string
+  }[]
 }
 
 export type TokenCounts = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 
+/** A `delta` is the next part of the reply. `reasoning` is what the model thinks before it. */
+export type TextPart = { kind: 'reasoning' | 'delta'; text: string; model: string }
+
 export type ReplyPart =
-  | { kind: 'delta'; text: string; model: string }
+  | TextPart
   /** `usage` is undefined if the server does not report it. */
   | { kind: 'finish'; reason: string; model: string; usage: TokenCounts | undefined }

@@ -15,6 +15,9 @@ interface TurnRecord {
   end(outcome: TurnOutcome, isStopped: boolean): void
 }
 
+/** Maximum number of characters of reasoning on one line: a line that a crash truncates is lost. */
+const maxReasoningLength = 16 * 1024
+
 /**
  * Writes the transcript of a session. A full disk does not end the session: the failure is shown
  * once, and nothing more is recorded.
@@ -68,6 +71,14 @@ export class Recorder {
   /** Records a piece of the reply that is arriving. */
   delta(text: string): void {
     this.#append({ type: 'delta', turn: this.turns, text })
+  }
+
+  /** Records a piece of the reasoning that is arriving. It is not a part of the reply. */
+  reasoning(text: string): void {
+    for (let at = 0; at < text.length; at += maxReasoningLength) {
+      const piece = text.slice(at, at + maxReasoningLength)
+      this.#append({ type: 'reasoning', turn: this.turns, text: piece })
+    }
   }
 
   /** Records the last reply as the history of the service has it. */

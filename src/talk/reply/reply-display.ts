@@ -10,19 +10,24 @@ interface DisplayOptions {
   record(text: string): void
 }
 
+/** Shows nothing. */
+export const silentWriter: ReplyWriter = { push: () => '', end: () => '' }
+
 /**
- * Shows a reply while it arrives. Each piece is recorded before it is shown. Pieces that arrive
- * together are recorded and shown together; the first is shown at once.
+ * Shows a reply, or its reasoning, while it arrives. Each piece is recorded before it is shown. Pieces
+ * that arrive together are recorded and shown together; the first is shown at once.
  */
 export class ReplyDisplay {
   /** The whole text so far. */
   text = ''
   readonly #options: DisplayOptions
+  #writer: ReplyWriter
   #pending = ''
   #scheduled = false
 
   constructor(options: DisplayOptions) {
     this.#options = options
+    this.#writer = options.writer
   }
 
   /** @returns a promise to await if the terminal is slower than the service */
@@ -30,30 +35,31 @@ export class ReplyDisplay {
     const first = this.text === ''
     this.text += piece
     this.#pending += piece
-    if (first) this.#flush()
+    if (first) this.flush()
     else if (!this.#scheduled) {
       this.#scheduled = true
       setImmediate(() => {
         this.#scheduled = false
-        this.#flush()
+        this.flush()
       })
     }
     return this.#options.terminal.drained()
   }
 
-  /** Shows the rest, and ends the line. */
+  /** Shows the rest, and ends the line. Pieces that are added later are recorded, but not shown. */
   end(): void {
-    this.#flush()
-    const { screen, writer } = this.#options
-    screen.append(writer.end())
+    this.flush()
+    this.#options.screen.append(this.#writer.end())
+    this.#writer = silentWriter
   }
 
-  #flush(): void {
+  /** Records and shows the pieces so far. */
+  flush(): void {
     if (this.#pending === '') return
     const piece = this.#pending
     this.#pending = ''
-    const { screen, writer, record } = this.#options
+    const { screen, record } = this.#options
     record(piece)
-    screen.append(writer.push(piece))
+    screen.append(this.#writer.push(piece))
   }
 }

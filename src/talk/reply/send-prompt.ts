@@ -27,6 +27,7 @@ interface PromptHost extends ConversationHost {
   partialReply: PartialReply | undefined
   replacesLastPrompt: boolean
   createWriter(): ReplyWriter
+  createReasoningWriter(): ReplyWriter
   returnPrompt(prompt: string): void
 }
 
@@ -37,6 +38,7 @@ interface PromptHost extends ConversationHost {
 async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options } = session
   const display = createDisplay(session)
+  const reasoning = createReasoningDisplay(session)
   session.unsent = undefined
   const stopWatch = showStall(session, display)
   if (conversation.mode === 'completions') {
@@ -54,6 +56,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
     conversation,
     recorder,
     display,
+    reasoning,
     prompt,
     signal,
     clock,
@@ -71,23 +74,30 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
     return session.screen.separate()
   }
   if (!end && display.text === '') {
-    session.output.note('[stopped before a reply arrived]')
+    session.output.note(
+      reasoning.text === '' ? '[stopped before a reply arrived]' : '[stopped while the model was thinking]',
+    )
     session.returnPrompt(prompt)
     return session.screen.separate()
   }
   const partial = { prompt, part: display.text, replyId: end?.id }
   if (!end) session.output.note('[interrupted]')
-  else if (!end.complete)
-    session.output.note(
-      `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
-    )
+  else if (!end.complete) session.output.note(describeTruncation(end, display.text, reasoning.text))
+  else if (display.text === '' && reasoning.text !== '')
+    session.output.note('[the model sent only reasoning, and no reply]')
   session.partialReply = end?.complete ? undefined : partial
   if (end && !end.complete) {
-    await recover(session, partial, signal).catch((error) => {
+    const isRecovered = await recover(session, partial, signal).catch((error) => {
       // The turn has ended anyway.
       if (signal.reason !== stopped) throw error
       session.status.clear()
+      return false
     })
+    if (!isRecovered && display.text === '') {
+      session.returnPrompt(prompt)
+      session.screen.separate()
+      return rememberContext(session)
+    }
   }
   session.output.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
@@ -95,6 +105,12 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   }
   session.screen.separate()
   await rememberContext(session)
+}
+
+function describeTruncation({ failure, reason }: StreamEnd, text: string, reasoning: string): string {
+  const length = countOf(Array.from(text).length, 'character')
+  const when = text === '' && reasoning !== '' ? 'while the model was thinking' : `after ${length}`
+  return `[truncated ${when}: ${failure ? describeFailure(failure) : reason}]`
 }
 
 function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
@@ -139,6 +155,22 @@ function createDisplay(session: PromptHost): ReplyDisplay {
     record: (text) => {
       status.clear()
       recorder.delta(text)
+    },
+  })
+}
+
+/** While reasoning arrives, the status says so, whether the reasoning is shown or not. */
+function createReasoningDisplay(session: PromptHost): ReplyDisplay {
+  const { screen, status, options, recorder } = session
+  let hasBegun = false
+  return new ReplyDisplay({
+    screen,
+    terminal: options.terminal,
+    writer: session.createReasoningWriter(),
+    record: (text) => {
+      if (!hasBegun) status.showElapsed('Thinking…')
+      hasBegun = true
+      recorder.reasoning(text)
     },
   })
 }

@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { CompletionRequest } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
+import { reasoningIn } from '../../contract/reasoning.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
@@ -13,6 +14,7 @@ interface TurnOptions {
   conversation: Conversation
   recorder: Recorder
   display: ReplyDisplay
+  reasoning: ReplyDisplay
   prompt: string
   /** Aborted with `stopped` by Ctrl-C. */
   signal: AbortSignal
@@ -31,14 +33,16 @@ export const stopped = new Error('stopped')
  * @throws the reason of the signal, unless it is `stopped`
  */
 export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
-  const { conversation, recorder, display, prompt, signal, clock } = options
+  const { conversation, recorder, display, reasoning, prompt, signal, clock } = options
   const turn = recorder.beginTurn(prompt)
   const began = clock.monotonic()
   const elapsed = (): number => Math.round(clock.monotonic() - began)
+  let thinkingSince: number | undefined
   const outcome: TurnOutcome = {
     end: undefined,
     failure: undefined,
     usage: undefined,
+    thoughtMs: undefined,
     firstMs: undefined,
     totalMs: 0,
   }
@@ -52,8 +56,13 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
       if (event.type === 'start') {
         conversation.replyModel = event.model ?? conversation.replyModel
         turn.start(event)
+      } else if (event.type === 'reasoning') {
+        thinkingSince ??= elapsed()
+        display.flush()
+        await reasoning.add(event.text)
       } else if (event.type === 'delta') {
         outcome.firstMs ??= elapsed()
+        reasoning.end()
         await display.add(event.text)
       } else if (event.type === 'usage') {
         outcome.usage = event.usage
@@ -66,6 +75,9 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   } finally {
     // Also if the whole session ends here.
     outcome.totalMs = elapsed()
+    if (thinkingSince !== undefined)
+      outcome.thoughtMs = Math.max(0, (outcome.firstMs ?? outcome.totalMs) - thinkingSince)
+    reasoning.end()
     display.end()
     turn.end(outcome, signal.aborted)
     if (outcome.end?.complete || display.text !== '') conversation.add(prompt, display.text)
@@ -90,11 +102,13 @@ async function* completionEvents(
   const choices = Array.isArray(body?.choices) ? body.choices : []
   const choice = choices.find(({ message }) => typeof message?.content === 'string') ?? choices[0]
   const text = choice?.message?.content ?? ''
+  const reasoning = reasoningIn(choice?.message)
   const id = body?.id ?? undefined
   const model = body?.model ?? undefined
   const finishReason = choice?.finish_reason ?? undefined
   const usage = body?.usage
   yield { type: 'start', ...(id !== undefined && { id }), ...(model !== undefined && { model }) }
+  if (reasoning !== undefined) yield { type: 'reasoning', text: reasoning }
   if (text !== '') yield { type: 'delta', text }
   if (usage) yield { type: 'usage', usage }
   yield {

@@ -11,19 +11,23 @@ export interface TurnOutcome {
   /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
+  /** How long reasoning arrived before the reply. */
+  thoughtMs: number | undefined
   firstMs: number | undefined
   totalMs: number
 }
 
 /**
- * The line after a reply: model, token count if the service sent one, time to the first and the last
- * token, and where the conversation is stored.
+ * The line after a reply: model, token count if the service sent one, time of the reasoning, time to the
+ * first and the last token, and where the conversation is stored.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
-  const { usage, firstMs, totalMs, end } = outcome
+  const { usage, thoughtMs = 0, firstMs, totalMs, end } = outcome
   const parts = [
     conversation.replyModel ?? conversation.model,
     usage && describeUsage(usage),
+    // If the reasoning and the reply arrive together, the time is unknown.
+    thoughtMs < 100 ? undefined : `thought ${seconds(thoughtMs)}`,
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
     whereaboutsOf(conversation),

@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import { splitFiles } from '../../contract/file-block.ts'
 import { findCodeBlocks, selectCode } from '../../terminal/markdown/code-blocks.ts'
 import { readCodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { continueExactly, continueFromEnd } from '../conversation.ts'
@@ -17,6 +18,7 @@ export const replyCommands: readonly SlashCommand[] = [
       const { unsent } = session
       if (unsent) {
         session.replacesLastPrompt = unsent.replacesLastPrompt
+        session.attachments.forget(unsent.prompt)
         return sendPrompt(session, unsent.prompt)
       }
       const prompt = requireLastPrompt(session)
@@ -28,11 +30,13 @@ export const replyCommands: readonly SlashCommand[] = [
     name: 'edit',
     summary: 'Edit the last message and send it again',
     run: async (session) => {
-      const prompt = requireLastPrompt(session)
-      if (!session.keyboard.input.setText(asTyped(prompt))) {
+      const { files, text } = splitFiles(requireLastPrompt(session))
+      if (!session.keyboard.input.setText(asTyped(text))) {
         throw new Failure('usage', 'This terminal does not support editing a message')
       }
       session.replacesLastPrompt = true
+      session.attachments.edit(files)
+      session.output.showFiles(files)
       session.output.note('Press Enter to replace the last message, or Ctrl-C to cancel.')
     },
   },
@@ -49,11 +53,27 @@ export const replyCommands: readonly SlashCommand[] = [
         })
       }
       if (isDone) return
+      if (partialReply?.part === '') {
+        throw new Failure('usage', 'No part of the last reply has arrived', {
+          hint: 'Send the message again with: /retry',
+        })
+      }
       requireLastPrompt(session)
       if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
       const prompt = partialReply ? continueExactly : continueFromEnd
       session.output.showPrompt(prompt)
       await sendPrompt(session, prompt)
+    },
+  },
+  {
+    name: 'reasoning',
+    argument: '[on|off]',
+    summary: 'Show or hide the reasoning before the next replies',
+    candidates: () => ['on', 'off'],
+    run: (session, choice) => {
+      if (choice !== '') session.showsReasoning = readSwitch(choice)
+      const state = session.showsReasoning ? 'shown before each reply, if the model sends it' : 'hidden'
+      session.output.note(`Reasoning is ${state}`)
     },
   },
   {
@@ -83,6 +103,11 @@ export const replyCommands: readonly SlashCommand[] = [
     },
   },
 ]
+
+function readSwitch(choice: string): boolean {
+  if (choice === 'on' || choice === 'off') return choice === 'on'
+  throw new Failure('usage', `Invalid value "${choice}"`, { hint: 'Use /reasoning on, or /reasoning off.' })
+}
 
 function requireLastPrompt({ conversation }: Session): string {
   const { lastPrompt } = conversation

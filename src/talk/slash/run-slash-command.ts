@@ -1,13 +1,12 @@
-import { readdir } from 'node:fs/promises'
-import { basename, dirname, resolve } from 'node:path'
 import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
 import type { Completions } from '../../terminal/editor/editor-options.ts'
+import { completeMention, completePath } from '../complete-path.ts'
 import type { Session } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
+import { fileCommands } from './file-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
 import { replyCommands } from './reply-commands.ts'
-import { expandHome, type FileLocation } from './save-text.ts'
 import { sessionCommands } from './session-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 
@@ -22,6 +21,7 @@ export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
+  ...fileCommands,
   ...replyCommands,
   ...sessionCommands,
 ]
@@ -75,19 +75,18 @@ function describeCommands(columns: number): string {
 const keys = [
   'Enter sends the message. Ctrl-J, Alt-Enter, or \\ Enter starts a new line.',
   'Up and Down recall earlier messages, Ctrl-R searches them, Tab completes, Ctrl-G opens your editor.',
-  'Ctrl-C stops a reply or clears the line. Ctrl-D leaves. //text sends /text.',
+  '@path in a message sends that file with it, if it exists; \\@path does not.',
+  'Ctrl-C stops a reply or clears the line. Ctrl-D leaves. //text sends /text, without files from @path.',
 ]
 
-const none: Completions = { start: 0, candidates: [] }
-
 /**
- * Completes the names of commands, and their arguments.
+ * Completes the names of commands, their arguments, and `@path` in a message.
  *
  * @param before the line up to the cursor
  */
 export async function completeInput(session: Session, before: string): Promise<Completions> {
   const [, name, argument] = /^\/(\S*)(?:\s+(.*))?$/s.exec(before) ?? []
-  if (name === undefined) return none
+  if (name === undefined) return completeMention(before, session.options)
   if (argument === undefined) {
     const found = slashCommands.filter((command) => command.name.startsWith(name))
     const candidates = found.map(({ name: whole, argument }) => (argument ? `${whole} ` : whole))
@@ -98,22 +97,4 @@ export async function completeInput(session: Session, before: string): Promise<C
   if (command?.takesPath) return completePath(argument, start, session.options)
   const candidates = (await command?.candidates?.(session)) ?? []
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
-}
-
-async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
-  const name = typed.endsWith('/') ? '' : basename(typed)
-  const start = from + typed.length - name.length
-  const directory = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))
-  try {
-    const entries = await readdir(directory, { withFileTypes: true })
-    const found = entries.filter(
-      (entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')),
-    )
-    return {
-      start,
-      candidates: found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort(),
-    }
-  } catch {
-    return none
-  }
 }

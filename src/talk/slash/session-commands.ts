@@ -42,8 +42,8 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
       const transcript = readTranscript(session.recorder.path)
-      const text = [...renderTranscript(transcript, formatOf(path))].join('')
-      session.output.note(`Saved to ${await saveText(path, text, session.options)}`)
+      const parts = renderTranscript(transcript, formatOf(path), session.showsReasoning)
+      session.output.note(`Saved to ${await saveText(path, [...parts].join(''), session.options)}`)
     },
   },
   {
@@ -94,6 +94,7 @@ function showInfo(session: Session): void {
     ['system', system],
     ['temperature', temperature],
     ['max_tokens', maxTokens],
+    ['reasoning', session.showsReasoning ? 'shown' : 'hidden'],
     ['transcript', recorder.turns === 0 ? undefined : recorder.path],
   ]
   const known = facts.filter(([, value]) => value !== undefined)

@@ -104,7 +104,7 @@ function openTurn({ turn, at, text }: LineOf<'user'>): Turn {
   return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [] }
 }
 
-type ReplyLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
+type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>
 
 function addToTurn(transcript: Transcript, line: ReplyLine): void {
   const turn = transcript.turns.findLast(({ number }) => number === line.turn)
@@ -121,6 +121,9 @@ function addToTurn(transcript: Transcript, line: ReplyLine): void {
   else if (line.type === 'usage') {
     turn.usage = line.usage
     turn.events.push({ type: 'usage', usage: line.usage })
+  } else if (line.type === 'reasoning') {
+    turn.reasoning = (turn.reasoning ?? '') + line.text
+    turn.events.push({ type: 'reasoning', text: line.text })
   } else {
     turn.reply += line.text
     turn.events.push({ type: 'delta', text: line.text })

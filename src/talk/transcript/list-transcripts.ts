@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
+import { splitFiles } from '../../contract/file-block.ts'
 import { readHeadAndTail } from './read-transcript.ts'
 import { extension } from './session-id.ts'
 import { withStorageErrors } from './storage-errors.ts'
@@ -94,7 +95,7 @@ function summarize(path: string): TranscriptSummary | undefined {
       ...(name === undefined ? {} : { name }),
       ...(contextId === undefined ? {} : { contextId }),
       ...(model === undefined ? {} : { model }),
-      ...(turns[0] === undefined ? {} : { firstMessage: turns[0].user }),
+      ...(turns[0] === undefined ? {} : { firstMessage: splitFiles(turns[0].user).text }),
     }
   } catch {
     return undefined

@@ -83,6 +83,6 @@ function linesOf(bytes: Buffer) {
   return bytes
     .toString('utf8')
     .split('\n')
-    .filter((text) => text !== '' && !text.startsWith('{"type":"delta"'))
+    .filter((text) => text !== '' && !/^\{"type":"(delta|reasoning)"/.test(text))
     .flatMap((text) => parseLine(text) ?? [])
 }

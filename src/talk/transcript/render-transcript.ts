@@ -4,14 +4,22 @@ import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
 export type TranscriptFormat = 'text' | 'md' | 'json' | 'jsonl'
 
-/** Renders a session, in parts of whole lines. */
-export function* renderTranscript(transcript: Transcript, format: TranscriptFormat): Generator<string> {
+/**
+ * Renders a session, in parts of whole lines.
+ *
+ * @param hasReasoning whether `text` and `md` contain the reasoning of the model; JSON always does
+ */
+export function* renderTranscript(
+  transcript: Transcript,
+  format: TranscriptFormat,
+  hasReasoning = false,
+): Generator<string> {
   switch (format) {
     case 'text':
-      yield* renderText(transcript)
+      yield* renderText(transcript, hasReasoning)
       break
     case 'md':
-      yield* renderMarkdown(transcript)
+      yield* renderMarkdown(transcript, hasReasoning)
       break
     case 'json':
       yield `${JSON.stringify(describeTranscript(transcript), null, 2)}\n`
@@ -21,25 +29,33 @@ export function* renderTranscript(transcript: Transcript, format: TranscriptForm
   }
 }
 
-function* renderText(transcript: Transcript): Generator<string> {
+function* renderText(transcript: Transcript, hasReasoning: boolean): Generator<string> {
   yield `${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
     yield `\n--- ${headingOf(turn)} ---\n\nYou: ${withNewline(turn.user)}`
-    if (turn.reply !== '') yield `\n${withNewline(turn.reply)}`
+    const reasoning = hasReasoning ? turn.reasoning : undefined
+    if (reasoning !== undefined) yield `\nReasoning: ${withNewline(reasoning.trim())}`
+    const label = reasoning === undefined ? '' : 'Reply: '
+    if (turn.reply !== '') yield `\n${label}${withNewline(turn.reply)}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n[${status}]\n`
   }
 }
 
-function* renderMarkdown(transcript: Transcript): Generator<string> {
+function* renderMarkdown(transcript: Transcript, hasReasoning: boolean): Generator<string> {
   yield `# ${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
-    const prompt = turn.user.trimEnd().replaceAll(/^/gm, '> ')
-    yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${prompt}\n`
+    yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${quote(turn.user)}\n`
+    if (hasReasoning && turn.reasoning !== undefined)
+      yield `\n**Reasoning**\n\n${quote(turn.reasoning.trim())}\n${turn.reply === '' ? '' : '\n**Reply**\n'}`
     if (turn.reply !== '') yield `\n${withNewline(closeFence(turn.reply))}`
     const status = describeStatus(turn)
     if (status !== undefined) yield `\n*[${status}]*\n`
   }
+}
+
+function quote(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '> ')
 }
 
 function titleOf({ id, name, profile, contextId }: Transcript): string {
@@ -100,6 +116,7 @@ function describeTurn(turn: Turn): Record<string, unknown> {
     turn: turn.number,
     at: turn.at,
     user: turn.user,
+    reasoning: turn.reasoning,
     answer: turn.reply,
     status: turn.status,
     context_id: turn.contextId,

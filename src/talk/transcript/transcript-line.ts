@@ -50,6 +50,8 @@ const transcriptLine = z.discriminatedUnion('type', [
     id: optionalText,
     model: optionalText,
   }),
+  /** What the model thinks before it replies. It is never sent to a model again. */
+  z.object({ type: z.literal('reasoning'), turn: z.number(), text: z.string() }),
   z.object({ type: z.literal('delta'), turn: z.number(), text: z.string() }),
   z.object({ type: z.literal('usage'), turn: z.number(), usage }),
   /** The end of a reply, whose text is in the `delta` lines. */

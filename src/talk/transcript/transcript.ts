@@ -17,6 +17,8 @@ export interface Turn {
   user: string
   /** The text of the reply that arrived. */
   reply: string
+  /** What the model thought before it replied. */
+  reasoning?: string
   status: TurnStatus
   contextId?: string
   id?: string

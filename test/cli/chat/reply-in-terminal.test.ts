@@ -94,7 +94,7 @@ describe('a reply in a terminal', () => {
     await shows('Good morning\n')
     answer.release()
     const { stdout } = await running.ended
-    expect(stripVTControlCharacters(stdout)).to.match(/^Good morning\n[^]*\bcode\n[^]*$/)
+    expect(stripVTControlCharacters(stdout)).to.match(/^Good morning\n[\s\S]*\bcode\n/)
   })
 
   it('fits a terminal that is resized during the reply', async () => {
@@ -223,6 +223,26 @@ describe('a reply in a terminal', () => {
       expect(await screenOf((await running.ended).stdout)).to.equal(
         'Rate limit exceeded. Retrying in 5s…\nHello',
       )
+    })
+
+    it('is waited for while the model thinks', async () => {
+      const requested = Promise.withResolvers<void>()
+      const thinking = Promise.withResolvers<void>()
+      server.failNext(async (_, response) => {
+        requested.resolve()
+        await thinking.promise
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (const data of [{ reasoning: 'Hm' }, { delta: 'Hello' }, { reasoning: 'So' }])
+          response.write(`data: ${JSON.stringify(data)}\n\n`)
+        response.end('data: [DONE]\n\n')
+      })
+      const running = start(['chat', 'send', 'Hi'], { host: { clock } })
+      await requested.promise
+      clock.pass(500)
+      thinking.resolve()
+      const { stdout } = await running.ended
+      expect(stdout).to.contain('Thinking…')
+      expect(await screenOf(stdout)).to.equal('Hello')
     })
 
     for (const [title, args, given] of [

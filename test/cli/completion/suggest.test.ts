@@ -101,6 +101,8 @@ describe('tab completion', () => {
     ['api PATCH /v1/u', ['/v1/users/']],
     ['users get wo', []],
     ['settings -', ['--help']],
+    ['chat send -f a.ts --max-f', ['--max-file-size']],
+    ['chat send -f a.ts --model s', ['small']],
   ]
   for (const [line, values] of table) {
     it(`offers the values for: chatctl ${line}`, async () =>
@@ -113,6 +115,10 @@ describe('tab completion', () => {
     ['settings apply -f ', 'files'],
     ['service status --data ', 'directories'],
     ['chat send ', undefined],
+    ['chat send -f ', 'files'],
+    ['chat send -f a.ts ', 'files'],
+    ['chat send -f a.ts b.ts --', undefined],
+    ['chat send -f a.ts -- ', undefined],
     ['users get ', undefined],
   ] as const) {
     it(`leaves ${paths ?? 'nothing'} to the shell for: chatctl ${line}`, async () => {

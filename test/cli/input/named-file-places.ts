@@ -27,6 +27,11 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     exitCode: 2,
     max: '64 MiB',
   },
+  '--system @FILE': {
+    args: (path) => ['chat', 'complete', 'hi', '--system', `@${path}`],
+    exitCode: 2,
+    max: '64 MiB',
+  },
   '--data @FILE': {
     args: (path) => ['api', 'POST', '/v1/users', '--data', `@${path}`],
     exitCode: 2,

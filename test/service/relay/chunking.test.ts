@@ -9,7 +9,7 @@ async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string
   let reason: string | undefined
   for await (const piece of readReply(Readable.from(parts, { objectMode: true }), 'm1', [])) {
     if (piece.kind === 'delta') text += piece.text
-    else reason = piece.reason
+    else if (piece.kind === 'finish') reason = piece.reason
   }
   return { text, reason }
 }

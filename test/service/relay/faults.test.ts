@@ -34,7 +34,7 @@ async function streamed(url: string): Promise<Outcome> {
   try {
     for await (const piece of upstream.stream(order, never)) {
       if (piece.kind === 'delta') outcome.text += piece.text
-      else Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
+      else if (piece.kind === 'finish') Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
     }
   } catch (error) {
     const { code, message } = error as ApiError

@@ -78,6 +78,7 @@ export class SessionWorld {
       directories: new Directories(this.#sandbox.env),
       env: this.#sandbox.env,
       cwd: this.home,
+      maxFileBytes: undefined,
       sessionsDirectory: this.directory,
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,

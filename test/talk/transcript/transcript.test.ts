@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Usage } from '../../../src/contract/completion.ts'
 import { parseJson } from '../../../src/contract/exact-json.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
+import { readHeadAndTail, readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import { renderTranscript, replayTurn } from '../../../src/talk/transcript/render-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
@@ -65,6 +65,69 @@ describe('a transcript', () => {
       expect(readFileSync(path, 'utf8')).to.include(usage)
       const [form] = renderTranscript(readTranscript(path), 'json')
       expect(form?.replace(/\s+/g, '')).to.include(`"usage":${usage}`)
+    })
+  })
+
+  const reasoned: TranscriptLine[] = [
+    { type: 'user', turn: 1, at, text: 'Hi' },
+    { type: 'start', turn: 1, at, context_id: 'c1' },
+    { type: 'reasoning', turn: 1, text: 'They greet me.\n```' },
+    { type: 'reasoning', turn: 1, text: '\nSo.' },
+    { type: 'delta', turn: 1, text: 'Hello' },
+    { ...end, turn: 1 },
+  ]
+
+  it('keeps reasoning apart from the reply and the conversation', () => {
+    withDirectory((directory) => {
+      const transcript = readTranscript(write(directory, reasoned))
+      const [turn] = transcript.turns
+      expect(turn).to.include({ reasoning: 'They greet me.\n```\nSo.', reply: 'Hello' })
+      expect(transcript.conversation).to.deep.equal([
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello' },
+      ])
+      if (turn)
+        expect([...replayTurn(turn)].slice(1, -1)).to.deep.equal([
+          { type: 'reasoning', text: 'They greet me.\n```' },
+          { type: 'reasoning', text: '\nSo.' },
+          { type: 'delta', text: 'Hello' },
+        ])
+    })
+  })
+
+  it('shows reasoning in JSON, and in text and md on request', () => {
+    withDirectory((directory) => {
+      const transcript = readTranscript(write(directory, reasoned))
+      const rendered = (...[format, hasReasoning]: ['text' | 'md' | 'json' | 'jsonl', boolean?]) =>
+        [...renderTranscript(transcript, format, hasReasoning)].join('')
+      expect(rendered('text')).not.to.include('greet')
+      expect(rendered('text', true)).to.include(
+        'You: Hi\n\nReasoning: They greet me.\n```\nSo.\n\nReply: Hello\n',
+      )
+      expect(rendered('md')).not.to.include('greet')
+      expect(rendered('md', true)).to.include(
+        '> Hi\n\n**Reasoning**\n\n> They greet me.\n> ```\n> So.\n\n**Reply**\n\nHello\n',
+      )
+      expect(JSON.parse(rendered('json')).turns[0]).to.include({ reasoning: 'They greet me.\n```\nSo.' })
+      expect(rendered('jsonl')).to.include('{"v":1,"type":"reasoning","text":"\\nSo."}\n')
+    })
+  })
+
+  it('is listed without reading long reasoning', () => {
+    withDirectory((directory) => {
+      const text = 'x'.repeat(16 * 1024)
+      const long = Array.from({ length: 20 }, (): TranscriptLine => ({ type: 'reasoning', turn: 1, text }))
+      const [asked, ...rest] = reasoned
+      const path = write(directory, [
+        ...(asked ? [asked] : []),
+        ...long,
+        ...rest,
+        ...answered(2, 'And?', 'So'),
+      ])
+      expect(readHeadAndTail(path).turns.map(({ number, reasoning }) => [number, reasoning])).to.deep.equal([
+        [1, undefined],
+        [2, undefined],
+      ])
     })
   })
 

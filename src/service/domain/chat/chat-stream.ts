@@ -6,15 +6,16 @@ import { type MessageRequest, type PreparedExchange, prepareExchange, type Reque
 import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
+type ReplyIds = { id: string; context_id: string; created_at: string }
+
 /** The events of a streamed reply. Each contains `id` and `context_id`, so that any one of them is enough. */
 export type ChatEvent =
-  | { event: 'delta'; data: { id: string; context_id: string; created_at: string; delta: string } }
+  /** What the model thinks before it replies. It is never stored. */
+  | { event: 'reasoning'; data: ReplyIds & { reasoning: string } }
+  | { event: 'delta'; data: ReplyIds & { delta: string } }
   | {
       event: 'done'
-      data: {
-        id: string
-        context_id: string
-        created_at: string
+      data: ReplyIds & {
         response: string
         model: string
         finish_reason: string
@@ -48,6 +49,8 @@ export async function* streamMessage(
       record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
+      if (piece.kind === 'reasoning')
+        yield { event: 'reasoning', data: { ...idsOf(record.exchange), reasoning: piece.text } }
       if (delta !== '') yield { event: 'delta', data: { ...idsOf(record.exchange), delta } }
     }
   } finally {
@@ -57,7 +60,7 @@ export async function* streamMessage(
   if (record) yield doneEvent(record.exchange, usage)
 }
 
-const idsOf = ({ replyId, contextId, createdAt }: Exchange) => ({
+const idsOf = ({ replyId, contextId, createdAt }: Exchange): ReplyIds => ({
   id: replyId,
   context_id: contextId,
   created_at: createdAt,
@@ -108,13 +111,16 @@ export class StoredReply {
    * @returns the text that the part adds to the reply
    */
   async take(piece: ReplyPart): Promise<string> {
+    if (piece.kind === 'reasoning' && this.#isStored) return ''
     this.exchange.model = piece.model
-    const text = piece.kind === 'delta' ? this.#text.take(piece.text) : this.#text.end()
-    this.exchange.reply += text
+    let text = ''
+    if (piece.kind === 'delta') text = this.#text.take(piece.text)
     if (piece.kind === 'finish') {
+      text = this.#text.end()
       this.exchange.incomplete = false
       this.exchange.finishReason = piece.reason
     }
+    this.exchange.reply += text
     this.#isDue = true
     if (!this.#isStored) await this.store()
     else if (this.#clock.monotonic() - this.#storedAt >= storeInterval) this.#storeMeanwhile()

@@ -24,7 +24,7 @@ const maxConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 export const maxJsonBytes = 8 * 1024 * 1024
 
 /**
- * The whole conversation of a user's context for the model, oldest first.
+ * The whole conversation of a user's context for the model, oldest first, without empty replies.
  * @param added bytes of the new message
  * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`; as `reserve`
  */
@@ -44,8 +44,15 @@ export async function readConversation(
   const earlier = await selectConversation(db, { contextId })
   const escapes = earlier.reduce((sum, { content }) => sum + countEscapes(content ?? ''), 0)
   if (bytes + escapes > maxJsonBytes) throw contextTooLong()
-  return earlier
+  return withoutEmptyReplies(earlier)
 }
+
+/**
+ * Omits an exchange without a reply, for example one that was stopped while the model was thinking: some
+ * models refuse an empty message, or two messages of a user in a row.
+ */
+const withoutEmptyReplies = (messages: readonly Message[]): Message[] =>
+  messages.filter(({ content }, index) => content !== '' && messages[index + 1]?.content !== '')
 
 const contextTooLong = () =>
   new ApiError(

@@ -1,0 +1,18 @@
+import { fileSizeFlag, textFlag } from '../flag-types.ts'
+
+/** The flags that add files to a message. */
+export const fileFlags = {
+  file: textFlag({
+    char: 'f',
+    helpValue: 'FILE...',
+    multiple: true,
+    summary: 'Text files to send before the text, several after one -f; - is stdin',
+  }),
+  'max-file-size': fileSizeFlag({ summary: 'Maximum size of each file, such as 500k or 2m (default: 1m)' }),
+}
+
+/** The values of these flags, and the words of the command line. */
+export interface FileChoice {
+  file?: string[] | undefined
+  'max-file-size'?: number | undefined
+}
