@@ -22,9 +22,15 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     // oidc-provider stores its records by the names of its classes.
     keepNames: true,
   },
+  'local-service': {
+    entry: `export * from './src/service/find-joinable-service.ts'
+            export * from './src/service/upstream/detect-model-servers.ts'`,
+    asked: /\/(find-joinable-service|detect-model-servers)\.ts$/,
+  },
   upstream: {
-    entry: `export * from './src/service/upstream/openai-compatible.ts'`,
-    asked: /\/upstream\/openai-compatible\.ts$/,
+    entry: `export * from './src/service/upstream/openai-compatible.ts'
+            export * from './src/service/upstream/count-models.ts'`,
+    asked: /\/upstream\/(openai-compatible|count-models)\.ts$/,
   },
   metrics: {
     entry: `export * from './src/service/metrics/create-metrics.ts'`,

@@ -220,6 +220,8 @@ describe('the architecture', () => {
       'service/http/public/status-page.ts',
       // The title of a JSON schema.
       'contract/settings-file.ts',
+      // `--force` of a command of the session.
+      'talk/slash/choose-model.ts',
     ]
     const found = files
       .filter((file) => !edge.includes(layerOf(file)))

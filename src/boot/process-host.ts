@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty'
 import type { Host } from '../cli/host.ts'
+import { localModelServers } from '../contract/upstream-address.ts'
 import { Keychain } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
 import { keepHeapSmall } from './bound-heap.ts'
@@ -39,6 +40,7 @@ export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>):
     onReaderGone,
     untilEnded,
     keepHeapSmall,
+    modelServers: localModelServers,
     clock: systemClock,
     log: undefined,
     openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),

@@ -1,4 +1,5 @@
-import { configurationKeys } from '../config/configuration-keys.ts'
+import { configurationKeys, isGlobalKey } from '../config/configuration-keys.ts'
+import { localProfile } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
 import { commandFor } from './command-line.ts'
@@ -36,4 +37,17 @@ export function readConfigurationKey(
   const words = use.value === undefined || looksSecret(use.value) ? [] : [use.value]
   const line = commandFor(context, 'config', use.command, meant, ...words)
   throw new Failure('usage', message, { hint: `Did you mean ${meant}? Run: ${line}` })
+}
+
+/**
+ * The profile in which a key is set or unset; null for a key that belongs to no profile.
+ *
+ * @throws Failure `usage` for such a key with `--profile`
+ */
+export function profileOfKey(key: string, { options: { profile } }: Context): string | null {
+  if (!isGlobalKey(key)) return profile.value ?? localProfile
+  if (profile.source !== 'flag') return null
+  throw new Failure('usage', `${key} belongs to no profile, so it cannot be used with --profile`, {
+    hint: 'Omit --profile.',
+  })
 }

@@ -1,5 +1,6 @@
 import type { Source } from '../config/resolve-options.ts'
 import { quoteWord } from './command-line.ts'
+import type { LocalService } from './local-service.ts'
 
 /** The service that a run sends requests to, as errors and hints name it. */
 export interface Connection {
@@ -8,6 +9,8 @@ export interface Connection {
   /** Where the base URL comes from; `login` while its profile is being signed in. */
   baseUrlFrom: Source | 'login'
   profile: string | undefined
+  /** The embedded service, once it has been asked. */
+  localService?: LocalService
   /** What to do if the service rejects the credential. */
   refusalHint?: string | undefined
   /** Whether `doctor` examines it, so that no hint suggests `doctor`. */

@@ -6,9 +6,12 @@ import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { DocumentFormat } from '../config/output-formats.ts'
 import type { FlagValues, Options } from '../config/resolve-options.ts'
+import type { UpstreamChoice, UpstreamFlags } from '../config/resolve-upstream.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { Administration } from '../service/administration/administration.ts'
+import type { JoinableService } from '../service/find-joinable-service.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
+import type { DetectedModelServer } from '../service/upstream/detect-model-servers.ts'
 import type { Directories } from '../system/directories.ts'
 import type { View } from '../view/view.ts'
 import type { Connection } from './connection.ts'
@@ -85,8 +88,25 @@ export interface Context {
   show(view: View, response: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
   /** Starts the embedded service, with a file by which commands on this machine find it. */
   startService(
-    options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
+    options: Omit<ServiceOptions, 'dataDir' | 'announce' | 'upstream'> & {
+      dataDir?: string | undefined
+      upstream: UpstreamChoice
+    },
   ): Promise<RunningService>
+  /**
+   * The model server of the embedded service.
+   *
+   * @param flags those of the command, if it has any
+   */
+  upstream(flags?: UpstreamFlags): UpstreamChoice
+  /** Stores the choice of a person. It also applies to this run if it cannot be stored. @throws Failure `storage` */
+  rememberUpstream(value: string): Promise<void>
+  /** The service that would answer requests to the embedded service, if it already runs. */
+  findRunningService(): Promise<JoinableService | undefined>
+  /** The model servers that run on this machine. */
+  detectModelServers(): Promise<DetectedModelServer[]>
+  /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */
+  countUpstreamModels(server: NonNullable<UpstreamChoice['server']>): Promise<number>
   /**
    * Opens the data of the embedded service for a change.
    *

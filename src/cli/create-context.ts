@@ -1,17 +1,22 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
+import { changeConfiguration } from '../config/configuration-file.ts'
+import { withValue } from '../config/configuration-keys.ts'
 import { outputFormats } from '../config/output-formats.ts'
 import { localProfile } from '../config/resolve-options.ts'
+import { resolveUpstream, type UpstreamChoice } from '../config/resolve-upstream.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import type { Connection } from './connection.ts'
 import type { Context, Invocation } from './context.ts'
+import { describeLocalService } from './describe-local-service.ts'
 import { HeldRequest } from './held-request.ts'
-import { offlineNotice } from './hints.ts'
+import { offlineNotices } from './hints.ts'
 import { resolvePath } from './host.ts'
 import { Prompter } from './input/prompter.ts'
+import { LocalServices } from './local-service.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
 import { type DatabaseFlags, defaultDataDirectory, openToChange, openToRead } from './open-data.ts'
@@ -48,7 +53,23 @@ export function createContext(invocation: Invocation): Context {
 
   const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env, fromWorkingDirectory)))
   const stores = new CredentialStores(configuration, directories, output)
-  const startLocal = once(() => startLocalService(context, cleanups))
+  let answer: string | undefined
+  const upstream: Context['upstream'] = (flags = { name: '' }) => {
+    const stored = answer === undefined ? configuration() : { ...configuration(), upstream: answer }
+    return resolveUpstream(flags, env, stored, fromWorkingDirectory)
+  }
+  const local = new LocalServices({
+    find: async () => {
+      const { findJoinableService } = await import('../service/find-joinable-service.ts')
+      return findJoinableService(directories.data)
+    },
+    start: (choice) => startLocalService(context, choice, cleanups),
+    chooseUpstream: upstream,
+    onAnswering: (service) => {
+      if (connection) connection.localService = service
+      if (debug) streams.say(describeLocalService(service))
+    },
+  })
   const transport = {
     userAgent: invocation.userAgent,
     timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
@@ -128,8 +149,8 @@ export function createContext(invocation: Invocation): Context {
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
-            baseUrl: async () => (await startLocal()).url,
-            credential: async () => (await startLocal()).key,
+            baseUrl: async () => (await local.next()).url,
+            credential: async () => local.key,
           }),
       gate: async (request) => {
         guardLocalChange(streams, to, request)
@@ -181,12 +202,35 @@ export function createContext(invocation: Invocation): Context {
       await warnOfResponse(response, output)
       await (secret ? output.showOnce(view, response.body, secret) : output.show(view, response.body))
     },
-    startService: async ({ dataDir, ...rest }) => {
+    upstream,
+    rememberUpstream: async (value) => {
+      answer = value
+      await changeConfiguration(directories, (known) => withValue(known, null, 'upstream', value))
+    },
+    findRunningService: () => local.find(),
+    detectModelServers: async () => {
+      const { detectModelServers } = await import('../service/upstream/detect-model-servers.ts')
+      return detectModelServers(host.modelServers)
+    },
+    countUpstreamModels: async (server) => {
+      const { countModels } = await import('../service/upstream/count-models.ts')
+      return countModels(server, clock, signal)
+    },
+    startService: async ({ dataDir, upstream: { server }, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultDirectory: defaultDataDirectory(directories), onExit: host.onExit }
       const directory = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
-      return startService({ ...rest, dataDir: directory, env, clock, announce, offlineNotice })
+      const { running: offlineNotice } = offlineNotices
+      return startService({
+        ...rest,
+        dataDir: directory,
+        upstream: server,
+        env,
+        clock,
+        announce,
+        offlineNotice,
+      })
     },
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
     openToInspect: (place, tell) =>
@@ -199,10 +243,16 @@ export function createContext(invocation: Invocation): Context {
 }
 
 /** Starts the embedded service on a free loopback port until the command ends. */
-async function startLocalService({ host, directories, output }: Context, cleanups: (() => Promise<void>)[]) {
+async function startLocalService(
+  { host, directories, output }: Context,
+  { server }: UpstreamChoice,
+  cleanups: (() => Promise<void>)[],
+) {
   const { startService } = await import('../service/start-service.ts')
   const { env, clock } = host
-  const service = await startService({ dataDir: directories.data, env, clock, offlineNotice })
+  const { local: offlineNotice } = offlineNotices
+  const { data: dataDir } = directories
+  const service = await startService({ dataDir, upstream: server, env, clock, offlineNotice })
   cleanups.push(() => service.close())
   if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

@@ -1,6 +1,7 @@
 import type { Failure } from '../contract/failure.ts'
 import { quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
+import { hintOfModelServer, nameModelServer } from './describe-local-service.ts'
 import { hintOf } from './hints.ts'
 
 /** What a person is told of a failure: the same in text and JSON. */
@@ -20,6 +21,11 @@ export function describeFailure(failure: Failure, connection?: Connection): Desc
     connection,
   })
   if (prefix !== undefined && connection) return { message, hint: correctionOf(prefix, connection) }
+  const service = connection?.localService
+  if (service?.upstream && failure.code.startsWith('upstream_')) {
+    const hint = hintOfModelServer(failure, service) ?? hintOf(failure, connection)
+    return { message: nameModelServer(message, service.upstream), hint }
+  }
   return { message, hint: hintOf(failure, connection) ?? hintOfStatus(failure, connection) }
 }
 
@@ -79,7 +85,13 @@ function correctionOf(prefix: string, { baseUrl = '', baseUrlFrom, profile }: Co
   }
 }
 
-function hintOfStatus({ status, request }: Failure, connection: Connection | undefined): string | undefined {
+function hintOfStatus(
+  { code, status, request }: Failure,
+  connection: Connection | undefined,
+): string | undefined {
+  if (code === 'model_not_found' && connection) {
+    return `List the models with: ${commandForConnection(connection, 'chat', 'models')}`
+  }
   if (status === 401) return connection?.refusalHint
   // Other services look users up by email.
   if (status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)) {

@@ -2,6 +2,7 @@ import { durationFlagFor } from '../config/duration.ts'
 import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
 import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
+import { upstreamNames } from '../contract/upstream-address.ts'
 import { describeDuration } from '../system/clock.ts'
 import { quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
@@ -67,7 +68,8 @@ const hints: Hints = {
     `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
-  upstream_address: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
+  upstream_address: ({ meant }) =>
+    `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${upstreamNames.join(', ')}`,
   create_database: ({ exists }) =>
     `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
   back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
@@ -121,9 +123,12 @@ const hints: Hints = {
   json_lines: 'For one object per line, use: --format jsonl',
 }
 
-/** The end of every reply of the built-in test model. */
-export const offlineNotice =
-  'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
+/** The end of every reply of the built-in test program: in this process, and in a service that runs apart. */
+export const offlineNotices = {
+  local: 'To get replies from a model, run: chatctl config set upstream=ollama',
+  running:
+    'To get replies from a model, run the service with a model server: chatctl service run --upstream ollama',
+}
 
 function login(profile: string): string {
   return `chatctl auth login --profile ${quoteWord(profile)}`

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { LocalModelServer } from '../contract/upstream-address.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { KeychainOptions } from '../credentials/keychain.ts'
 import type { Clock } from '../system/clock.ts'
@@ -55,6 +56,8 @@ export interface Host {
   untilEnded(stop?: () => void): () => void
   /** For work on any amount of data: has memory kept small at the price of some speed. */
   keepHeapSmall(): void
+  /** The model servers that chatctl offers to a person if they run on this machine. */
+  readonly modelServers: readonly LocalModelServer[]
   readonly clock: Clock
   /** Takes the lines of a log; undefined for descriptor 2. */
   readonly log: { write(line: string): void } | undefined

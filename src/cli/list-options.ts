@@ -1,5 +1,4 @@
-import type { ProfileKey } from '../config/configuration-file.ts'
-import { configurationKeys, defaultProfileKey } from '../config/configuration-keys.ts'
+import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../config/configuration-file.ts'
 import { formatDuration } from '../config/duration.ts'
 import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
 import type { Context } from './context.ts'
@@ -14,21 +13,25 @@ export interface OptionRow {
 }
 
 /** Every option in force and where it came from. */
-export function listOptions({ options, configuration }: Context): OptionRow[] {
+export function listOptions(context: Context): OptionRow[] {
+  const { options } = context
   // Where neither is said, it is the embedded service.
   const inForce = options.profile.value ?? (options.base_url.value === undefined ? localProfile : undefined)
-  const profile: OptionRow = { key: 'profile', ...describe(inForce, options.profile) }
-  const rest = configurationKeys
-    .filter((key): key is ProfileKey => key !== defaultProfileKey)
-    .map((key) => ({ key, ...describe(shown(key, options), options[key]) }))
-  const standard = configuration.default_profile
-  const fallback: OptionRow = {
-    key: defaultProfileKey,
-    value: standard ?? null,
-    source: standard === undefined ? 'default' : 'profile',
-    from: standard === undefined ? null : 'the configuration file',
-  }
-  return [profile, fallback, ...rest]
+  return [
+    { key: 'profile', ...describe(inForce, options.profile) },
+    ...globalKeys.map((key) => describeGlobal(key, context)),
+    ...profileKeys.map((key) => ({ key, ...describe(shown(key, options), options[key]) })),
+  ]
+}
+
+/** A key that belongs to no profile. */
+function describeGlobal(key: GlobalKey, { configuration, env }: Context): OptionRow {
+  const variable = `CHATCTL_${key.toUpperCase()}`
+  const set = key === 'default_profile' ? undefined : env[variable]
+  if (set) return { key, value: set, source: 'environment', from: variable }
+  const stored = configuration[key]
+  if (stored === undefined) return { key, value: null, source: 'default', from: null }
+  return { key, value: stored, source: 'profile', from: 'the configuration file' }
 }
 
 function describe(value: string | undefined, { source, from }: { source: Source; from: string }) {

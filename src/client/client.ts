@@ -45,8 +45,8 @@ export class Client {
   readonly users: Users
   readonly #options: ClientOptions
   readonly #clock: Clock
-  #base: Promise<URL> | undefined
-  #pool: Promise<Dispatcher> | undefined
+  /** By origin. */
+  readonly #pools = new Map<string, Promise<Dispatcher>>()
 
   /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
@@ -138,9 +138,9 @@ export class Client {
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
   async close(): Promise<void> {
-    const pool = await this.#pool?.catch(() => undefined)
-    this.#pool = undefined
-    await pool?.destroy(closed())
+    const pools = [...this.#pools.values()]
+    this.#pools.clear()
+    for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
   async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, stream: boolean) {
@@ -165,8 +165,7 @@ export class Client {
     // The credential may come from another process, so fetch it while the network modules load.
     const pending = this.#credential()
     pending.catch(() => {})
-    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout), options.env ?? {})
-    const dispatcher = await this.#pool
+    const dispatcher = await this.#poolFor(base, timeout)
     const body = encode(request.body)
 
     const send = async (credential: string | undefined) => {
@@ -208,12 +207,14 @@ export class Client {
     return typeof credential === 'function' ? credential(rejected) : credential
   }
 
-  #baseUrl(): Promise<URL> {
-    this.#base ??= this.#readBaseUrl()
-    return this.#base
+  #poolFor(base: URL, timeout: number): Promise<Dispatcher> {
+    const { connectTimeout = 10_000, env = {} } = this.#options
+    const pool = this.#pools.get(base.origin) ?? openPool(base, Math.min(connectTimeout, timeout), env)
+    this.#pools.set(base.origin, pool)
+    return pool
   }
 
-  async #readBaseUrl(): Promise<URL> {
+  async #baseUrl(): Promise<URL> {
     const { baseUrl } = this.#options
     return readBaseUrl(typeof baseUrl === 'function' ? await baseUrl() : baseUrl)
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { fileFlags } from '../cli/chat/file-flags.ts'
+import { offerModelServer } from '../cli/chat/offer-model-server.ts'
 import { quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { continueContext } from '../cli/continue-context.ts'
@@ -20,6 +21,7 @@ import {
   rememberLastContext,
 } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
+import { describeUpstream } from '../contract/upstream-address.ts'
 import type { Directories } from '../system/directories.ts'
 import type { ConversationStart } from '../talk/session-options.ts'
 
@@ -70,6 +72,8 @@ export default class Chat extends BaseCommand {
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
+    await offerModelServer(context)
+    const { name, hasUpstream } = await describeService(context)
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams),
@@ -78,7 +82,8 @@ export default class Chat extends BaseCommand {
       clock: host.clock,
       begin: await chooseBeginning(flags, context, sessionsDirectory),
       owner,
-      serviceName: serviceNameOf(context),
+      serviceName: name,
+      firstModelReplies: hasUpstream,
       model: context.options.model.value,
       isModelExplicit: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
@@ -146,10 +151,20 @@ async function rememberContext(directories: Directories, owner: ContextOwner, id
   }
 }
 
-function serviceNameOf(context: Context): string {
+/** The name of the service for people, and whether it is the embedded service with a model server. */
+async function describeService(context: Context): Promise<{ name: string; hasUpstream: boolean }> {
   const target = context.target()
-  if (target.kind === 'local') return 'the embedded service'
-  return target.profile === undefined ? target.baseUrl : `${target.baseUrl} (profile ${target.profile})`
+  if (target.kind === 'remote') {
+    const { baseUrl, profile } = target
+    return { name: profile === undefined ? baseUrl : `${baseUrl} (profile ${profile})`, hasUpstream: false }
+  }
+  const running = await context.findRunningService()
+  const upstream = running ? running.upstream : (context.upstream().server?.url ?? null)
+  const place = running ? ` at ${running.url}` : ''
+  return {
+    name: `the embedded service${place}, ${upstream === null ? 'built-in test program' : describeUpstream(upstream)}`,
+    hasUpstream: upstream !== null,
+  }
 }
 
 /** @param profile profile of the session, if it is not the one in use */

@@ -31,20 +31,28 @@ export const profileKeys = [
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]
 
+/** The keys that belong to no profile. */
+export const globalKeys = ['default_profile', 'upstream', 'upstream_key_file'] as const
+export type GlobalKey = (typeof globalKeys)[number]
+
 /** Built on demand, because a start without a configuration file does not need it. */
 function makeSchema() {
-  const texts = profileKeys.map((key) => [key, z.optional(z.string())])
   const profile = z.strictObject({
-    ...(Object.fromEntries(texts) as Record<ProfileKey, z.ZodMiniOptional<z.ZodMiniString>>),
+    ...texts(profileKeys),
     storage: z.optional(z.literal('file')),
     credentials: z.optional(
       z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
     ),
   })
   return z.strictObject({
-    default_profile: z.optional(z.string()),
+    ...texts(globalKeys),
     profiles: z.optional(z.record(z.string(), profile)),
   })
+}
+
+function texts<K extends string>(keys: readonly K[]) {
+  const entries = keys.map((key) => [key, z.optional(z.string())])
+  return Object.fromEntries(entries) as Record<K, z.ZodMiniOptional<z.ZodMiniString>>
 }
 
 /** A named connection and its defaults, without secrets. */

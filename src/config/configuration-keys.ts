@@ -1,6 +1,10 @@
+import { isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
+import { noUpstream, readUpstream } from '../contract/upstream-address.ts'
 import {
   type Configuration,
+  type GlobalKey,
+  globalKeys,
   type Profile,
   type ProfileKey,
   profileKeys,
@@ -20,13 +24,14 @@ import {
   unreadable,
 } from './resolve-options.ts'
 
-/** The only key outside of profiles. */
-export const defaultProfileKey = 'default_profile'
+export const configurationKeys: readonly string[] = [...globalKeys, ...profileKeys]
 
-export const configurationKeys: readonly string[] = [defaultProfileKey, ...profileKeys]
+export const isGlobalKey = (key: string): key is GlobalKey => globalKeys.some((known) => known === key)
 
 /** Validates a value before it is stored. The text is stored unchanged. */
-const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
+const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>> = {
+  upstream: (text) => text === noUpstream || readUpstream(text),
+  upstream_key_file: demandAbsolutePath,
   base_url: readAddress,
   auth_url: readAddress,
   token_url: readTokenUrl,
@@ -42,25 +47,23 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
 /**
  * The configuration with one value set. Creates the profile if it does not exist.
  *
- * @param profile required for every key but `default_profile`
+ * @param profile null for a key that belongs to no profile
  * @throws Failure `usage` for a value that is not valid for the key
  */
 export function withValue(
   configuration: Configuration,
-  profile: string,
+  profile: string | null,
   key: string,
   value: string,
 ): Configuration {
-  if (key === defaultProfileKey) {
-    if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
-      throw new Failure('usage', `Unknown profile "${value}"`, {
-        advice: [{ code: 'create_profile', profile: value }],
-      })
-    }
-    return { ...configuration, default_profile: value }
+  if (isGlobalKey(key)) {
+    judge(key, value)
+    if (key === 'default_profile') demandProfile(configuration, value)
+    return { ...configuration, [key]: value }
   }
   const known = key as ProfileKey
   judge(known, value)
+  profile ??= localProfile
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
     throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
@@ -70,15 +73,32 @@ export function withValue(
 }
 
 /** The configuration without the value of a key in a profile. */
-export function withoutValue(configuration: Configuration, profile: string, key: string): Configuration {
-  if (key === defaultProfileKey) {
-    const { default_profile: _, ...rest } = configuration
+export function withoutValue(
+  configuration: Configuration,
+  profile: string | null,
+  key: string,
+): Configuration {
+  if (isGlobalKey(key)) {
+    const { [key]: _, ...rest } = configuration
     return rest
   }
+  profile ??= localProfile
   const held = configuration.profiles?.[profile]
   if (held === undefined) return configuration
   const { [key as ProfileKey]: _, ...stored } = held
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+}
+
+function demandProfile({ profiles = {} }: Configuration, name: string): void {
+  if (name === localProfile || Object.hasOwn(profiles, name)) return
+  throw new Failure('usage', `Unknown profile "${name}"`, {
+    advice: [{ code: 'create_profile', profile: name }],
+  })
+}
+
+/** A relative path would mean another file in each working directory. */
+function demandAbsolutePath(path: string): void {
+  if (!isAbsolute(path)) throw new Error('is not an absolute path')
 }
 
 /** @throws Failure `usage` */
@@ -89,7 +109,7 @@ export function demandProfileName(name: string): void {
   })
 }
 
-function judge(key: ProfileKey, value: string): void {
+function judge(key: ProfileKey | GlobalKey, value: string): void {
   try {
     if (value.trim() === '') throw new Error('must not be empty')
     readers[key]?.(value)

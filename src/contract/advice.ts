@@ -63,7 +63,8 @@ interface ServiceAdvice {
   other_port: { listener: Listener }
   unprivileged_port: { listener: Listener }
   encrypt: NoData
-  upstream_address: NoData
+  /** `meant`: the name of a model server that was probably meant. */
+  upstream_address: { meant: string | undefined }
   /** The database does not exist, or has another encoding. */
   create_database: { exists: boolean }
   back_up_postgres: NoData

@@ -18,8 +18,18 @@ export interface RunRecord {
   started_at: string | null
 }
 
-/** The content of the file; `place` is `Store.location`. */
-type WrittenRecord = RunRecord & { place: string }
+/** The content of the file. */
+interface WrittenRecord extends RunRecord {
+  /** `Store.location`. */
+  place: string
+  /** The base URL of its model server; null for the built-in test program. */
+  upstream: string | null
+  /**
+   * An API key of the service for commands of this user, who alone can read the file. Null in a record of
+   * a service on another directory.
+   */
+  key: string | null
+}
 
 /** A service that runs on another database than the one in question. */
 export interface OtherService {
@@ -47,7 +57,7 @@ const recordName = /^(running|elsewhere)-\d+\.json$/
  */
 export async function announceRun(
   directory: string,
-  details: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
+  details: Omit<WrittenRecord, 'pid' | 'started_at'>,
   { defaultDirectory, onExit }: Announcement,
   clock: Clock,
 ): Promise<() => Promise<void>> {
@@ -55,7 +65,7 @@ export async function announceRun(
   const files = [await writeRecord(directory, 'running', record)]
   try {
     if (defaultDirectory !== undefined && !(await isSameDirectory(directory, defaultDirectory)))
-      files.push(await writeRecord(defaultDirectory, 'elsewhere', record))
+      files.push(await writeRecord(defaultDirectory, 'elsewhere', { ...record, key: null }))
   } catch {
     // In a container or for a system user, the home directory may not be writable.
   }
@@ -96,7 +106,24 @@ export async function findRunningServices(directory: string, location: string): 
     directory,
     (name, record) => isInOwnDirectory(name) && isSameDatabase(record.place, location),
   )
-  return records.map(({ place: _, name: __, ...shown }) => shown)
+  return records.map(({ url, pid, admin_url, version, started_at }) => ({
+    url,
+    pid,
+    admin_url,
+    version,
+    started_at,
+  }))
+}
+
+/** The records of living processes on the SQLite database of a directory that contain a key. */
+export async function listKeyedRecords(directory: string): Promise<(WrittenRecord & { key: string })[]> {
+  const found: (WrittenRecord & { key: string })[] = []
+  for (const name of await listRecords(directory)) {
+    const record = isInOwnDirectory(name) ? await readRecord(join(directory, name)) : null
+    if (record?.key && isAbsolute(record.place) && isAlive(record.pid))
+      found.push({ ...record, key: record.key })
+  }
+  return found
 }
 
 /**
@@ -146,8 +173,9 @@ async function readRecord(file: string): Promise<WrittenRecord | null> {
     const record = JSON.parse(await readFile(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
     if (!isRecord) return null
-    const { url, pid, admin_url = null, version = null, started_at = null } = record
-    return { url, pid, admin_url, version, started_at, place: String(record.place) }
+    const { url, pid, admin_url = null, version = null, started_at = null, upstream = null } = record
+    const key = typeof record.key === 'string' ? record.key : null
+    return { url, pid, admin_url, version, started_at, upstream, key, place: String(record.place) }
   } catch {
     return null
   }

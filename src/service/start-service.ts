@@ -90,6 +90,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const upstream = observe(await createUpstream(options, clock), metrics, clock)
   const store = await openStore({ dataDir, database: options.database, env: options.env })
   const processKeys = new Set<string>()
+  const createProcessKey = () => {
+    const key = generateKey()
+    processKeys.add(hashKey(key))
+    return key
+  }
+  const runKey = announce && createProcessKey()
   const stopping = new AbortController()
   const readiness = new Readiness(store.db, clock)
   let listening: FastifyInstance | undefined
@@ -102,6 +108,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       dataDir,
       upstream,
       processKeys,
+      runKey,
       logger,
       exposure,
       readiness,
@@ -115,7 +122,14 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (metrics) admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
     const adminUrl = admin?.url
     const { location } = store
-    const details = { url, admin_url: adminUrl ?? null, version: version ?? null, place: location }
+    const details = {
+      url,
+      admin_url: adminUrl ?? null,
+      version: version ?? null,
+      place: location,
+      upstream: options.upstream?.url ?? null,
+      key: runKey ?? null,
+    }
     const withdraw = announce && (await announceRun(dataDir, details, announce, clock))
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
@@ -149,11 +163,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       adminUrl,
       dataDir,
       created: store.created,
-      createProcessKey() {
-        const key = generateKey()
-        processKeys.add(hashKey(key))
-        return key
-      },
+      createProcessKey,
       close,
     }
   } catch (error) {

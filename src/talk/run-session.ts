@@ -21,8 +21,11 @@ export async function runSession(options: SessionOptions): Promise<void> {
   const { keyboard, output } = session
   const onAbort = (): void => session.stop(signal.reason)
   const greet = (): void => {
-    output.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D to leave`)
+    const { model } = session.conversation
+    const named = model === undefined ? serviceName : `${serviceName} · ${model}`
+    output.note(`chatctl · ${named} · /help for commands, Ctrl-D to leave`)
     session.screen.separate()
+    if (model === undefined && options.firstModelReplies) void announceModel(session)
   }
   signal.addEventListener('abort', onAbort)
   try {
@@ -72,6 +75,16 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
     output.showFailure(error)
     screen.separate()
   }
+}
+
+/** Names the model that will reply as soon as the service has listed it. The session does not wait for that. */
+async function announceModel(session: Session): Promise<void> {
+  const { models, client, options, conversation, output, screen, isStatic } = session
+  await models.recall(client, options.signal)
+  const isKnown = conversation.model !== undefined || conversation.replyModel !== undefined
+  if (models.standard === undefined || isKnown || isStatic || options.signal.aborted) return
+  output.note(`Model: ${models.standard}`)
+  screen.separate()
 }
 
 /**

@@ -33,6 +33,8 @@ export interface SessionOptions {
   /** Display name of the service. */
   serviceName: string
   model: string | undefined
+  /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
+  firstModelReplies: boolean
   /** Whether the command line names the model. */
   isModelExplicit: boolean
   streamFormat: StreamFormat | undefined

@@ -30,7 +30,7 @@ export class Session implements KeyboardHost {
   readonly status: Status
   readonly keyboard: Keyboard
   readonly complete: KeyboardHost['complete']
-  readonly models = new Models()
+  readonly models: Models
   readonly attachments: Attachments
   conversation = new Conversation()
   /** Set before the session reads its first entry, as is `client`. */
@@ -50,6 +50,7 @@ export class Session implements KeyboardHost {
   /** @param complete returns the completions of the line up to the cursor */
   constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
     this.options = options
+    this.models = new Models(options.firstModelReplies)
     this.attachments = new Attachments(options, options.maxFileBytes)
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
@@ -173,6 +174,17 @@ export class Session implements KeyboardHost {
 /** The model IDs of the service. */
 class Models {
   #known: readonly string[] | undefined
+  readonly #firstIsStandard: boolean
+
+  /** @param firstIsStandard whether the first model of the list replies if no model is chosen */
+  constructor(firstIsStandard: boolean) {
+    this.#firstIsStandard = firstIsStandard
+  }
+
+  /** The model that replies if none is chosen; undefined if it is unknown. */
+  get standard(): string | undefined {
+    return this.#firstIsStandard ? this.#known?.[0] : undefined
+  }
 
   /** @throws Failure of the service */
   async fetch(client: Client, signal: AbortSignal): Promise<readonly string[]> {

@@ -226,17 +226,14 @@ describe('the safety of requests', () => {
       expect(server.requests).to.have.lengthOf(3)
     })
 
-    it('resolves the base URL once', async () => {
-      const server = await serve(json(200, {}))
+    it('resolves the base URL before it is sent, so that the next one may go to another server', async () => {
+      const servers = [await serve(json(200, {})), await serve(json(200, {}))]
       let asked = 0
-      const baseUrl = async () => {
-        asked++
-        return server.url
-      }
-      const client = connect({ baseUrl })
-      await Promise.all([client.settings.get(), client.settings.get()])
+      const client = connect({ baseUrl: async () => servers[asked++]?.url ?? '' })
       await client.settings.get()
-      expect(asked).to.equal(1)
+      await client.settings.get()
+      expect(servers.map(({ requests }) => requests.length)).to.deep.equal([1, 1])
+      await client.close()
     })
 
     it('is refused with every fault if it does not match the interface', async () => {

@@ -3,10 +3,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
+import { readUpstream } from '../../src/contract/upstream-address.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../src/service/upstream/openai-compatible.ts'
 import type { ReplyPart, Upstream } from '../../src/service/upstream/upstream.ts'
-import { presets, resolvePreset } from '../../src/service/upstream/upstream-address.ts'
 import { startFaultServer } from '../support/fault-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
@@ -305,9 +305,9 @@ describe('a model server behind the embedded service', () => {
     }))
 
   it('can be named by a preset', () => {
-    expect(resolvePreset('ollama')).to.equal(presets.ollama)
-    expect(resolvePreset('https://models.example.com/v1')).to.equal('https://models.example.com/v1')
-    expect(resolvePreset('toString')).to.equal('toString')
+    expect(readUpstream('ollama').href).to.equal('http://127.0.0.1:11434/v1')
+    expect(readUpstream('https://models.example.com/v1').href).to.equal('https://models.example.com/v1')
+    expect(() => readUpstream('toString')).to.throw('must be an http:// or https:// URL')
   })
 
   it('can be named by a preset when the service starts', () =>

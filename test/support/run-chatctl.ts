@@ -97,6 +97,7 @@ export function startChatctl(
     allowGrace: () => {},
     untilEnded: () => () => {},
     keepHeapSmall: () => {},
+    modelServers: [],
     clock: systemClock,
     log: { write: (line) => void stderr.write(line) },
     openKeychain: () => noKeychain,
@@ -164,6 +165,15 @@ class TerminalOutput extends OutputStream {
     super()
     this.columns = columns
   }
+
+  /** A prompt ends what it writes to, unless that is a stream of the process. */
+  override end(): this {
+    return this
+  }
+
+  close(): void {
+    super.end()
+  }
 }
 
 /** Records raw mode, which has no effect because nothing is echoed. */
@@ -179,7 +189,8 @@ class TerminalInput extends PassThrough {
 
 async function end(stream: Transform): Promise<void> {
   if (!stream.destroyed && !stream.readableEnded) {
-    stream.end()
+    if (stream instanceof TerminalOutput) stream.close()
+    else stream.end()
     await once(stream, 'end')
   }
 }

@@ -1,3 +1,4 @@
+import { upstreamNames } from '../../contract/upstream-address.ts'
 import { serviceFlagsOf, suggestProfiles, suggestSessions } from './flag-values.ts'
 import { permissions, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
@@ -85,6 +86,10 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
     }
     case 'redirect_host':
       return candidates(['127.0.0.1', '::1'])
+    case 'upstream':
+      return candidates(upstreamNames)
+    case 'upstream_key_file':
+      return { candidates: [], paths: 'files' }
     default:
       return nothing
   }

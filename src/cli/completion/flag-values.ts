@@ -1,3 +1,4 @@
+import { upstreamNames } from '../../contract/upstream-address.ts'
 import { permissions, roles, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
@@ -37,6 +38,8 @@ export async function suggestFlagValue(
       return candidates(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
     case 'redirect-host':
       return candidates(['127.0.0.1', '::1'])
+    case 'upstream':
+      return candidates(upstreamNames)
     case 'quota':
       return candidates(['free', 'pro'])
     default:

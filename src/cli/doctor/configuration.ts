@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { configurationPath, type Profile, profileKeys } from '../../config/configuration-file.ts'
-import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
+import { configurationPath, globalKeys, type Profile, profileKeys } from '../../config/configuration-file.ts'
+import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
@@ -17,11 +17,13 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
     faultsOf(name, profile),
   )
   const names = profileNames(configuration)
-  const standard = configuration[defaultProfileKey]
+  const standard = configuration.default_profile
   if (standard !== undefined && !names.includes(standard)) {
     const hint = 'Select another with: chatctl auth use local'
     faults.push(warning('configuration', `The default profile "${standard}" does not exist`, hint))
   }
+  const globals = globalKeys.filter((key) => key !== 'default_profile')
+  faults.push(...globals.flatMap((key) => faultsOfValue(path, key, configuration[key], localProfile, '')))
   if (faults.length > 0) return faults
   return [
     ok('configuration', `${path}: profiles ${names.join(', ')}${standard ? `; default: ${standard}` : ''}`),
@@ -32,17 +34,28 @@ function faultsOf(name: string, profile: Profile): Examined[] {
   const isAddressed = name === localProfile || profile.base_url !== undefined
   const signIn = `Sign in with: chatctl auth login --profile ${quoteWord(name)} --base-url https://HOST`
   const missing = isAddressed ? [] : [warning('configuration', `Profile "${name}" has no base URL`, signIn)]
-  const unreadable = profileKeys.flatMap((key) => {
-    const value = profile[key]
-    if (value === undefined) return []
-    try {
-      withValue({ profiles: { [name]: {} } }, name, key, value)
-      return []
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      const correction = `Set it with: chatctl config set ${key} VALUE --profile ${quoteWord(name)}`
-      return [warning('configuration', `Profile "${name}": ${error.message}`, correction)]
-    }
-  })
+  const place = ` --profile ${quoteWord(name)}`
+  const unreadable = profileKeys.flatMap((key) =>
+    faultsOfValue(`Profile "${name}"`, key, profile[key], name, place),
+  )
   return [...missing, ...unreadable]
+}
+
+/** @param place the flag that selects the profile of the key */
+function faultsOfValue(
+  owner: string,
+  key: string,
+  value: string | undefined,
+  profile: string,
+  place: string,
+): Examined[] {
+  if (value === undefined) return []
+  try {
+    withValue({ profiles: { [profile]: {} } }, profile, key, value)
+    return []
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const correction = `Set it with: chatctl config set ${key} VALUE${place}`
+    return [warning('configuration', `${owner}: ${error.message}`, correction)]
+  }
 }

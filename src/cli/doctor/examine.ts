@@ -11,6 +11,7 @@ import { examineAddress, examineNetwork } from './network.ts'
 import { examineService, serviceChecks } from './service.ts'
 import { examineTerminal } from './terminal.ts'
 import { examineImports, examineTranscripts } from './transcripts-and-imports.ts'
+import { examineUpstream } from './upstream.ts'
 
 type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
 
@@ -27,18 +28,22 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
   const remote = async (): Promise<Examined[]> => {
     if (configurationFailure) {
       const why = 'the configuration is invalid'
-      return skip(why, 'address', 'credential', 'keychain', 'network', ...serviceChecks, 'data')
+      return skip(why, 'address', 'credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data')
     }
     const address = await look('address', examineAddress)
     if (address.some(({ kind }) => kind !== undefined)) {
       const why = 'no service is selected'
-      return [...address, ...skip(why, 'credential', 'keychain', 'network', ...serviceChecks, 'data')]
+      return [
+        ...address,
+        ...skip(why, 'credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data'),
+      ]
     }
     const credential = look('credential', examineCredential)
-    const [found, keychain, network, service, data] = await Promise.all([
+    const [found, keychain, network, upstream, service, data] = await Promise.all([
       credential,
       look('keychain', examineKeychain),
       look('network', examineNetwork),
+      look('upstream', examineUpstream),
       credential.then(async (examined) =>
         examined.some(({ kind }) => kind !== undefined)
           ? skip('no credential', ...serviceChecks)
@@ -46,7 +51,7 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
       ),
       look('data', examineData),
     ])
-    return [...address, ...found, ...keychain, ...network, ...service, ...data]
+    return [...address, ...found, ...keychain, ...network, ...upstream, ...service, ...data]
   }
 
   const examined = await Promise.all([

@@ -19,6 +19,8 @@ export const flagVariables: readonly Row[] = [
   ['CHATCTL_DRY_RUN', '--dry-run'],
   ['CHATCTL_YES', '--yes'],
   ['CHATCTL_DATABASE', '--database'],
+  ['CHATCTL_UPSTREAM', '--upstream of service run; also for local'],
+  ['CHATCTL_UPSTREAM_KEY_FILE', '--upstream-key-file; also for local'],
   ['CHATCTL_AUTH_URL', '--auth-url of auth login'],
   ['CHATCTL_CLIENT_ID', '--client-id of auth login'],
   ['CHATCTL_TOKEN_URL', '--token-url of auth login'],

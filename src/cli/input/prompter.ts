@@ -80,6 +80,12 @@ export class Prompter {
     if (!agreed) throw new Failure('declined', 'Nothing was changed')
   }
 
+  /** Only for interactive runs. The default is yes. */
+  async agree(question: string): Promise<boolean> {
+    const { confirm } = await import('@inquirer/prompts')
+    return this.#ask((context) => confirm({ message: question }, context))
+  }
+
   #demand(question: string, instead: string, verb = 'Provide it'): void {
     if (this.#allowed) return
     const { stdin } = this.#streams.host.isTerminal

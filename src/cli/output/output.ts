@@ -57,6 +57,11 @@ export class Output {
     return isJsonFormat(format) || (format === undefined && jq !== undefined)
   }
 
+  /** Whether --quiet was given. */
+  get isQuiet(): boolean {
+    return this.#options.quiet
+  }
+
   /** Whether --no-color was given. */
   get isColorless(): boolean {
     return this.#options.noColor

@@ -27,7 +27,7 @@ export async function credentialInUse(
 ): Promise<CredentialInUse> {
   const lasting = { kind: 'api_key', expires_at: null, scope: null } as const
   if (target.kind === 'local') {
-    const credential = 'a temporary API key for this command'
+    const credential = 'a temporary API key of the embedded service'
     const reason = target.named ? 'profile "local" is selected' : 'no service is selected'
     return { ...lasting, credential, reason, storage: 'process' }
   }

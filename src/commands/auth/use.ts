@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
-import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
+import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { defaultProfileView } from '../../view/config.ts'
 
@@ -28,8 +28,8 @@ export default class AuthUse extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(AuthUse)
     const set = (configuration: Configuration) =>
-      withValue(configuration, localProfile, defaultProfileKey, args.profile)
-    const change = { profile: null, key: defaultProfileKey, value: args.profile }
+      withValue(configuration, localProfile, 'default_profile', args.profile)
+    const change = { profile: null, key: 'default_profile', value: args.profile }
     if (context.dryRun) {
       set(context.configuration)
       return this.showLocalChange(change)

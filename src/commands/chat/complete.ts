@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
+import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readPrompt } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
@@ -68,6 +69,7 @@ export default class ChatComplete extends BaseCommand {
       ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
     }
+    await offerModelServer(context)
     const client = await context.connect()
     const reply = new ReplyPrinter(context, completionView, flags)
     reply.begin()

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
+import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
 import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
@@ -87,6 +88,7 @@ export default class ChatSend extends BaseCommand {
       ...(contextId === undefined ? {} : { context_id: contextId }),
       ...(model === undefined ? {} : { model }),
     }
+    await offerModelServer(context)
     const client = await context.connect()
     const reply = new ReplyPrinter(context, sendView, flags)
     let answeredIn: string | undefined

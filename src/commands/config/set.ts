@@ -1,13 +1,16 @@
+import { resolve } from 'node:path'
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readConfigurationKey } from '../../cli/configuration-key.ts'
+import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
+import type { Context } from '../../cli/context.ts'
+import { describeReplies } from '../../cli/describe-local-service.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
-import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import { noUpstream, readUpstream } from '../../contract/upstream-address.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
@@ -23,7 +26,7 @@ export default class ConfigSet extends BaseCommand {
       command: 'chatctl config set base_url https://chat.example --profile work',
     },
     { description: 'Use a profile by default', command: 'chatctl config set default_profile work' },
-    { description: 'Change the default timeout', command: 'chatctl config set timeout 30s --profile work' },
+    { description: 'Get replies from Ollama', command: 'chatctl config set upstream=ollama' },
   ]
   static override args = {
     key: Args.string({
@@ -41,14 +44,27 @@ export default class ConfigSet extends BaseCommand {
     const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
     const key = readConfigurationKey(name, context, { command: 'set', value: text })
-    const profile = context.options.profile.value ?? localProfile
-    const set = (configuration: Configuration) => withValue(configuration, profile, key, text)
-    const change = { profile: key === 'default_profile' ? null : profile, key, value: text }
+    const value = key === 'upstream_key_file' ? resolve(context.resolvePath(text)) : text
+    const profile = profileOfKey(key, context)
+    const set = (configuration: Configuration) => withValue(configuration, profile, key, value)
+    const change = { profile, key, value }
     if (context.dryRun) set(context.configuration)
     else await changeConfiguration(context.directories, set)
     await context.output.show(configValueView, change)
-    if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, text)
+    if (key === 'upstream' && !context.dryRun) await noticeRestart(context, value)
+    if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, value)
   }
+}
+
+/** A service that runs keeps its model server. */
+async function noticeRestart({ findRunningService, output }: Context, upstream: string): Promise<void> {
+  const running = await findRunningService()
+  const url = upstream === noUpstream ? null : readUpstream(upstream).href
+  if (!running || running.upstream === url) return
+  const replies = describeReplies(running.upstream)
+  output.notice(
+    `The service at ${running.url} (pid ${running.pid}) still replies with ${replies}. Restart it to apply the change.`,
+  )
 }
 
 /** Also accepts `KEY=VALUE`, like `settings set`. @throws Failure `usage` if the value is missing */

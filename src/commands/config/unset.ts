@@ -1,12 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readConfigurationKey } from '../../cli/configuration-key.ts'
+import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
-import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigUnset extends BaseCommand {
@@ -37,11 +36,11 @@ export default class ConfigUnset extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigUnset)
     const key = readConfigurationKey(args.key, context, { command: 'unset' })
-    const profile = context.options.profile.value ?? localProfile
+    const profile = profileOfKey(key, context)
     if (!context.dryRun)
       await changeConfiguration(context.directories, (known) => withoutValue(known, profile, key))
-    const change = { profile: key === 'default_profile' ? null : profile, key, value: null }
+    const change = { profile, key, value: null }
     await context.output.show(configValueView, change)
-    if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, undefined)
+    if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, undefined)
   }
 }

@@ -7,6 +7,9 @@ import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
 import { isInterruptedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
+import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeUpstream } from '../../contract/upstream-address.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -56,12 +59,11 @@ export default class ServiceRun extends BaseCommand {
     upstream: textFlag({
       helpValue: 'URL',
       summary:
-        'OpenAI-compatible model server: a URL, ollama, llama.cpp, or lm-studio (default: the built-in test program)',
+        'OpenAI-compatible model server: a URL, ollama, llama.cpp, lm-studio, or none (default: config get upstream)',
     }),
     'upstream-key-file': textFlag({
       helpValue: 'FILE',
       summary: 'File that contains the API key for the upstream',
-      dependsOn: ['upstream'],
     }),
     'tls-cert': textFlag({
       helpValue: 'FILE',
@@ -95,6 +97,7 @@ export default class ServiceRun extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
+    const upstream = chooseUpstream(context, flags.upstream, flags['upstream-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
     const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
@@ -112,13 +115,11 @@ export default class ServiceRun extends BaseCommand {
         level === 'silent'
           ? 'silent'
           : { level, tell: isForPeople ? tellOn(output) : undefined, stderr: context.host.log },
-      ...(flags.upstream === undefined
-        ? {}
-        : { upstream: { url: flags.upstream, keyFile: resolved(flags['upstream-key-file'], context) } }),
+      upstream,
     })
     context.host.allowGrace(grace)
     try {
-      if (isForPeople) output.notice(describe(service, flags))
+      if (isForPeople) output.notice(describe(service, flags, upstream))
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
       await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
@@ -135,9 +136,11 @@ export default class ServiceRun extends BaseCommand {
 function describe(
   { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
+  { server, from }: UpstreamChoice,
 ): string {
   const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
   if (database === undefined) lines.push(`Data: ${dataDir}`)
+  if (server) lines.push(`Model server: ${describeUpstream(server.url)}, from ${from}`)
   if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
     lines.push('Create the first admin with: chatctl service admin create EMAIL')
@@ -157,6 +160,11 @@ function tlsFiles({ resolvePath }: Context, certFile: string | undefined, keyFil
   return { certFile: resolvePath(certFile), keyFile: resolvePath(keyFile) }
 }
 
-function resolved(name: string | undefined, { resolvePath }: Context): string | undefined {
-  return name === undefined ? undefined : resolvePath(name)
+/** @throws Failure `usage` for a key without an upstream; `config` for an invalid upstream */
+function chooseUpstream(context: Context, upstream: string | undefined, keyFile: string | undefined) {
+  const choice = context.upstream({ upstream, keyFile, name: '--upstream' })
+  if (keyFile === undefined || choice.server) return choice
+  throw new Failure('usage', '--upstream-key-file requires an upstream', {
+    hint: 'Add --upstream URL, or run: chatctl config set upstream=URL',
+  })
 }

@@ -39,6 +39,8 @@ export interface ServerOptions {
   dataDir: string
   upstream: Upstream
   processKeys: ProcessKeys
+  /** The key in the run record. */
+  runKey?: string | undefined
   /** Aborted when requests in progress must end. */
   stopping: AbortSignal
   /** Undefined: nothing is logged. */
@@ -138,7 +140,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.server.on('checkExpectation', refuseExpectation)
   watchConnections(server, stallTimeout)
 
-  addPublicRoutes(server, { readiness, version: options.version, publicUrl: exposure?.publicUrl })
+  const { version, runKey } = options
+  addPublicRoutes(server, { readiness, version, runKey, publicUrl: exposure?.publicUrl })
   addEndpoints(server, principals, resources)
   serveOAuth(server, () => loadOAuth(server, options, failures, clock))
   return server

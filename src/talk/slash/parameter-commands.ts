@@ -2,21 +2,17 @@ import { Failure } from '../../contract/failure.ts'
 import type { Parameters } from '../conversation.ts'
 import { switchToCompletions, switchToContext } from '../reply/conversation-mode.ts'
 import type { Session } from '../session.ts'
+import { chooseModel, listModels } from './choose-model.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 /** Commands that set the model and the parameters of the next replies. */
 export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'model',
-    argument: '[ID]',
+    argument: '[ID [--force]]',
     summary: 'Choose the model, or list the models',
     candidates: ({ models, client, options }) => models.recall(client, options.signal),
-    run: async (session, id) => {
-      if (id === '') return listModels(session)
-      session.conversation.model = id
-      session.recorder.options(session.conversation)
-      session.output.note(`Using model ${id} from now on`)
-    },
+    run: (session, id) => (id === '' ? listModels(session) : chooseModel(session, id)),
   },
   {
     name: 'system',
@@ -39,18 +35,6 @@ export const parameterCommands: readonly SlashCommand[] = [
     },
   },
 ]
-
-/** Lists the models of the service, and marks the current one. */
-async function listModels(session: Session): Promise<void> {
-  const { model, replyModel } = session.conversation
-  const inUse = model ?? replyModel
-  await session.stoppable(async (signal) => {
-    const models = await session.models.fetch(session.client, signal)
-    session.status.clear()
-    const lines = models.map((id) => (id === inUse ? `* ${id}  current` : `  ${id}`))
-    session.output.show(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
-  })
-}
 
 /** Sets parameters. The send request has no field for them, so the conversation moves to this machine. */
 async function change(session: Session, parameters: Parameters): Promise<void> {

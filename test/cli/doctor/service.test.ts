@@ -60,6 +60,7 @@ describe('doctor on a service', () => {
       'credential',
       'keychain',
       'network',
+      'upstream',
       'service',
       'clock',
       'quota',
@@ -156,7 +157,7 @@ describe('doctor on a service', () => {
       expect(diagnosis.exitCode).to.equal(exitCode)
       expect(diagnosis.found('service').status).to.equal(status)
       expect(diagnosis.found('network').status).to.equal('ok')
-      expect(diagnosis.all).to.have.lengthOf(18)
+      expect(diagnosis.all).to.have.lengthOf(19)
     })
   }
 

@@ -68,6 +68,7 @@ export class SessionWorld {
       owner: this.owner,
       serviceName: 'the test service',
       model: undefined,
+      firstModelReplies: false,
       isModelExplicit: false,
       streamFormat: undefined,
       isPlain: false,

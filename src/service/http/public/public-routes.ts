@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBodyOf } from '../../api-error.ts'
+import { challengeHeader, proofHeader, proveRun } from '../../run-proof.ts'
 import type { Readiness } from './readiness.ts'
 import { renderStatusPage } from './status-page.ts'
 
@@ -16,6 +17,8 @@ export interface PublicRoutesOptions {
   readiness: Readiness
   /** Shown if it is known. */
   version: string | undefined
+  /** The key in the run record, if there is one. */
+  runKey: string | undefined
   /** The origin that clients use. Default: the origin of the request. */
   publicUrl: string | undefined
 }
@@ -23,7 +26,7 @@ export interface PublicRoutesOptions {
 /** Adds the health checks, and a page for people who open the address of the service in a browser. */
 export function addPublicRoutes(
   server: FastifyInstance,
-  { readiness, version, publicUrl }: PublicRoutesOptions,
+  { readiness, version, runKey, publicUrl }: PublicRoutesOptions,
 ): void {
   const get = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) =>
     server.get(
@@ -35,7 +38,9 @@ export function addPublicRoutes(
       },
     )
   get('/healthz', () => ({ status: 'ok' }))
-  get('/readyz', async (_, reply) => {
+  get('/readyz', async (request, reply) => {
+    const proof = runKey && proveRun(runKey, request.headers[challengeHeader])
+    if (proof) reply.header(proofHeader, proof)
     const apiError = await readiness.check()
     if (!apiError) return { status: 'ready' }
     return reply.code(503).send(errorBodyOf(apiError))

@@ -1,0 +1,78 @@
+import type { UpstreamChoice } from '../config/resolve-upstream.ts'
+import { once } from './once.ts'
+
+/** A service that runs on the same data in another process. */
+interface RunningService {
+  url: string
+  key: string
+  pid: number
+  version: string | null
+  /** The base URL of its model server; null for the built-in test program. */
+  upstream: string | null
+}
+
+/** The embedded service that answers the requests of a run. */
+export interface LocalService {
+  url: string
+  key: string
+  /** The base URL of its model server; null for the built-in test program. */
+  upstream: string | null
+  /** The process that runs it; undefined for this one. */
+  running: RunningService | undefined
+  /** Where this process has the upstream from. */
+  upstreamFrom: UpstreamChoice | undefined
+}
+
+interface LocalServiceOptions {
+  /** Looks for a service that runs on the same data. */
+  find(): Promise<RunningService | undefined>
+  /** Starts one in this process. */
+  start(choice: UpstreamChoice): Promise<{ url: string; key: string }>
+  chooseUpstream(): UpstreamChoice
+  /** Is told which one answers. */
+  onAnswering(service: LocalService): void
+}
+
+/**
+ * Looks for a running service before each request, because it may end during a session, and another program
+ * may get its port. Once this process has started the service, it stays with it.
+ */
+export class LocalServices {
+  readonly #options: LocalServiceOptions
+  readonly #start: () => Promise<LocalService>
+  #isStarted = false
+  #answering: LocalService | undefined
+
+  constructor(options: LocalServiceOptions) {
+    this.#options = options
+    this.#start = once(async () => {
+      const choice = options.chooseUpstream()
+      const service = await options.start(choice)
+      return { ...service, upstream: choice.server?.url ?? null, running: undefined, upstreamFrom: choice }
+    })
+  }
+
+  /** A running service, unless the environment chooses another upstream for this run. */
+  async find(): Promise<RunningService | undefined> {
+    if (this.#isStarted) return undefined
+    const running = await this.#options.find()
+    if (!running) return undefined
+    const { source, server } = this.#options.chooseUpstream()
+    return source === 'environment' && (server?.url ?? null) !== running.upstream ? undefined : running
+  }
+
+  /** The service for the next request. */
+  async next(): Promise<LocalService> {
+    const running = await this.find()
+    this.#isStarted ||= running === undefined
+    const service = running ? { ...running, running, upstreamFrom: undefined } : await this.#start()
+    if (service.url !== this.#answering?.url) this.#options.onAnswering(service)
+    this.#answering = service
+    return service
+  }
+
+  /** The key of the service that `next` returned last. */
+  get key(): string | undefined {
+    return this.#answering?.key
+  }
+}

@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import { startModelServer } from '../../support/model-server.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { serveInProcess } from '../../support/run-service.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { diagnose } from './checks.ts'
+
+describe('doctor on the upstream', () => {
+  const sandbox = perTest(createSandbox)
+  const use = (upstream: string) => runChatctl(sandbox, ['config', 'set', 'upstream', upstream])
+
+  it('says that the test program replies, and how to change that', async () => {
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(found('upstream')).to.deep.include({
+      status: 'ok',
+      message: 'none is set; the built-in test program replies',
+      hint: 'Get replies from a model with: chatctl config set upstream=ollama',
+    })
+  })
+
+  it('says where it comes from and how many models it has, before the service has data', async () => {
+    const server = await startModelServer()
+    await use(server.url)
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(found('upstream').message).to.equal(`${server.url}, from the configuration file, has 3 models`)
+    expect(found('models').message).to.equal('no data yet')
+    await server.close()
+  })
+
+  it('warns about one without models', async () => {
+    const server = await startModelServer([])
+    await use(server.url)
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(found('upstream')).to.include({ status: 'warning' })
+    expect(found('upstream').message).to.include('has no models')
+    await server.close()
+  })
+
+  it('exits 69 if it does not respond', async () => {
+    const server = await startModelServer()
+    await use(server.url)
+    await server.close()
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(69)
+    expect(found('upstream')).to.include({
+      status: 'failed',
+      hint: 'Start the model server, or stop using it with: chatctl config unset upstream',
+    })
+    expect(found('upstream').message).to.include(`Cannot reach the model server ${server.url}`)
+  })
+
+  it('warns about a value that was edited into the file', async () => {
+    await use('ollama')
+    const env = { CHATCTL_UPSTREAM: 'olama' }
+    const { exitCode, found } = await diagnose(sandbox, [], { env })
+    expect(exitCode).to.equal(2)
+    expect(found('upstream').message).to.include('CHATCTL_UPSTREAM')
+    expect(found('upstream').hint).to.include('Did you mean ollama?')
+  })
+
+  it('names the service that runs on the data, and its upstream', async () => {
+    const server = await startModelServer()
+    const service = await serveInProcess(sandbox, ['--upstream', server.url])
+    const { found } = await diagnose(sandbox)
+    expect(found('upstream')).to.include({
+      status: 'ok',
+      message: `the service at ${service.url}, pid ${process.pid}, replies with the model server ${server.url}`,
+    })
+    expect(found('models').message).to.equal('m1, m2, m3')
+    await use('none')
+    const other = (await diagnose(sandbox)).found('upstream')
+    expect(other.status).to.equal('warning')
+    expect(other.message).to.include('but the configuration file selects the built-in test program')
+    expect(other.hint).to.equal('Restart that service to apply the change.')
+    await service.stop()
+    await server.close()
+  })
+
+  it('is skipped for another service', async () => {
+    const { found } = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
+    expect(found('upstream').status).to.equal('skipped')
+  })
+})

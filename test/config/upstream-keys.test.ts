@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+
+describe('config with a key that belongs to no profile', () => {
+  const sandbox = perTest(createSandbox)
+  const run = (...args: string[]) => runChatctl(sandbox, args)
+  const file = () => join(sandbox.home, '.config', 'chatctl', 'config.json')
+  const stored = () => JSON.parse(readFileSync(file(), 'utf8'))
+
+  it('sets, shows, and removes it, whatever the default profile is', async () => {
+    await run('config', 'set', 'base_url', 'https://chat.example', '--profile', 'work')
+    await run('config', 'set', 'default_profile', 'work')
+    const set = await run('config', 'set', 'upstream=ollama', '--json')
+    expect(JSON.parse(set.stdout)).to.deep.equal({ profile: null, key: 'upstream', value: 'ollama' })
+    expect(stored()).to.deep.include({ upstream: 'ollama', default_profile: 'work' })
+    expect(stored().profiles).to.deep.equal({ work: { base_url: 'https://chat.example' } })
+    expect((await run('config', 'get', 'upstream')).stdout).to.equal('ollama\n')
+    await run('config', 'unset', 'upstream')
+    expect(stored()).not.to.have.property('upstream')
+    expect((await run('config', 'get', 'upstream')).stdout).to.equal('\n')
+  })
+
+  it('lists the value of the environment, which takes precedence', async () => {
+    await run('config', 'set', 'upstream=ollama')
+    const env = { CHATCTL_UPSTREAM: 'none' }
+    const { stdout } = await runChatctl(sandbox, ['config', 'list', '--json'], { env })
+    const rows: { key: string }[] = JSON.parse(stdout)
+    expect(rows.find(({ key }) => key === 'upstream')).to.deep.equal({
+      key: 'upstream',
+      value: 'none',
+      source: 'environment',
+      from: 'CHATCTL_UPSTREAM',
+    })
+  })
+
+  it('is refused with --profile, which would suggest that other profiles do not have it', async () => {
+    for (const args of [
+      ['set', 'upstream', 'ollama'],
+      ['unset', 'upstream'],
+    ]) {
+      const failed = await run('config', ...args, '--profile', 'local')
+      expectFailure(failed, 2, 'upstream belongs to no profile', 'Omit --profile')
+    }
+    expect(existsSync(file())).to.equal(false)
+  })
+
+  it('stores the path of a key file as an absolute path', async () => {
+    await run('config', 'set', 'upstream_key_file', 'up.key')
+    expect(stored().upstream_key_file).to.equal(join(sandbox.home, 'up.key'))
+  })
+
+  const wrong: [value: string, ...words: string[]][] = [
+    ['olama', 'Did you mean ollama?', 'none'],
+    ['127.0.0.1:11434', 'must be an http:// or https:// URL'],
+    ['ftp://127.0.0.1/v1', 'must be an http:// or https:// URL'],
+    ['', 'must not be empty'],
+  ]
+  for (const [value, ...words] of wrong) {
+    it(`refuses the upstream "${value}" and stores nothing`, async () => {
+      expectFailure(await run('config', 'set', 'upstream', value), 2, ...words)
+      expect(existsSync(file())).to.equal(false)
+    })
+  }
+
+  it('does not repeat a URL with a password', async () => {
+    const failed = await run('config', 'set', 'upstream', 'https://user:canary@models.example/v1')
+    expectFailure(failed, 2, 'without credentials')
+    expect(failed.stderr).not.to.include('canary')
+  })
+
+  it('reports a value that was edited into the file, and its source', async () => {
+    await run('config', 'set', 'upstream', 'ollama')
+    const env = { CHATCTL_UPSTREAM: 'htp://x' }
+    expectFailure(await runChatctl(sandbox, ['chat', 'send', 'hi'], { env }), 2, 'CHATCTL_UPSTREAM: ')
+  })
+})
