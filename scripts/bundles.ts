@@ -131,8 +131,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
-    entry: `export * from './src/terminal/markdown/markdown-writer.ts'`,
-    asked: /\/markdown\/markdown-writer\.ts$/,
+    entry: `export * from './src/terminal/markdown/markdown-writer.ts'
+            export * from './src/terminal/markdown/code-blocks.ts'`,
+    asked: /\/markdown\/(markdown-writer|code-blocks)\.ts$/,
   },
   highlight: {
     entry: `export * from './src/terminal/markdown/line-highlighter.ts'`,

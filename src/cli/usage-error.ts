@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from '@oclif/core/command'
 import { Failure } from '../contract/failure.ts'
+import { readCodeSelection } from '../terminal/markdown/code-selection.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
 import type { Catalog } from './unknown-command/command-catalog.ts'
@@ -72,6 +73,14 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
       const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
       return new Failure('usage', 'A message and - cannot be used together', {
         hint: `Text from a pipe is added to the message without -. Run: ${command} ${text}`,
+      })
+    }
+    const valueAt = argv.findIndex((word) => /^(-\w*x|--extract)$/.test(word)) + 1
+    const number = valueAt > 0 ? (argv[valueAt] ?? '') : ''
+    if (extra && flags.includes('extract') && readCodeSelection(number) !== undefined) {
+      const text = typed.filter((word) => word !== number).join(' ')
+      return new Failure('usage', words, {
+        hint: `The value of --extract is attached: ${command} --extract=${number} ${quoteWord(text)}`,
       })
     }
     if (extra && usage.takesText) {

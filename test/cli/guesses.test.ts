@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from '@oclif/core/parser'
 import { expect } from 'chai'
+import { markOmittedValues } from '../../src/cli/mark-omitted-values.ts'
 import { readCatalog } from '../../src/cli/unknown-command/command-catalog.ts'
 import { depthOf } from '../../src/cli/unknown-command/guess-command.ts'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -52,9 +53,10 @@ async function parseCommand(line: string): Promise<void> {
   if (rest.length === 1 && (rest[0] === '--help' || (rest[0] === '--version' && id === ''))) return
   expect(catalog.has(id), `chatctl ${line} names a command`).to.equal(true)
   const command = sourceProgram.loadCommand(id)
-  await parse(rest, {
+  const flags = { ...command.baseFlags, ...command.flags }
+  await parse(markOmittedValues(rest, flags), {
     args: command.args,
-    flags: { ...command.baseFlags, ...command.flags },
+    flags,
     strict: command.strict,
   })
 }

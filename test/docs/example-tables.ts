@@ -93,6 +93,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'installs',
     test: 'test/system/package.test.ts',
   },
+  {
+    text: 'chatctl chat send "A shell script that counts files" --extract > count.sh',
+    why: 'needs a reply with code',
+    test: 'test/cli/chat/extract.test.ts',
+  },
   { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
   { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   {

@@ -2,6 +2,8 @@ import { expect } from 'chai'
 // @ts-expect-error: the package has no types.
 import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../src/export/markdown-to-html.ts'
+import { escapeHtml } from '../../src/pages/html.ts'
+import { findCodeBlocks } from '../../src/terminal/markdown/code-blocks.ts'
 
 interface Example {
   number: number
@@ -31,6 +33,16 @@ describe('the CommonMark specification', () => {
     if (section === 'HTML blocks' || section === 'Raw HTML') continue
     it(`example ${number} (${section}) loses no text in an HTML export`, () => {
       expect(charactersMissing(textOf(html), textOf(markdownToHtml(markdown)))).to.equal('')
+    })
+  }
+
+  /** Examples with fences and indented code, which is not counted. */
+  const indented: ReadonlySet<number> = new Set([134, 278])
+  for (const { number, section, markdown, html } of examples) {
+    if (!/```|~~~/.test(markdown) || section === 'HTML blocks' || indented.has(number)) continue
+    it(`example ${number} (${section}) has the same code blocks`, () => {
+      const blocks = [...html.matchAll(/<pre><code[^>]*>([\s\S]*?)<\/code><\/pre>/g)].map(([, code]) => code)
+      expect(findCodeBlocks(markdown).map(escapeHtml)).to.deep.equal(blocks)
     })
   }
 })

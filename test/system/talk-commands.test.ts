@@ -269,6 +269,22 @@ describe('slash commands of a session', () => {
     expect(await terminal.clipboard()).to.equal('You said: Zwölf 漢字')
   })
 
+  it('/copy N copies the Nth code block of the last reply', async () => {
+    await terminal.allowClipboard()
+    talk.server.answerNext('```\nfirst\n```\n\n- Then:\n  ```sh\n  second\n  ```')
+    await converse(terminal, 'Hello', 'second')
+    for (const [argument, code] of [
+      ['1', 'first\n'],
+      ['last', 'second\n'],
+      ['all', 'first\n\nsecond\n'],
+    ]) {
+      await terminal.say('/clear')
+      await terminal.waitForNo('second')
+      await command(`/copy ${argument}`, 'OSC 52')
+      expect(await terminal.clipboard()).to.equal(code)
+    }
+  })
+
   it('/save writes the last reply to a new file', async () => {
     await command('/save answer.md', 'There is no reply yet')
     await converse(terminal, 'one')

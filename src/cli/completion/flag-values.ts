@@ -28,6 +28,8 @@ export async function suggestFlagValue(
       return suggestVariables(word, line, live)
     case 'resume':
       return suggestSessions(live)
+    case 'extract':
+      return candidates(['all', 'last'])
     case 'context':
       return suggestContexts(live)
     case 'role':

@@ -4,7 +4,7 @@ import { suggestArgument } from './argument-values.ts'
 import { suggestFlagValue } from './flag-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { type Candidate, nothing, type Suggestions, startingWith, withPrefix } from './suggestions.ts'
-import { endsValues, isNegatable, readFlags, readTypedLine, type TypedLine } from './typed-line.ts'
+import { isNegatable, readFlags, readTypedLine, type TypedLine, takesValue } from './typed-line.ts'
 
 /** What can be typed at all. */
 export interface CompletionTree {
@@ -38,7 +38,7 @@ async function suggestWord(
   live: LiveValues,
 ): Promise<Suggestions> {
   const { command, awaiting } = line
-  if (awaiting && !endsValues(awaiting, word, line.flags)) return suggestFlagValue(awaiting, word, line, live)
+  if (awaiting && takesValue(awaiting, word, line.flags)) return suggestFlagValue(awaiting, word, line, live)
   const given = line.isPastFlags ? undefined : readFlags(word, line.known).at(-1)
   if (given?.value !== undefined) {
     return withPrefix(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))

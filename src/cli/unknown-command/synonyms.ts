@@ -110,6 +110,8 @@ const flagSynonyms: Readonly<Record<string, string>> = {
   username: 'name',
   'full-name': 'name',
   'display-name': 'name',
+  code: 'extract',
+  'no-markdown': 'raw',
   check: 'dry-run',
   plan: 'dry-run',
 }
@@ -195,6 +197,7 @@ const absentFlags: Readonly<Record<string, string>> = {
   'chatctl chat --output':
     'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
   'chatctl users update --email': 'The API of the service cannot change the email address of a user.',
+  'chatctl chat send --extract-last': 'Print only the last code block with: --extract=last.',
   'chatctl auth status --show-token': 'Print the token with: chatctl auth token.',
   'chatctl api --X': methodIsArgument,
   'chatctl api --request': methodIsArgument,

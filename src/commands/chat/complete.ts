@@ -5,6 +5,8 @@ import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readPrompt } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
+import { replyFlags } from '../../cli/chat/reply-flags.ts'
+import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -51,6 +53,7 @@ export default class ChatComplete extends BaseCommand {
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
     ...promptFlags,
     ...fileFlags,
+    ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -77,8 +80,10 @@ export default class ChatComplete extends BaseCommand {
     }
     await offerModelServer(context)
     const client = await context.connect()
-    const response = await client.chat.complete(request)
-    await context.show(completionView, response)
+    const reply = new ReplyPrinter(context, completionView, flags)
+    reply.begin()
+    const response = await client.chat.complete(request).finally(() => reply.end())
+    await reply.show(response)
     const choice = response.body?.choices?.[0]
     if (!choice?.message?.content && reasoningIn(choice?.message) !== undefined)
       context.output.progress('The model sent only reasoning, and no reply.')

@@ -5,7 +5,8 @@ import { demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
-import { showReply } from '../../cli/chat/show-reply.ts'
+import { replyFlags } from '../../cli/chat/reply-flags.ts'
+import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
@@ -53,10 +54,10 @@ export default class ChatSend extends BaseCommand {
         'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
     }),
     'stream-format': streamFormatFlag({
-      summary:
-        'Format of the stream: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
+      summary: 'Format: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
     }),
     ...fileFlags,
+    ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
@@ -69,10 +70,17 @@ export default class ChatSend extends BaseCommand {
     if (format && flags.stream === false) {
       throw new Failure('usage', '--stream-format and --no-stream cannot be used together')
     }
+    const { extract } = flags
+    if (extract !== undefined && flags.stream) {
+      throw new Failure('usage', '--stream and --extract cannot be used together')
+    }
     const streams =
-      flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
+      flags.stream ??
+      (format !== undefined ||
+        extract !== undefined ||
+        (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
-    const asText = streams && output.streamsText(sendView)
+    const asText = streams && (extract !== undefined || output.streamsText(sendView))
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
     const { message, model, ...parameters } = await readMessage(line, context)
     demandNoParameters(parameters, flags)
@@ -84,15 +92,17 @@ export default class ChatSend extends BaseCommand {
     }
     await offerModelServer(context)
     const client = await context.connect()
+    const reply = new ReplyPrinter(context, sendView, flags)
     let answeredIn: string | undefined
     const onContext = (id: string) => {
       answeredIn = id
     }
     try {
+      reply.begin()
       if (streams) {
         const events = await client.chat.stream(request, { format })
         answeredIn = contextId
-        const end = await showReply(events, { output, asText, onContext })
+        const end = await reply.showEvents(events, { asText, onContext })
         if (end.failure) throw end.failure
       } else {
         const asksForWhole = flags.stream === false
@@ -100,9 +110,10 @@ export default class ChatSend extends BaseCommand {
           ? client.chat.send(request)
           : client.chat.collect(request, { onContext }))
         answeredIn = response.body?.context_id ?? answeredIn ?? contextId
-        await context.show(sendView, response)
+        await reply.show(response)
       }
     } finally {
+      reply.end()
       await rememberContext(context, answeredIn)
     }
   }

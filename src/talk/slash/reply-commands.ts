@@ -1,5 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/file-block.ts'
+import { findCodeBlocks, selectCode } from '../../terminal/markdown/code-blocks.ts'
+import { readCodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { continueExactly, continueFromEnd } from '../conversation.ts'
 import { recover, sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
 import { asTyped, type Session } from '../session.ts'
@@ -76,9 +78,15 @@ export const replyCommands: readonly SlashCommand[] = [
   },
   {
     name: 'copy',
-    summary: 'Copy the last reply to the clipboard',
-    run: async (session) => {
-      const how = await copyText(requireLastReply(session), session.options)
+    argument: '[N|last|all]',
+    summary: 'Copy the last reply, or only its Nth code block, to the clipboard',
+    candidates: ({ conversation }) => {
+      const blocks = findCodeBlocks(conversation.lastReply ?? '')
+      return blocks.length === 0 ? [] : [...blocks.map((_, index) => `${index + 1}`), 'last', 'all']
+    },
+    run: async (session, argument) => {
+      const reply = requireLastReply(session)
+      const how = await copyText(argument === '' ? reply : codeOf(reply, argument), session.options)
       session.output.note(how)
     },
   },
@@ -111,4 +119,18 @@ function requireLastReply({ conversation }: Session): string {
   const { lastReply } = conversation
   if (lastReply === undefined) throw new Failure('usage', 'There is no reply yet')
   return lastReply
+}
+
+/** @throws Failure if the argument selects no code block of the reply */
+function codeOf(reply: string, argument: string): string {
+  const selection = readCodeSelection(argument)
+  const hint = 'Copy the whole reply with: /copy'
+  if (selection === undefined) {
+    throw new Failure('usage', `"${argument}" is not the number of a code block, last, or all`, { hint })
+  }
+  try {
+    return selectCode(reply, selection)
+  } catch (error) {
+    throw error instanceof Failure ? error.reworded(error.message, { hint }) : error
+  }
 }

@@ -3,7 +3,7 @@ import type { Highlight } from './highlight.ts'
 import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
-import { type LineStart, matchContainers } from './line-start.ts'
+import { type Container, type LineStart, matchContainers } from './line-start.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
 import { type Formatting, type Mark, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
@@ -12,6 +12,8 @@ export interface MarkdownOptions extends Formatting {
   /** Width of the terminal, which may change. Prose uses at most 100 columns. */
   readonly columns: number
   highlight?: Highlight
+  /** Receives the code of each fenced block. */
+  codeBlocks?: string[]
 }
 
 const widestProse = 100
@@ -107,8 +109,7 @@ export class Blocks {
       default:
         if (start.leaf === 'fence' && opensFence(content)) {
           this.#enter(start)
-          const { style, highlight } = this.#options
-          this.#fence = new FencedCode(content, start.indent, this.output, style, highlight)
+          this.#fence = new FencedCode(content, start.indent, this.output, this.#options)
         } else {
           this.startText(start, content)
           this.endText()
@@ -122,17 +123,27 @@ export class Blocks {
    */
   readCode(line: string): boolean {
     if (!this.#fence) return false
-    const { kept, at } = matchContainers(line, this.output.containers)
+    const { containers } = this.output
+    const { kept, at } = matchContainers(line, containers)
     // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
-    const code = line.slice(at)
-    const hasLeftQuote = this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')
-    if (!hasLeftQuote && !this.#fence.isClosedBy(code)) {
-      this.#fence.add(code)
+    if (containers.slice(kept).some(isQuote)) {
+      this.#closeFence()
+      return false
+    }
+    if (this.#fence.isClosedBy(line.slice(at))) {
+      this.#closeFence()
       return true
     }
-    this.#fence.close()
+    // From such a line on, all spaces belong to the code.
+    this.#fence.isLessIndented ||= kept < containers.length
+    const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
+    this.#fence.add(line.slice(start))
+    return true
+  }
+
+  #closeFence(): void {
+    this.#fence?.close()
     this.#fence = undefined
-    return !hasLeftQuote
   }
 
   /** Ends the reply. */
@@ -219,4 +230,8 @@ function withoutClosingMarks(text: string): string {
   while (text.charAt(end - 1) === '#') end--
   const isMark = end === 0 || text.charAt(end - 1) === ' '
   return isMark ? text.slice(0, end).trimEnd() : text
+}
+
+function isQuote({ kind }: Container): boolean {
+  return kind === 'quote'
 }

@@ -30,12 +30,22 @@ class CodeFrame {
 /** Columns of the name of a language. */
 const longestLabel = 30
 
+interface CodeOptions {
+  style: TextStyle
+  highlight?: Highlight
+  /** Receives the code of each block. */
+  codeBlocks?: string[]
+}
+
 /** A block of fenced code that is being read (CommonMark, section 4.5). */
 export class FencedCode {
   readonly #mark: string
   readonly #indent: number
   readonly #frame: CodeFrame
   readonly #paint: ((line: string) => string) | undefined
+  readonly #codeBlocks: string[]
+  /** Whether a line of code was indented less than its list item. */
+  isLessIndented = false
 
   /**
    * @param opening the line that opens the block, without its indent
@@ -45,13 +55,14 @@ export class FencedCode {
     opening: string,
     indent: number,
     output: IndentedOutput,
-    style: TextStyle,
-    highlight: Highlight | undefined,
+    { style, highlight, codeBlocks = [] }: CodeOptions,
   ) {
     this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
     this.#indent = indent
     const language = /^\s*([^\s,{:]+)/.exec(opening.slice(this.#mark.length, this.#mark.length + 100))?.[1]
     this.#frame = new CodeFrame(output, style, language)
+    this.#codeBlocks = codeBlocks
+    codeBlocks.push('')
     this.#paint = language === undefined ? undefined : highlight?.(language.toLowerCase(), style)
   }
 
@@ -67,6 +78,7 @@ export class FencedCode {
 
   add(line: string): void {
     const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
+    this.#codeBlocks.push(`${this.#codeBlocks.pop() ?? ''}${code}\n`)
     this.#frame.write(this.#paint?.(code) ?? code)
   }
 

@@ -11,7 +11,7 @@ import type { ReplyWriter } from './plain-writer.ts'
  * Lines fit into the columns, except code: the terminal wraps it, so that it can be copied unchanged.
  */
 export class MarkdownWriter implements ReplyWriter {
-  #stripper = new ControlStripper()
+  #stripper: Pick<ControlStripper, 'push' | 'end'>
   #blocks: Blocks
   /** Reading the start of a line, its text, or the whole line before it is processed. */
   #mode: 'start' | 'text' | 'whole' = 'start'
@@ -23,7 +23,11 @@ export class MarkdownWriter implements ReplyWriter {
   #isNearlyCertain = false
   #start: LineStart | undefined
 
-  constructor(options: MarkdownOptions) {
+  constructor(
+    options: MarkdownOptions,
+    stripper: Pick<ControlStripper, 'push' | 'end'> = new ControlStripper(),
+  ) {
+    this.#stripper = stripper
     this.#blocks = new Blocks(options)
   }
 

@@ -3,19 +3,22 @@ import type { Clock } from '../../system/clock.ts'
 const waiting = 'waiting…'
 
 /**
- * The status line of a session: what it waits for, and the seconds that have elapsed or remain.
+ * The status line of a session or a command: what it waits for, and the seconds that have elapsed or remain.
  */
 export class Status {
   readonly #onChange: () => void
   readonly #clock: Clock
+  readonly #interval: number
   #describe: (() => string) | undefined
   #timer: NodeJS.Timeout | undefined
   /** The text for requests, until `clear`. */
   #purpose = waiting
 
-  constructor(onChange: () => void, clock: Clock) {
+  /** @param interval time between two calls of `onChange` in ms */
+  constructor(onChange: () => void, clock: Clock, interval = 1000) {
     this.#onChange = onChange
     this.#clock = clock
+    this.#interval = interval
   }
 
   get text(): string | undefined {
@@ -69,7 +72,7 @@ export class Status {
     clearInterval(this.#timer)
     this.#describe = describe
     this.#onChange()
-    this.#timer = setInterval(this.#onChange, 1000)
+    this.#timer = setInterval(this.#onChange, this.#interval)
     this.#timer.unref()
   }
 }

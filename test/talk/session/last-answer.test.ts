@@ -45,6 +45,20 @@ describe('a reply in a session', () => {
     expect(await saved('resumed.md')).to.equal('The beginning and the end.\n\nAnd an afterword.\n')
   })
 
+  it('is searched for the code block that /copy names', async () => {
+    world.server.answerNext('One:\n```\na\n```\nTwo:\n~~~\nb\n~~~')
+    await run.say('Hello', /total/)
+    await run.say('/copy 3', /contains 2 code blocks, so block 3 does not exist\nHint: {2}[\w ]+: \/copy$/m)
+    await run.say('/copy first', /"first" is not the number of a code block, last, or all/)
+    run.terminal.type('/copy \t')
+    await run.terminal.waitFor(/\b1\b.*\b2\b.*\blast\b.*\ball\b/)
+    run.terminal.type('\u0015')
+    await run.say('/copy 2', 'Sent to the terminal')
+    world.server.answerNext('No code.')
+    await run.say('Again', /No code\.[\s\S]*total/)
+    await run.say('/copy last', 'The reply contains no code block')
+  })
+
   const words = 'CUDA out of memory'
   const details = { upstream_status: 500, upstream_message: words }
   const error = { code: 'upstream_error', message: 'The model server returned 500', details }
