@@ -116,6 +116,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
+  'prompt-library': {
+    entry: `export * from './src/config/prompts/fill-prompt.ts'
+            export * from './src/config/prompts/prompt-file.ts'
+            export * from './src/config/prompts/prompt-library.ts'`,
+    asked: /\/prompts\/(fill-prompt|prompt-file|prompt-library)\.ts$/,
+  },
   'settings-file': {
     entry: `export * from './src/view/settings-file-view.ts'`,
     asked: /\/view\/settings-file-view\.ts$/,
