@@ -10,7 +10,7 @@ import { createSandbox } from '../../support/sandbox.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
 
-describe('history sync and history search', () => {
+describe('history search after history sync', () => {
   const sandbox = perTest(createSandbox)
   let stored: StoredMessage[]
   let userId: string | undefined
