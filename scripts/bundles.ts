@@ -60,8 +60,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/talk/transcript/find-transcript.ts'
             export * from './src/talk/transcript/list-transcripts.ts'
             export * from './src/talk/transcript/render-transcript.ts'
+            export * from './src/talk/transcript/read-messages.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
-    asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
+    asked:
+      /\/transcript\/(find-transcript|list-transcripts|read-messages|read-transcript|render-transcript)\.ts$/,
   },
   doctor: {
     entry: `export * from './src/cli/doctor/examine.ts'
@@ -85,6 +87,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
+  mirror: {
+    entry: `export * from './src/mirror/sync-history.ts'
+            export * from './src/mirror/search-messages.ts'`,
+    asked: /\/mirror\/(sync-history|search-messages)\.ts$/,
+  },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'
             export * from './src/bulk/send/estimate.ts'
@@ -108,6 +115,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .map((name) => `export * from './src/plan/${name}.ts'`)
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
+  },
+  'prompt-library': {
+    entry: `export * from './src/config/prompts/fill-prompt.ts'
+            export * from './src/config/prompts/prompt-file.ts'
+            export * from './src/config/prompts/prompt-library.ts'`,
+    asked: /\/prompts\/(fill-prompt|prompt-file|prompt-library)\.ts$/,
   },
   'settings-file': {
     entry: `export * from './src/view/settings-file-view.ts'`,

@@ -28,6 +28,7 @@ export const profileKeys = [
   'timeout',
   'retries',
   'max_wait',
+  'notify',
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]
 
@@ -39,6 +40,7 @@ export type GlobalKey = (typeof globalKeys)[number]
 function makeSchema() {
   const profile = z.strictObject({
     ...texts(profileKeys),
+    aliases: z.optional(z.record(z.string(), z.string())),
     storage: z.optional(z.literal('file')),
     credentials: z.optional(
       z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),

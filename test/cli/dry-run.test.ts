@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { elsewhere, files as exampleFiles, preparations } from '../docs/example-tables.ts'
+import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
@@ -63,6 +63,8 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
       stdin: password,
     })
+    for (const [name, text] of Object.entries(prompts))
+      await runChatctl(sandbox, ['chat', 'prompts', 'set', name], { stdin: text })
     for (const [name, text] of Object.entries({ ...exampleFiles, ...files }))
       writeFileSync(join(sandbox.home, name), text)
   })

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
@@ -46,6 +47,7 @@ export default class ChatSend extends BaseCommand {
       exclusive: ['continue'],
     }),
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
+    ...promptFlags,
     stream: Flags.boolean({
       allowNo: true,
       summary:
@@ -80,9 +82,9 @@ export default class ChatSend extends BaseCommand {
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && (extract !== undefined || output.streamsText(sendView))
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
-    const message = await readMessage(line, context)
+    const { message, model, ...parameters } = await readMessage(line, context)
+    demandNoParameters(parameters, flags)
     const contextId = flags.continue ? continueContext(context) : flags.context
-    const model = context.options.model.value
     const request = {
       message,
       ...(contextId === undefined ? {} : { context_id: contextId }),

@@ -11,7 +11,10 @@ export const parameterCommands: readonly SlashCommand[] = [
     name: 'model',
     argument: '[ID [--force]]',
     summary: 'Choose the model, or list the models',
-    candidates: ({ models, client, options }) => models.recall(client, options.signal),
+    candidates: async ({ models, client, options }) => [
+      ...Object.keys(options.aliases),
+      ...(await models.recall(client, options.signal)),
+    ],
     run: (session, id) => (id === '' ? listModels(session) : chooseModel(session, id)),
   },
   {
@@ -21,7 +24,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     run: (session, text) => {
       if (text === '')
         return session.output.show(session.conversation.parameters.system ?? 'No system prompt is set.')
-      return change(session, { system: text === 'off' ? undefined : text })
+      return changeParameters(session, { system: text === 'off' ? undefined : text })
     },
   },
   {
@@ -31,13 +34,13 @@ export const parameterCommands: readonly SlashCommand[] = [
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
       if (assignment === '') return session.output.show(describeParameters(session.conversation.parameters))
-      return change(session, readAssignment(assignment))
+      return changeParameters(session, readAssignment(assignment))
     },
   },
 ]
 
 /** Sets parameters. The send request has no field for them, so the conversation moves to this machine. */
-async function change(session: Session, parameters: Parameters): Promise<void> {
+export async function changeParameters(session: Session, parameters: Parameters): Promise<void> {
   const current = session.conversation.parameters
   const names = Object.keys(parameters) as (keyof Parameters)[]
   if (names.every((name) => parameters[name] === current[name])) {

@@ -1,11 +1,8 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { splitFiles } from '../../contract/file-block.ts'
 import { readHeadAndTail } from './read-transcript.ts'
-import { extension } from './session-id.ts'
-import { withStorageErrors } from './storage-errors.ts'
 import type { Transcript } from './transcript.ts'
+import { transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
 export interface TranscriptSummary {
@@ -52,19 +49,6 @@ export function belongsTo(
   owner: ContextOwner,
 ): boolean {
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
-}
-
-/** The paths of all transcripts in a directory. Empty if the directory does not exist. */
-export function transcriptPaths(directory: string): string[] {
-  return withStorageErrors(directory, 'read', () => {
-    try {
-      const names = readdirSync(directory).filter((name) => name.endsWith(extension))
-      return names.map((name) => join(directory, name))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw error
-    }
-  })
 }
 
 function summarize(path: string): TranscriptSummary | undefined {

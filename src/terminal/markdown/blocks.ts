@@ -1,10 +1,11 @@
+import { FencedCode, IndentedCode, opensFence } from './code-block.ts'
 import type { Highlight } from './highlight.ts'
 import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
 import { type Container, type LineStart, matchContainers } from './line-start.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import { type Formatting, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
 
 export interface MarkdownOptions extends Formatting {
@@ -16,14 +17,14 @@ export interface MarkdownOptions extends Formatting {
 }
 
 const widestProse = 100
-const codeIndent = '  '
 
 /** Renders the blocks of a reply, line by line. The caller has determined the kind of each line. */
 export class Blocks {
   readonly output: IndentedOutput
   #options: MarkdownOptions
   #paragraph: InlineText | undefined
-  #fence: Fence | undefined
+  #fence: FencedCode | undefined
+  #indentedCode: IndentedCode | undefined
   #table: TableBlock | undefined
   /** A line that may be the header of a table. The next line decides. */
   #header: string | undefined
@@ -51,7 +52,7 @@ export class Blocks {
 
   /** Begins a line of text. It may continue the paragraph even outside its containers (CommonMark 5.1, laziness). */
   startText(start: LineStart, text: string): void {
-    this.#settleTable()
+    this.#settle()
     if (this.#paragraph && start.opened.length === 0) {
       this.#paragraph.continueLine()
     } else {
@@ -76,7 +77,11 @@ export class Blocks {
     const content = line.slice(start.at)
     const isSameBlock = start.kept === this.output.depth && start.opened.length === 0
     if (isSameBlock && this.#readTable(start, content)) return
-    this.#settleTable()
+    if (isSameBlock && this.#indentedCode && start.leaf === 'blank') {
+      this.#indentedCode.addEmptyLine()
+      return
+    }
+    if (!isSameBlock || start.leaf !== 'indented') this.#settle()
     switch (start.leaf) {
       case 'blank':
         this.#enter(start)
@@ -93,7 +98,9 @@ export class Blocks {
         break
       case 'indented':
         this.#enter(start)
-        this.#showCode(line.slice(start.at - start.indent + 4))
+        this.#settleTable()
+        this.#indentedCode ??= new IndentedCode(this.output, this.#options.style)
+        this.#indentedCode.add(line.slice(start.at - start.indent + 4))
         break
       case 'row':
         if (!isSameBlock) this.#enter(start)
@@ -103,7 +110,8 @@ export class Blocks {
         if (start.leaf === 'fence' && opensFence(content)) {
           this.#enter(start)
           this.#options.codeBlocks?.push('')
-          this.#fence = new Fence(content, start.indent, this.#options.style, this.#options.highlight)
+          const { style, highlight } = this.#options
+          this.#fence = new FencedCode(content, start.indent, this.output, style, highlight)
         } else {
           this.startText(start, content)
           this.endText()
@@ -120,31 +128,28 @@ export class Blocks {
     const { containers } = this.output
     const { kept, at } = matchContainers(line, containers)
     // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
-    if (containers.slice(kept).some(isQuote)) {
-      this.#fence = undefined
-      return false
-    }
-    if (this.#fence.isClosedBy(line.slice(at))) {
-      this.#fence = undefined
+    const hasLeftQuote = containers.slice(kept).some(isQuote)
+    if (!hasLeftQuote && !this.#fence.isClosedBy(line.slice(at))) {
+      // From such a line on, all spaces belong to the code.
+      this.#fence.isLessIndented ||= kept < containers.length
+      const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
+      this.#readCodeLine(this.#fence, line.slice(start))
       return true
     }
-    // From such a line on, all spaces belong to the code.
-    this.#fence.isLessIndented ||= kept < containers.length
-    const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
-    this.#readCodeLine(this.#fence, line.slice(start))
-    return true
+    this.#fence.close()
+    this.#fence = undefined
+    return !hasLeftQuote
   }
 
-  #readCodeLine(fence: Fence, line: string): void {
-    const code = fence.textOf(line)
+  #readCodeLine(fence: FencedCode, line: string): void {
     const { codeBlocks = [] } = this.#options
-    codeBlocks.push(`${codeBlocks.pop() ?? ''}${code}\n`)
-    this.#showCode(fence.paint(code))
+    codeBlocks.push(`${codeBlocks.pop() ?? ''}${fence.add(line)}\n`)
   }
 
   /** Ends the reply. */
   end(): void {
-    this.#settleTable()
+    this.#settle()
+    this.#fence?.close()
     this.#closeParagraph()
     this.output.keep(0)
     this.output.endLine()
@@ -183,6 +188,13 @@ export class Blocks {
     return true
   }
 
+  /** Ends the block of indented code or the table. */
+  #settle(): void {
+    if (this.#indentedCode?.close()) this.output.separate()
+    this.#indentedCode = undefined
+    this.#settleTable()
+  }
+
   /** Ends the table. A line that only looked like a header becomes text. */
   #settleTable(): void {
     this.#table?.end()
@@ -210,16 +222,6 @@ export class Blocks {
     this.output.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
     this.output.newLine()
   }
-
-  /** The terminal wraps code, so that copied code contains no added newline. */
-  #showCode(code: string): void {
-    if (code.trim() === '') {
-      this.output.leaveLine()
-      return
-    }
-    this.output.write(codeIndent + code)
-    this.output.newLine()
-  }
 }
 
 /** `## Title ##` has the same text as `## Title`. */
@@ -232,55 +234,4 @@ function withoutClosingMarks(text: string): string {
 
 function isQuote({ kind }: Container): boolean {
   return kind === 'quote'
-}
-
-/** A block of fenced code that is being read (CommonMark, section 4.5). */
-class Fence {
-  /** Whether a line of code was indented less than its list item. */
-  isLessIndented = false
-  #mark: string
-  #indent: number
-  #paint: ((line: string) => string) | undefined
-
-  /**
-   * @param opening the line that opens the block, without its indent
-   * @param indent spaces before it, also removed from each line
-   */
-  constructor(opening: string, indent: number, style: TextStyle, highlight: Highlight | undefined) {
-    this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
-    this.#indent = indent
-    const language = /^\s*([^\s,{:]+)/.exec(opening.slice(this.#mark.length, this.#mark.length + 100))?.[1]
-    this.#paint = language === undefined ? undefined : highlight?.(language.toLowerCase(), style)
-  }
-
-  isClosedBy(line: string): boolean {
-    const text = line.trim()
-    return (
-      text.length >= this.#mark.length &&
-      text.startsWith(this.#mark) &&
-      leadingSpaces(line) <= 3 &&
-      text === this.#mark.charAt(0).repeat(text.length)
-    )
-  }
-
-  textOf(line: string): string {
-    return line.slice(Math.min(leadingSpaces(line), this.#indent))
-  }
-
-  /** Colors the next line of code. */
-  paint(code: string): string {
-    return this.#paint?.(code) ?? code
-  }
-}
-
-/** Whether a whole line opens a fence. The info string after backticks cannot contain a backtick. */
-function opensFence(line: string): boolean {
-  const info = line.replace(/^`+/, '')
-  return info === line || !info.includes('`')
-}
-
-function leadingSpaces(line: string): number {
-  let length = 0
-  while (line.charAt(length) === ' ') length++
-  return length
 }
