@@ -1,6 +1,5 @@
 import { loadHighlight } from '../../terminal/markdown/highlight.ts'
 import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
-import { plainStyle } from '../../terminal/markdown/text-style.ts'
 import { loadSessionStyle, wantsColor } from '../output/colors.ts'
 import { linkerFor } from '../output/link.ts'
 import type { Output } from '../output/output.ts'
@@ -17,10 +16,10 @@ export async function loadReplyWriter(output: Output, isRaw: boolean): Promise<R
   if (!isShown) return new UnchangedWriter()
   if (isRaw || env['TERM'] === 'dumb') return new PlainWriter()
   const hasColor = wantsColor(stdout, env, output.isColorless)
-  const [{ MarkdownWriter }, style = plainStyle, link, highlight] = await Promise.all([
+  const [{ MarkdownWriter }, style, link, highlight] = await Promise.all([
     import('../../terminal/markdown/markdown-writer.ts'),
     loadSessionStyle(hasColor),
-    hasColor ? linkerFor(stdout) : undefined,
+    linkerFor(stdout),
     hasColor ? loadHighlight() : undefined,
   ])
   return new MarkdownWriter({

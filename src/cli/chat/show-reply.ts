@@ -60,8 +60,7 @@ export class ReplyPrinter {
     const { streams } = this.#context
     const { extract } = this.#flags
     const { signal } = streams
-    const printsText = asText && extract === undefined
-    const writer = printsText ? await this.#loadWriter() : undefined
+    let writer: ReplyWriter | undefined
     let end: StreamEnd | undefined
     let hasText = false
     let isThinking = false
@@ -77,7 +76,10 @@ export class ReplyPrinter {
         } else if (event.type === 'delta') {
           if (extract !== undefined && !hasText) this.#waiting.show('Receiving the reply…')
           hasText ||= event.text !== ''
-          if (writer) await unlessInterrupted(this.#write(writer.push(event.text)), signal)
+          if (extract === undefined) {
+            writer ??= await this.#loadWriter()
+            await unlessInterrupted(this.#write(writer.push(event.text)), signal)
+          }
         }
       }
     } finally {

@@ -109,7 +109,9 @@ export class Blocks {
       default:
         if (start.leaf === 'fence' && opensFence(content)) {
           this.#enter(start)
-          this.#fence = new FencedCode(content, start.indent, this.output, this.#options)
+          this.#options.codeBlocks?.push('')
+          const { style, highlight } = this.#options
+          this.#fence = new FencedCode(content, start.indent, this.output, style, highlight)
         } else {
           this.startText(start, content)
           this.endText()
@@ -126,24 +128,22 @@ export class Blocks {
     const { containers } = this.output
     const { kept, at } = matchContainers(line, containers)
     // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
-    if (containers.slice(kept).some(isQuote)) {
-      this.#closeFence()
-      return false
-    }
-    if (this.#fence.isClosedBy(line.slice(at))) {
-      this.#closeFence()
+    const hasLeftQuote = containers.slice(kept).some(isQuote)
+    if (!hasLeftQuote && !this.#fence.isClosedBy(line.slice(at))) {
+      // From such a line on, all spaces belong to the code.
+      this.#fence.isLessIndented ||= kept < containers.length
+      const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
+      this.#readCodeLine(this.#fence, line.slice(start))
       return true
     }
-    // From such a line on, all spaces belong to the code.
-    this.#fence.isLessIndented ||= kept < containers.length
-    const start = this.#fence.isLessIndented ? matchContainers(line, containers.filter(isQuote)).at : at
-    this.#fence.add(line.slice(start))
-    return true
+    this.#fence.close()
+    this.#fence = undefined
+    return !hasLeftQuote
   }
 
-  #closeFence(): void {
-    this.#fence?.close()
-    this.#fence = undefined
+  #readCodeLine(fence: FencedCode, line: string): void {
+    const { codeBlocks = [] } = this.#options
+    codeBlocks.push(`${codeBlocks.pop() ?? ''}${fence.add(line)}\n`)
   }
 
   /** Ends the reply. */

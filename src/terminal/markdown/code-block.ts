@@ -30,22 +30,14 @@ class CodeFrame {
 /** Columns of the name of a language. */
 const longestLabel = 30
 
-interface CodeOptions {
-  style: TextStyle
-  highlight?: Highlight
-  /** Receives the code of each block. */
-  codeBlocks?: string[]
-}
-
 /** A block of fenced code that is being read (CommonMark, section 4.5). */
 export class FencedCode {
+  /** Whether a line of code was indented less than its list item. */
+  isLessIndented = false
   readonly #mark: string
   readonly #indent: number
   readonly #frame: CodeFrame
   readonly #paint: ((line: string) => string) | undefined
-  readonly #codeBlocks: string[]
-  /** Whether a line of code was indented less than its list item. */
-  isLessIndented = false
 
   /**
    * @param opening the line that opens the block, without its indent
@@ -55,14 +47,13 @@ export class FencedCode {
     opening: string,
     indent: number,
     output: IndentedOutput,
-    { style, highlight, codeBlocks = [] }: CodeOptions,
+    style: TextStyle,
+    highlight: Highlight | undefined,
   ) {
     this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
     this.#indent = indent
     const language = /^\s*([^\s,{:]+)/.exec(opening.slice(this.#mark.length, this.#mark.length + 100))?.[1]
     this.#frame = new CodeFrame(output, style, language)
-    this.#codeBlocks = codeBlocks
-    codeBlocks.push('')
     this.#paint = language === undefined ? undefined : highlight?.(language.toLowerCase(), style)
   }
 
@@ -76,10 +67,11 @@ export class FencedCode {
     )
   }
 
-  add(line: string): void {
+  /** @returns the code of the line */
+  add(line: string): string {
     const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
-    this.#codeBlocks.push(`${this.#codeBlocks.pop() ?? ''}${code}\n`)
     this.#frame.write(this.#paint?.(code) ?? code)
+    return code
   }
 
   close(): void {
