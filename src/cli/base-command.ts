@@ -13,6 +13,7 @@ import { withoutVariables, wordsFromEnvironment } from './flags-from-environment
 import { HeldRequest } from './held-request.ts'
 import { HostedCommand } from './hosted-command.ts'
 import { Interruption } from './interruption.ts'
+import { markOmittedValues } from './mark-omitted-values.ts'
 import { outcomeHint } from './outcome-hint.ts'
 import { checkFilter } from './output/jq.ts'
 import { reportError, reportInterruption } from './render-error.ts'
@@ -56,9 +57,11 @@ export abstract class BaseCommand extends HostedCommand {
   protected override async parse<F extends Values, B extends Values, A extends Values>(
     command?: Input<F, B, A>,
   ): Promise<ParserOutput<F, B, A>> {
-    refuseValuedSwitches(this.argv, { ...this.ctor.baseFlags, ...this.ctor.flags })
-    if (!command) return super.parse()
     const { argv } = this
+    const known = { ...this.ctor.baseFlags, ...this.ctor.flags }
+    const marked = markOmittedValues(argv, known)
+    refuseValuedSwitches(marked, known)
+    if (!command) return super.parse()
     const { flags, baseFlags } = command
     const fromEnvironment = wordsFromEnvironment({ ...baseFlags, ...flags }, this.streams.host.env)
     try {
@@ -68,7 +71,7 @@ export abstract class BaseCommand extends HostedCommand {
           ...(flags && { flags: withoutVariables(flags) }),
           ...(baseFlags && { baseFlags: withoutVariables(baseFlags) }),
         },
-        [...fromEnvironment, ...argv],
+        [...fromEnvironment, ...marked],
       )
     } finally {
       this.argv = argv

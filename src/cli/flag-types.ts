@@ -5,10 +5,23 @@ import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 import { booleanWords, parseBoolean } from '../contract/text-value.ts'
 import { maxTextBytes } from '../system/read-named-file.ts'
+import { omittedValue } from './optional-value.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
   parse: async (input) => {
+    if (input.trim() === '') throw new Error('must not be empty')
+    return input
+  },
+})
+
+/**
+ * A text flag whose value may be omitted: it is then `true`. With `helpValue: '[VALUE]'`, the next word is the
+ * value if it does not begin with a dash. With `'[=VALUE]'`, only an attached value is.
+ */
+export const optionalTextFlag = Flags.custom<string | true>({
+  parse: async (input) => {
+    if (input === omittedValue) return true
     if (input.trim() === '') throw new Error('must not be empty')
     return input
   },

@@ -1,5 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import { helpTopics } from '../help/page.ts'
+import { takesNextWord } from '../optional-value.ts'
 import { suggestArgument } from './argument-values.ts'
 import { suggestFlagValue } from './flag-values.ts'
 import type { LiveValues } from './live-values.ts'
@@ -38,7 +39,8 @@ async function suggestWord(
   live: LiveValues,
 ): Promise<Suggestions> {
   const { command, awaiting } = line
-  if (awaiting && !endsValues(awaiting, word, line.flags)) return suggestFlagValue(awaiting, word, line, live)
+  const isValue = awaiting && takesNextWord(awaiting, word) && !endsValues(awaiting, word, line.flags)
+  if (isValue) return suggestFlagValue(awaiting, word, line, live)
   const given = line.isPastFlags ? undefined : readFlags(word, line.known).at(-1)
   if (given?.value !== undefined) {
     return withPrefix(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))

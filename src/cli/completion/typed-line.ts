@@ -1,5 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import type { View } from '../../view/view.ts'
+import { takesNextWord } from '../optional-value.ts'
 
 /** A flag as the manifest describes it. */
 export type Flag = Command.Flag.Cached
@@ -31,7 +32,7 @@ export interface TypedLine {
   args: readonly string[]
   /** By the names of the flags, the last value of each; undefined for one without. */
   flags: ReadonlyMap<string, string | undefined>
-  /** The flag whose value the next word is. */
+  /** The last flag if it has no value: the next word may be it. */
   awaiting: Flag | undefined
   /** Whether `--` has ended the flags. */
   isPastFlags: boolean
@@ -61,19 +62,26 @@ export function readTypedLine(words: readonly string[], commands: readonly Decla
   let awaiting: Flag | undefined
   let isPastFlags = false
   for (const word of [...before, ...behind]) {
-    if (isPastFlags) args.push(word)
-    else if (awaiting && !endsValues(awaiting, word, flags)) {
+    if (isPastFlags) {
+      args.push(word)
+      continue
+    }
+    if (awaiting && takesNextWord(awaiting, word) && !endsValues(awaiting, word, flags)) {
       flags.set(awaiting.name, word)
       if (!takesSeveral(awaiting)) awaiting = undefined
     } else if (word === '--') {
       isPastFlags = true
       awaiting = undefined
     } else if (word.startsWith('-') && word !== '-') {
+      awaiting = undefined
       for (const { flag, value } of readFlags(word, known)) {
         flags.set(flag.name, value)
         awaiting = flag.type === 'option' && value === undefined ? flag : undefined
       }
-    } else args.push(word)
+    } else {
+      args.push(word)
+      awaiting = undefined
+    }
   }
   const isNameOpen = behind.length === 0 && awaiting === undefined
   return { command, path, args, flags, awaiting, isPastFlags, isNameOpen, known }
@@ -90,22 +98,30 @@ function countFlagWords(words: readonly string[], shared: readonly Flag[]): numb
   return count
 }
 
-interface GivenFlag {
-  flag: Flag
+/** What of a flag decides how it is given. */
+interface ReadableFlag {
+  name: string
+  type: 'boolean' | 'option'
+  char?: string | undefined
+  allowNo?: boolean | undefined
+}
+
+interface GivenFlag<F> {
+  flag: F
   value: string | undefined
   /** What of the word stands before the value. */
   prefix: string
 }
 
 /** The flags that one word gives: `--name`, `--no-name`, `--name=value`, `-n`, `-qn`, `-nvalue`, `-n=value`. */
-export function readFlags(word: string, flags: readonly Flag[]): GivenFlag[] {
+export function readFlags<F extends ReadableFlag>(word: string, flags: readonly F[]): GivenFlag<F>[] {
   if (!word.startsWith('-')) return []
   const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
   if (name !== undefined) {
     const flag = flags.find((one) => one.name === name || (isNegatable(one) && `no-${one.name}` === name))
     return flag ? [{ flag, value, prefix: `--${name}=` }] : []
   }
-  const given: GivenFlag[] = []
+  const given: GivenFlag<F>[] = []
   for (let at = 1; at < word.length; at++) {
     const flag = flags.find(({ char }) => char === word[at])
     if (!flag) break
@@ -135,7 +151,7 @@ export function endsValues(
   return takesSeveral(awaiting) && given.get(awaiting.name) !== undefined && /^-./.test(word)
 }
 
-export function isNegatable(flag: Flag): boolean {
+export function isNegatable(flag: Pick<ReadableFlag, 'type' | 'allowNo'>): boolean {
   return flag.type === 'boolean' && flag.allowNo === true
 }
 

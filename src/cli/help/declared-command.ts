@@ -1,3 +1,5 @@
+import { isValueAttached } from '../optional-value.ts'
+
 /** A flag as the manifest describes it. */
 export interface DeclaredFlag {
   name: string
@@ -55,9 +57,10 @@ export function listedFlags(command: DeclaredCommand, declarations: Declarations
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** `FILE`, `MESSAGE`. */
-export function placeholderOf({ type, helpValue }: DeclaredFlag): string {
-  return type === 'option' ? ` ${helpValue ?? 'VALUE'}` : ''
+/** The value as it follows the name of the flag: ` FILE`, ` [SESSION]`, `[=N]`. */
+export function placeholderOf(flag: DeclaredFlag): string {
+  if (flag.type === 'boolean') return ''
+  return `${isValueAttached(flag) ? '' : ' '}${flag.helpValue ?? 'VALUE'}`
 }
 
 /** What a flag does, with its default. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 interface FlagShape {
   type: 'option' | 'boolean'
   char?: string
+  helpValue?: string
   hidden?: boolean
   required?: boolean
   options?: readonly string[]

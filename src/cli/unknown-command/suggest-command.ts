@@ -1,4 +1,5 @@
 import { quoteWord } from '../command-line.ts'
+import { mayOmitValue, takesNextWord } from '../optional-value.ts'
 import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
 import { findFlagSynonym } from './synonyms.ts'
 
@@ -92,6 +93,8 @@ export function fits(shape: CommandShape, words: readonly string[]): boolean {
       if (found.attached !== undefined) return false
       continue
     }
+    const next = words[index + 1] ?? '-'
+    if (found.attached === undefined && mayOmitValue(found.flag) && !takesNextWord(found.flag, next)) continue
     const value = found.attached ?? words[++index]
     if (value === undefined || value === '' || value.startsWith('-')) return false
     if (found.flag.options && !found.flag.options.includes(value)) return false
