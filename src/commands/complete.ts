@@ -74,7 +74,7 @@ async function findModels(flags: { profile?: string; base_url?: string }, host: 
 
 async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessions, undefined, maxSessions)
+  const summaries = listTranscripts(sessions, undefined, { limit: maxSessions })
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,

@@ -19,6 +19,7 @@ import {
   readPorts,
   readRedirectHost,
   readRedirectPath,
+  readSwitch,
   readTimeout,
   readTokenUrl,
   unreadable,
@@ -42,6 +43,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
+  save: readSwitch,
 }
 
 /**

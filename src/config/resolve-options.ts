@@ -1,5 +1,6 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { booleanWords, parseBoolean } from '../contract/text-value.ts'
 import { Directories } from '../system/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
@@ -47,6 +48,8 @@ export interface Options {
   retries: Resolved<number>
   /** In ms. */
   max_wait: Resolved<number>
+  /** Whether chats are recorded on this machine. */
+  save: Resolved<'on' | 'off'>
 }
 
 /** How a command uses the options. */
@@ -146,6 +149,7 @@ export function resolveOptions(
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
+    save: read('save', pick('save'), readSwitch, 'on' as const),
   }
 }
 
@@ -247,6 +251,12 @@ export function readTimeout(text: string): number {
 export function readCount(text: string): number {
   if (!/^\d{1,3}$/.test(text)) throw new Error('is not a whole number from 0 to 999')
   return Number(text)
+}
+
+export function readSwitch(text: string): 'on' | 'off' {
+  const value = parseBoolean(text)
+  if (value === undefined) throw new Error(`must be ${booleanWords}`)
+  return value ? 'on' : 'off'
 }
 
 /** The hosts to which the browser may be redirected after sign-in. */

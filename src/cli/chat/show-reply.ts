@@ -7,12 +7,11 @@ import type { Output } from '../output/output.ts'
 /**
  * Prints a reply while it arrives: its text, or one JSON event per line.
  *
- * @param onContext receives the ID of the conversation as soon as it is known, because the stream may not end
  * @returns how the stream ended; the part of a truncated reply that arrived has been printed
  */
 export async function showReply(
   events: AsyncIterable<StreamEvent>,
-  { output, asText, onContext }: { output: Output; asText: boolean; onContext(id: string): void },
+  { output, asText }: { output: Output; asText: boolean },
 ): Promise<StreamEnd> {
   const { streams } = output
   const { signal } = streams
@@ -21,7 +20,6 @@ export async function showReply(
   let printed = ''
   try {
     for await (const event of events) {
-      if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
       if (event.type === 'end') end = event
       if (!asText) await unlessInterrupted(output.showEvent(describeStreamEvent(event)), signal)
       else if (event.type === 'delta') {

@@ -84,6 +84,8 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
       const { outputFormats } = await import('../../config/output-formats.ts')
       return candidates(outputFormats)
     }
+    case 'save':
+      return candidates(['on', 'off'])
     case 'redirect_host':
       return candidates(['127.0.0.1', '::1'])
     case 'upstream':

@@ -21,7 +21,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     run: (session, text) => {
       if (text === '')
         return session.output.show(session.conversation.parameters.system ?? 'No system prompt is set.')
-      return change(session, { system: text === 'off' ? undefined : text })
+      return changeParameters(session, { system: text === 'off' ? undefined : text })
     },
   },
   {
@@ -31,13 +31,13 @@ export const parameterCommands: readonly SlashCommand[] = [
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
       if (assignment === '') return session.output.show(describeParameters(session.conversation.parameters))
-      return change(session, readAssignment(assignment))
+      return changeParameters(session, readAssignment(assignment))
     },
   },
 ]
 
 /** Sets parameters. The send request has no field for them, so the conversation moves to this machine. */
-async function change(session: Session, parameters: Parameters): Promise<void> {
+export async function changeParameters(session: Session, parameters: Parameters): Promise<void> {
   const current = session.conversation.parameters
   const names = Object.keys(parameters) as (keyof Parameters)[]
   if (names.every((name) => parameters[name] === current[name])) {
