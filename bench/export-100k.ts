@@ -50,8 +50,8 @@ export async function measureExport(rounds: number): Promise<ExportFigures> {
   }
 }
 
-/** Sends prepared response bodies, so that the server takes little time. */
-async function startHistory(): Promise<Server> {
+/** A history, and one model. Sends prepared response bodies, so that the server takes little time. */
+export async function startHistory(): Promise<Server> {
   const texts = Array.from({ length: messages }, (_, index) =>
     JSON.stringify({
       id: `msg_${String(index).padStart(22, '0')}`,
@@ -61,11 +61,12 @@ async function startHistory(): Promise<Server> {
     }),
   )
   const server = createServer((request, response) => {
+    if (request.url?.includes('/models')) return response.end('{"data":[{"id":"m"}]}')
     const before = /before=msg_(\d+)/.exec(request.url ?? '')?.[1]
     const end = before === undefined ? messages : Number(before)
     const start = Math.max(0, end - 100)
     const body = `{"messages":[${texts.slice(start, end).join(',')}],"has_more":${start > 0}}`
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    return response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return server

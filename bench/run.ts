@@ -1,4 +1,5 @@
 import { benchAdmin } from './admin.ts'
+import { benchSearch } from './search.ts'
 import { benchService } from './service/service.ts'
 import { benchSignedIn } from './signed-in.ts'
 import { benchStartup } from './startup.ts'
@@ -8,6 +9,7 @@ const benches: Record<string, (rounds: number, check: boolean) => Promise<void>>
   startup: benchStartup,
   'signed-in': benchSignedIn,
   talk: benchTalk,
+  search: benchSearch,
   admin: benchAdmin,
   service: benchService,
 }

@@ -63,9 +63,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/transcript/list-transcripts.ts'
             export * from './src/talk/transcript/rename-transcript.ts'
             export * from './src/talk/transcript/render-transcript.ts'
+            export * from './src/talk/transcript/read-messages.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked:
-      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript)\.ts$/,
+      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript|read-messages)\.ts$/,
   },
   exchange: {
     entry: `export * from './src/talk/exchange/open-exchange.ts'`,
@@ -93,6 +94,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
+  mirror: {
+    entry: `export * from './src/mirror/sync-history.ts'
+            export * from './src/mirror/search-messages.ts'`,
+    asked: /\/mirror\/(sync-history|search-messages)\.ts$/,
+  },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'
             export * from './src/bulk/send/estimate.ts'
@@ -116,6 +122,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .map((name) => `export * from './src/plan/${name}.ts'`)
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
+  },
+  'prompt-library': {
+    entry: `export * from './src/config/prompts/fill-prompt.ts'
+            export * from './src/config/prompts/prompt-file.ts'
+            export * from './src/config/prompts/prompt-library.ts'`,
+    asked: /\/prompts\/(fill-prompt|prompt-file|prompt-library)\.ts$/,
   },
   'settings-file': {
     entry: `export * from './src/view/settings-file-view.ts'`,

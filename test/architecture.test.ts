@@ -67,8 +67,9 @@ const allowed: Record<string, readonly string[]> = {
   plan: inner,
   bulk: inner,
   export: [...inner, 'pages'],
+  mirror: inner,
   cli: [...innermost, 'terminal', 'view', 'config', 'credentials'],
-  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'export', 'auth'],
+  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'export', 'mirror', 'auth'],
   boot: [...innermost, 'cli', 'commands', 'credentials', 'auth'],
 }
 
@@ -76,7 +77,7 @@ const allowed: Record<string, readonly string[]> = {
 const wiring = 'cli/create-context.ts'
 /** The types of what it wires. */
 const wiredTypes = 'cli/context.ts'
-const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export']
+const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export', 'mirror']
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 

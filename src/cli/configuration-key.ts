@@ -1,4 +1,5 @@
 import { configurationKeys, isGlobalKey } from '../config/configuration-keys.ts'
+import { aliasOf } from '../config/model-aliases.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
@@ -19,7 +20,7 @@ export function readConfigurationKey(
   context: Context,
   use: { command: 'get' | 'set' | 'unset'; value?: string | undefined },
 ): string {
-  if (configurationKeys.includes(key)) return key
+  if (configurationKeys.includes(key) || aliasOf(key) !== undefined) return key
   const message = `Unknown configuration key "${key}"`
   if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
     const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'

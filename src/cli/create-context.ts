@@ -60,8 +60,10 @@ export function createContext(invocation: Invocation): Context {
   }
   const local = new LocalServices({
     find: async () => {
+      const directory = defaultDataDirectory(directories)
+      if (directory === undefined) return undefined
       const { findJoinableService } = await import('../service/find-joinable-service.ts')
-      return findJoinableService(directories.data)
+      return findJoinableService(directory)
     },
     start: (choice) => startLocalService(context, choice, cleanups),
     chooseUpstream: upstream,

@@ -17,6 +17,8 @@ export function findCommand(words: readonly string[], ids: readonly string[]): s
   for (let length = names.length; length > 0; length--) {
     const id = names.slice(0, length).join(':')
     if (known.has(id)) return names.slice(0, length).every(isPlain) ? id : undefined
+    // `chat prompts` is a group of commands, not an argument of `chat`.
+    if (ids.some((other) => other.startsWith(`${id}:`))) return undefined
   }
   return undefined
 }

@@ -36,6 +36,7 @@ const hints: Hints = {
   },
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
+  list_prompts: 'List the prompts with: chatctl chat prompts list',
 
   // Signing in
   unusable_credential: (_, connection) =>

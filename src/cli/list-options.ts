@@ -1,5 +1,6 @@
 import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../config/configuration-file.ts'
 import { formatDuration } from '../config/duration.ts'
+import { aliasKey } from '../config/model-aliases.ts'
 import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
 import type { Context } from './context.ts'
 
@@ -21,6 +22,10 @@ export function listOptions(context: Context): OptionRow[] {
     { key: 'profile', ...describe(inForce, options.profile) },
     ...globalKeys.map((key) => describeGlobal(key, context)),
     ...profileKeys.map((key) => ({ key, ...describe(shown(key, options), options[key]) })),
+    ...Object.entries(options.aliases.value).map(([alias, model]) => ({
+      key: aliasKey(alias),
+      ...describe(model, options.aliases),
+    })),
   ]
 }
 

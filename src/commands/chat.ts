@@ -95,12 +95,11 @@ export default class Chat extends BaseCommand {
     const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
-    const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
     await offerModelServer(context)
     const { name, hasUpstream } = await describeService(context)
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
-      terminal: new SessionTerminal(streams),
+      terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       clock: host.clock,
@@ -112,12 +111,13 @@ export default class Chat extends BaseCommand {
       serviceName: name,
       firstModelReplies: hasUpstream,
       model: context.options.model.value,
+      aliases: context.options.aliases.value,
       isModelExplicit: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
-      style: await loadSessionStyle(hasColor),
-      link: hasColor ? await linkerFor(host.stdout) : undefined,
+      style: isPlain ? undefined : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
+      link: isPlain ? undefined : await linkerFor(host.stdout),
       describeEvent: flags.debug ? describeClientEvent : undefined,
       directories,
       env,

@@ -38,6 +38,7 @@ export default class Complete extends HostedCommand {
         }
       },
       models: (flags) => findModels(flags, host, `chatctl/${version}`).catch(() => []),
+      prompts: () => openPrompts(directories),
       sessions: () => findSessions(directories).catch(() => []),
     }
     const output = await renderCandidates(this.argv, { commands, topics }, live)
@@ -72,12 +73,29 @@ async function findModels(flags: { profile?: string; base_url?: string }, host: 
   })
 }
 
+async function openPrompts(directories: Directories) {
+  const { parsePrompt } = await import('../config/prompts/prompt-file.ts')
+  const { PromptLibrary } = await import('../config/prompts/prompt-library.ts')
+  const library = new PromptLibrary(directories)
+  return {
+    names: () => library.names(),
+    variablesOf: (name: string) => {
+      try {
+        return parsePrompt(name, library.read(name)).variables
+      } catch {
+        return []
+      }
+    },
+  }
+}
+
 async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
   const summaries = listTranscripts(sessions, undefined, { limit: maxSessions })
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,
+    name,
     title: name ?? firstMessage,
   }))
 }

@@ -29,6 +29,7 @@ export const profileKeys = [
   'retries',
   'max_wait',
   'save',
+  'notify',
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]
 
@@ -40,6 +41,7 @@ export type GlobalKey = (typeof globalKeys)[number]
 function makeSchema() {
   const profile = z.strictObject({
     ...texts(profileKeys),
+    aliases: z.optional(z.record(z.string(), z.string())),
     storage: z.optional(z.literal('file')),
     credentials: z.optional(
       z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),

@@ -10,6 +10,7 @@ import {
   profileKeys,
   signInKeys,
 } from './configuration-file.ts'
+import { aliasOf, withAlias } from './model-aliases.ts'
 import { outputFormats, readOutputFormat } from './output-formats.ts'
 import {
   localProfile,
@@ -44,6 +45,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   retries: readCount,
   max_wait: readDuration,
   save: readSwitch,
+  notify: readSwitch,
 }
 
 /**
@@ -66,11 +68,15 @@ export function withValue(
   const known = key as ProfileKey
   judge(known, value)
   profile ??= localProfile
+  const held = configuration.profiles?.[profile]
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
     throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
   demandProfileName(profile)
-  const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
+  const alias = aliasOf(key)
+  const change =
+    alias === undefined ? { [known]: value } : { aliases: withAlias(held?.aliases ?? {}, alias, value) }
+  const stored: Profile = { ...held, ...change }
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }
 
@@ -87,6 +93,11 @@ export function withoutValue(
   profile ??= localProfile
   const held = configuration.profiles?.[profile]
   if (held === undefined) return configuration
+  const alias = aliasOf(key)
+  if (alias !== undefined) {
+    const { [alias]: _, ...aliases } = held.aliases ?? {}
+    return { ...configuration, profiles: { ...configuration.profiles, [profile]: { ...held, aliases } } }
+  }
   const { [key as ProfileKey]: _, ...stored } = held
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }

@@ -1,10 +1,10 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
-import { booleanWords, parseBoolean } from '../contract/text-value.ts'
 import { Directories } from '../system/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
+import { type ModelAliases, resolveAlias } from './model-aliases.ts'
 import {
   type DocumentFormat,
   formatsFrom,
@@ -41,7 +41,9 @@ export interface Options {
   /** Tried in order; 0 means any free port. */
   redirect_port: Resolved<readonly number[]>
   redirect_path: Resolved<string>
+  /** The model of an alias, not the alias. */
   model: Resolved<string | undefined>
+  aliases: Resolved<ModelAliases>
   output: Resolved<OutputFormat | DocumentFormat | undefined>
   /** In ms. */
   timeout: Resolved<number>
@@ -50,6 +52,8 @@ export interface Options {
   max_wait: Resolved<number>
   /** Whether chats are recorded on this machine. */
   save: Resolved<'on' | 'off'>
+  /** Whether a session notifies of a long reply that is complete. */
+  notify: Resolved<'on' | 'off'>
 }
 
 /** How a command uses the options. */
@@ -139,7 +143,8 @@ export function resolveOptions(
     redirect_host: read('redirect_host', pick('redirect_host'), readRedirectHost, '127.0.0.1'),
     redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
     redirect_path: read('redirect_path', pick('redirect_path'), readRedirectPath, '/callback'),
-    model: text('model'),
+    model: withoutAlias(text('model'), stored.aliases ?? {}),
+    aliases: { value: stored.aliases ?? {}, source: 'profile', from: `profile ${inForce}` },
     output: read(
       'output',
       offeredFormat(pick('output'), documentFormats),
@@ -150,7 +155,16 @@ export function resolveOptions(
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
     save: read('save', pick('save'), readSwitch, 'on' as const),
+    notify: read('notify', pick('notify'), readSwitch, 'on'),
   }
+}
+
+function withoutAlias(
+  model: Resolved<string | undefined>,
+  aliases: ModelAliases,
+): Resolved<string | undefined> {
+  const value = model.value && resolveAlias(model.value, aliases)
+  return value === model.value ? model : { ...model, value, from: `${model.from}, alias ${model.value}` }
 }
 
 /**
@@ -254,9 +268,8 @@ export function readCount(text: string): number {
 }
 
 export function readSwitch(text: string): 'on' | 'off' {
-  const value = parseBoolean(text)
-  if (value === undefined) throw new Error(`must be ${booleanWords}`)
-  return value ? 'on' : 'off'
+  if (text === 'on' || text === 'off') return text
+  throw new Error('is neither on nor off')
 }
 
 /** The hosts to which the browser may be redirected after sign-in. */

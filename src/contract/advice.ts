@@ -32,6 +32,7 @@ interface ClientAdvice {
 interface ConfigurationAdvice {
   /** The output format that was probably meant. */
   output_format: { format: string }
+  list_prompts: NoData
 }
 
 interface SignInAdvice {

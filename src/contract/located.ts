@@ -28,3 +28,18 @@ export interface LocatedScalar {
   /** For a missing value: the offset of the comment that replaces it. */
   comment?: number
 }
+
+/** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
+export interface FilePosition {
+  line: number
+  column: number
+}
+
+/** Converts offsets of a text to places. */
+export function placesIn(text: string): (at: number) => FilePosition {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+  return (at) => {
+    const line = starts.findLastIndex((start) => start <= at)
+    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
+  }
+}

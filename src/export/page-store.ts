@@ -10,15 +10,17 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import type { HistoryStore, Part, PartEnding } from '../client/collect-history.ts'
 import type { HistoryPosition } from '../client/history-position.ts'
+import { keysOf, MessageKeys } from '../client/message-keys.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { firstTime } from '../contract/history-order.ts'
 import type { Clock } from '../system/clock.ts'
 import { directoryFailure } from './export-directory.ts'
 
 /** A page. Its messages are in the file of pages as lines of JSON, oldest first. */
 export interface StoredPage {
-  /** Each run begins a new part, for the messages that are newer than those of earlier runs. */
   part: number
   /** Byte range in the file of pages. */
   start: number
@@ -26,15 +28,6 @@ export interface StoredPage {
   messages: number
   /** Unix time in ms; undefined if no message has a time. */
   oldest: number | undefined
-}
-
-/** How a part ended: it met an earlier part, or reached the end of the history. */
-export type PartEnding = 'met' | 'ended'
-
-export interface Part {
-  /** Where the part is resumed. */
-  position: HistoryPosition | undefined
-  ending: PartEnding | undefined
 }
 
 type IndexLine =
@@ -50,7 +43,7 @@ const newline = 10
  * The pages of an export on disk, because they arrive newest first and are written oldest first. Consists of a
  * file of pages and an index, both only appended to. After a kill, all complete pages can be restored.
  */
-export class PageStore {
+export class PageStore implements HistoryStore {
   readonly pages: StoredPage[] = []
   readonly parts: Part[] = []
   readonly #pagesFile: number
@@ -119,6 +112,17 @@ export class PageStore {
       }
     })
     return bytes
+  }
+
+  storedKeys(): MessageKeys {
+    const seen = new MessageKeys()
+    for (const page of this.pages) {
+      const lines = this.read(page).toString('utf8').split('\n').slice(0, -1)
+      const messages = lines.map((line) => parseJson(line) as HistoryMessage)
+      const keys = keysOf(messages)
+      for (const index of messages.keys()) seen.add(keys, index, page.part)
+    }
+    return seen
   }
 
   /** Deletes all pages. */

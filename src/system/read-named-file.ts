@@ -6,6 +6,7 @@ import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
 /** Maximum sizes in bytes. Without a maximum, `/dev/zero` or an endless pipe would fill the memory. */
 export const maxSecretBytes = 64 * 1024
 export const maxPemBytes = 1024 * 1024
+export const maxPromptBytes = 1024 * 1024
 export const maxSettingsBytes = 4 * 1024 * 1024
 export const maxTextBytes = 64 * 1024 * 1024
 

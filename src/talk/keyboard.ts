@@ -67,10 +67,10 @@ export class Keyboard {
     signal.addEventListener('abort', () => this.leave(), { once: true })
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.input.close()
     this.#session.screen.show(undefined)
-    this.#session.options.terminal.close()
+    await this.#session.options.terminal.close()
   }
 
   /** Waits for the next entry. Undefined when the person leaves. */
@@ -158,7 +158,7 @@ export class Keyboard {
       case 'suspend':
         screen.show(undefined)
         screen.endLine()
-        options.terminal.suspend()
+        void options.terminal.suspend()
         break
       case 'edit-outside':
         if (isBusy) options.terminal.write(bell)
@@ -226,7 +226,11 @@ function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): 
   if (!terminal.addressable) return new LineInput(hooks.onEvent)
   const recall = InputHistory.open(inputHistoryPath, clock)
   const editor = new Editor({ ...hooks, recall, style })
-  const decoder = new KeyDecoder((key) => editor.handle(key))
+  const decoder = new KeyDecoder({
+    onKey: (key) => editor.handle(key),
+    onReport: (report) => terminal.onReport(report),
+    awaitsReport: () => terminal.awaitsReport,
+  })
   return {
     get text() {
       return editor.text

@@ -57,7 +57,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
   } finally {
     signal.removeEventListener('abort', onAbort)
     session.status.clear()
-    keyboard.close()
+    await keyboard.close()
     session.recorder?.close()
   }
   showResumeCommand(session)

@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
+import type { ModelAliases } from '../config/model-aliases.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Clock } from '../system/clock.ts'
@@ -39,6 +40,7 @@ export interface SessionOptions {
   /** Display name of the service. */
   serviceName: string
   model: string | undefined
+  aliases: ModelAliases
   /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
   firstModelReplies: boolean
   /** Whether the command line names the model. */
@@ -46,7 +48,7 @@ export interface SessionOptions {
   streamFormat: StreamFormat | undefined
   /** Raw text, and nothing on the screen that changes by itself. */
   isPlain: boolean
-  /** Undefined without color. */
+  /** Undefined with `isPlain`. */
   style: SessionStyle | undefined
   /** Makes text clickable. Undefined if the terminal does not support links. */
   link: ((text: string, url: string) => string) | undefined

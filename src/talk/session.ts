@@ -21,6 +21,9 @@ import type { OpenedConversation } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
+/** Milliseconds after which the person may have turned to another window. */
+const longWork = 20_000
+
 /** The state and the parts of a session in a terminal. */
 export class Session implements KeyboardHost {
   readonly options: SessionOptions
@@ -116,10 +119,12 @@ export class Session implements KeyboardHost {
 
   /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = this.options
+    const { signal, terminal, clock } = this.options
     signal.throwIfAborted()
     const controller = new AbortController()
+    const began = clock.monotonic()
     this.#work = controller
+    if (!this.isStatic) terminal.showProgress(true)
     try {
       await work(controller.signal)
     } catch (error) {
@@ -127,6 +132,8 @@ export class Session implements KeyboardHost {
     } finally {
       this.#work = undefined
       this.status.clear()
+      if (!this.isStatic) terminal.showProgress(false)
+      if (clock.monotonic() - began > longWork) terminal.notify('Ready for your next message')
     }
   }
 

@@ -1,4 +1,5 @@
-import { isNumber, isRecord } from '../contract/exact-json.ts'
+import { isRecord } from '../contract/exact-json.ts'
+import { localTime } from './local-time.ts'
 import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
 
 /** The cells of a table, formatted for people. */
@@ -52,24 +53,4 @@ function cellOf(view: View, value: unknown, path: string): string {
   return leavesOf(value, '')
     .map(([leaf, inner]) => `${leaf}=${textOf(inner)}`)
     .join(', ')
-}
-
-const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
-
-/**
- * A time in the local time zone, to the minute: `2026-11-21 23:00`.
- *
- * @param value ISO 8601 with a time zone, or seconds since the epoch
- * @returns undefined for any other value
- */
-function localTime(value: unknown): string | undefined {
-  const at = new Date(isNumber(value) ? Number(value) * 1000 : textOfInstant(value))
-  if (Number.isNaN(at.getTime())) return undefined
-  const two = (part: number): string => String(part).padStart(2, '0')
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`
-}
-
-function textOfInstant(value: unknown): string {
-  return typeof value === 'string' && instant.test(value) ? value : ''
 }

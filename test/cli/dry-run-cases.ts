@@ -52,6 +52,35 @@ export const cases: readonly Case[] = [
     request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello' } },
   },
   {
+    command: 'chat:send',
+    args: ['chat', 'send', '--prompt', 'translate', '--var', 'language=French', 'Hello'],
+    request: {
+      method: 'POST',
+      path: '/api/chat/send',
+      body: { message: 'Translate to French:\n\nHello', stream: true },
+    },
+  },
+  {
+    command: 'chat:prompts:set',
+    args: ['chat', 'prompts', 'set', 'review'],
+    stdin: 'Review this:',
+    change: { name: 'review', replaced: true, path: '~/.config/chatctl/prompts/review.md' },
+  },
+  {
+    command: 'chat:prompts:delete',
+    args: ['chat', 'prompts', 'delete', 'review', 'commit'],
+    change: { delete: ['review', 'commit'] },
+  },
+  {
+    command: 'chat:complete',
+    args: ['chat', 'complete', '--prompt', 'review', 'Hello', '--temperature', '1'],
+    request: {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      body: { messages: [{ role: 'user', content: 'Review this change:\n\nHello' }], temperature: 1 },
+    },
+  },
+  {
     command: 'chat:complete',
     args: ['chat', 'complete', 'Hello', '--max-tokens', '5'],
     request: {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { elsewhere, files as exampleFiles, preparations } from '../docs/example-tables.ts'
+import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
@@ -70,6 +70,8 @@ describe('--dry-run', function () {
     mkdirSync(sessions)
     const session = { v: 1, type: 'session', id: plannedSession, at: '', profile: null, base_url: null }
     writeFileSync(join(sessions, `${plannedSession}.jsonl`), `${JSON.stringify(session)}\n`)
+    for (const [name, text] of Object.entries(prompts))
+      await runChatctl(sandbox, ['chat', 'prompts', 'set', name], { stdin: text })
     for (const [name, text] of Object.entries({ ...exampleFiles, ...files }))
       writeFileSync(join(sandbox.home, name), text)
   })

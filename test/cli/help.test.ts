@@ -225,6 +225,10 @@ const unlisted = new Set([
   'USER',
   'USERNAME',
   'TMP',
+  // Terminals set these.
+  'TERM_PROGRAM_VERSION',
+  'VTE_VERSION',
+  'WT_SESSION',
 ])
 
 /** `env['NAME']`, `CHATCTL_NAME`, and the names that are destructured from an environment. */

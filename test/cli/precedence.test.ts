@@ -45,6 +45,7 @@ describe('the precedence of options', () => {
       timeout: ['60s', 'default', ''],
       retries: ['2', 'default', ''],
       max_wait: ['60s', 'default', ''],
+      notify: ['on', 'default', ''],
       model: ['', 'default', ''],
     })
   })

@@ -155,6 +155,7 @@ describe('the configuration file', () => {
     [['auth_url', 'http://chat.example', '-p', 'w'], 'auth_url: http://'],
     [['timeout', '0', '-p', 'w'], 'timeout: "0" must be longer than 0'],
     [['max_wait', 'x', '-p', 'w'], 'max_wait: "x" is not a duration'],
+    [['notify', 'x', '-p', 'w'], 'notify: "x" is neither on nor off'],
     [['retries', '1000', '-p', 'w'], 'retries: "1000" is not a whole number from 0 to 999'],
     [['output', 'xml', '-p', 'w'], 'output: "xml" is not one of'],
     [['default_profile', 'nope'], 'Unknown profile "nope"'],

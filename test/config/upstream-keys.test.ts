@@ -49,6 +49,12 @@ describe('config with a key that belongs to no profile', () => {
     expect(existsSync(file())).to.equal(false)
   })
 
+  it('needs no data directory, which a service would have', async () => {
+    const env = { HOME: undefined, USERPROFILE: undefined, XDG_CONFIG_HOME: join(sandbox.home, 'config') }
+    const set = await runChatctl(sandbox, ['config', 'set', 'upstream=ollama'], { env })
+    expect(set).to.include({ exitCode: 0, stderr: '' })
+  })
+
   it('stores the path of a key file as an absolute path', async () => {
     await run('config', 'set', 'upstream_key_file', 'up.key')
     expect(stored().upstream_key_file).to.equal(join(sandbox.home, 'up.key'))

@@ -119,6 +119,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/system/talk-resume.test.ts',
   },
   {
+    text: 'chatctl chat prompts set review',
+    why: 'needs a terminal',
+    test: 'test/cli/prompts/prompt-commands.test.ts',
+  },
+  {
     text: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
@@ -133,6 +138,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
 }
@@ -164,6 +170,9 @@ export const files: Readonly<Record<string, string>> = {
   'users.tsv': 'ID\tAda\n',
   'ids.tsv': 'ID\n',
   'roles.csv': 'id,role\nID,editor\n',
+  // The file of docs/guides/prompts.md.
+  'review.md':
+    '---\ntemperature: 0.2\nsystem: You review {{language}} code. Report bugs only.\n---\nReview this change:\n\n{{input}}\n',
   'assignments.csv': 'id,permissions\nID,read:chat\n',
   // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':
@@ -171,4 +180,11 @@ export const files: Readonly<Record<string, string>> = {
     'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',
   'users.jsonl':
     '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
+}
+
+/** The prompts of the world, by name. */
+export const prompts: Readonly<Record<string, string>> = {
+  review: '---\ntemperature: 0.2\n---\nReview this change:\n\n{{input}}\n',
+  commit: 'Write a commit message for this change:\n',
+  translate: 'Translate to {{language}}:\n',
 }

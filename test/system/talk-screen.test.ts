@@ -201,7 +201,7 @@ describe('the screen of a session', () => {
     await waitForTurn(terminal, 'You said: three')
     const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
     expect(screen).to.match(
-      /> one\n[\s\S]*is over\.[\s\S]*> two\nYou said: two[\s\S]*> three\nYou said: three/,
+      /> one\n[\s\S]*is over\.[\s\S]*> two\n\nYou said: two[\s\S]*> three\n\nYou said: three/,
     )
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['one', 'two', 'three'])
   })

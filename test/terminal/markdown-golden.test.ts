@@ -32,6 +32,10 @@ describe('rendered Markdown', () => {
     const show = (text: string): string => renderMarkdown(text, { columns: 60, style: plainStyle, link })
     expect(show('[a b](https://x.example/ü)')).to.equal('{a b|https://x.example/%C3%BC}\n')
     expect(show('[a](javascript:x)')).to.equal('a (javascript:x)\n')
+    expect(show('![a b](https://x.example/p)')).to.equal('{a b|https://x.example/p}\n')
+    expect(show('[https://a.example](https://x.example)')).to.equal(
+      '{https://a.example|https://x.example} (https://x.example)\n',
+    )
     expect(show('see https://x.example.')).to.equal('see {https://x.example|https://x.example}.\n')
   })
 })

@@ -130,11 +130,11 @@ describe('streamed Markdown', () => {
       ['[li](htt', ''],
       ['p://x) \n', ' <u>li</u> (http://x)'],
       ['- item ', '\n• item'],
-      ['\n```\ncode', '\n'],
-      ['\nmore', '  code\n'],
+      ['\n```\ncode', '\n<dim>┌─</dim>\n'],
+      ['\nmore', 'code\n'],
     ] as const
     for (const [text, shown] of steps) expect(writer.push(text), text).to.equal(shown)
-    expect(writer.end()).to.equal('  more\n')
+    expect(writer.end()).to.equal('more\n<dim>└─</dim>\n')
   })
 
   it('shows an unclosed mark as text if it stays open for too long', () => {

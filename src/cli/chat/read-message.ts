@@ -1,7 +1,9 @@
+import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/file-block.ts'
 import type { Context } from '../context.ts'
 import { demandText, readText } from '../input/read-text.ts'
+import { applyPrompt, type PromptChoice } from './apply-prompt.ts'
 import type { FileChoice } from './file-flags.ts'
 
 /** The command line of a message. */
@@ -12,22 +14,25 @@ interface MessageLine {
   argv: readonly string[]
   /** The argument with the text. */
   argument: string | undefined
-  flags: FileChoice & { context?: string | undefined }
+  flags: FileChoice & PromptChoice & { context?: string | undefined }
 }
 
 /**
- * The message of `chat send`: the files of `--file`, and the text from the argument, stdin, or both.
+ * The message of `chat send`: the files of `--file`, and the text from the argument, stdin, or both. With
+ * `--prompt`, they are the input of that prompt.
  *
- * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent
+ * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `applyPrompt`
  */
-export async function readMessage(line: MessageLine, context: Context): Promise<string> {
+export async function readMessage(line: MessageLine, context: Context): Promise<FilledPrompt> {
   const parts = await readParts(line, context)
-  const { context: contextId } = line.flags
-  if (parts.text.trim() !== '' || contextId === undefined) return joinParts(parts, 'MESSAGE')
-  // In other tools, `-c` continues the last conversation, and the next word is the message.
-  throw new Failure('usage', 'MESSAGE is missing or empty', {
-    hint: `-c is --context, and took "${contextId}". Continue the last conversation with: --continue`,
-  })
+  const { context: contextId, prompt } = line.flags
+  if (prompt === undefined && parts.text.trim() === '' && contextId !== undefined) {
+    // In other tools, `-c` continues the last conversation, and the next word is the message.
+    throw new Failure('usage', 'MESSAGE is missing or empty', {
+      hint: `-c is --context, and took "${contextId}". Continue the last conversation with: --continue`,
+    })
+  }
+  return applyPrompt(joinParts(parts, 'MESSAGE', line), 'MESSAGE', line.flags, context)
 }
 
 /**
@@ -36,12 +41,19 @@ export async function readMessage(line: MessageLine, context: Context): Promise<
  * @param mayBeEmpty whether the request has other messages; files need a text in any case
  * @throws Failure as `readMessage`
  */
-export async function readPrompt(line: MessageLine, mayBeEmpty: boolean, context: Context): Promise<string> {
+export async function readPrompt(
+  line: MessageLine,
+  mayBeEmpty: boolean,
+  context: Context,
+): Promise<FilledPrompt> {
   const parts = await readParts(line, context)
-  return mayBeEmpty && parts.files.length === 0 ? parts.text : joinParts(parts, 'PROMPT')
+  const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'PROMPT'
+  return applyPrompt(joinParts(parts, name, line), name, line.flags, context)
 }
 
-function joinParts(parts: MessageParts, name: string): string {
+/** @param name of the argument; undefined if the text may be empty, as it may with `--prompt` */
+function joinParts(parts: MessageParts, name: string | undefined, { flags }: MessageLine): string {
+  if (flags.prompt !== undefined || name === undefined) return joinFiles(parts)
   if (parts.files.length > 0 && parts.text.trim() === '') {
     throw new Failure('usage', `${name} is missing or empty`, { hint: 'Give it before -f, or on stdin.' })
   }

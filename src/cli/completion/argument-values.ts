@@ -1,5 +1,5 @@
 import { upstreamNames } from '../../contract/upstream-address.ts'
-import { serviceFlagsOf, suggestProfiles, suggestSessions } from './flag-values.ts'
+import { suggestModels, suggestProfiles, suggestPrompts, suggestSessions } from './flag-values.ts'
 import { permissions, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
@@ -22,11 +22,13 @@ export async function suggestArgument(
     case 'settings assignment':
       return suggestAssignments(word, line.args)
     case 'configuration key':
-      return suggestConfigurationKeys()
+      return suggestConfigurationKeys(live)
     case 'configuration value':
       return suggestConfigurationValues(line, live)
     case 'profile':
       return suggestProfiles(live)
+    case 'prompt':
+      return suggestPrompts(live)
     case 'session':
       return suggestSessions(live)
     case 'permissions of a user':
@@ -69,22 +71,29 @@ async function suggestAssignments(word: string, given: readonly string[]): Promi
   return isSwitch ? candidates([`${path}=true`, `${path}=false`]) : nothing
 }
 
-async function suggestConfigurationKeys(): Promise<Suggestions> {
+async function suggestConfigurationKeys(live: LiveValues): Promise<Suggestions> {
   const { configurationKeys } = await import('../../config/configuration-keys.ts')
-  return candidates(configurationKeys)
+  const { aliasKey } = await import('../../config/model-aliases.ts')
+  const profiles = Object.values(live.configuration().profiles ?? {})
+  const aliases = profiles.flatMap((profile) => Object.keys(profile.aliases ?? {}))
+  const { candidates: known } = candidates([...configurationKeys, ...aliases.map(aliasKey)])
+  return { candidates: [...known, { value: aliasKey(''), isOpen: true }] }
 }
 
 async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
-  switch (line.args[0]) {
+  const [key = ''] = line.args
+  if (key.startsWith('alias.')) return suggestModels(line, live)
+  switch (key) {
     case 'default_profile':
       return suggestProfiles(live)
     case 'model':
-      return candidates(await live.models(serviceFlagsOf(line)))
+      return suggestModels(line, live)
     case 'output': {
       const { outputFormats } = await import('../../config/output-formats.ts')
       return candidates(outputFormats)
     }
     case 'save':
+    case 'notify':
       return candidates(['on', 'off'])
     case 'redirect_host':
       return candidates(['127.0.0.1', '::1'])

@@ -21,7 +21,11 @@ export async function suggestFlagValue(
     case 'fields':
       return suggestFields(word, line.command)
     case 'model':
-      return candidates(await live.models(serviceFlagsOf(line)))
+      return suggestModels(line, live)
+    case 'prompt':
+      return suggestPrompts(live)
+    case 'var':
+      return suggestVariables(word, line, live)
     case 'resume':
       return suggestSessions(live)
     case 'context':
@@ -73,9 +77,39 @@ export async function suggestProfiles(live: LiveValues): Promise<Suggestions> {
   }
 }
 
+/** Aliases of the profile, and the models of the service. */
+export async function suggestModels(line: TypedLine, live: LiveValues): Promise<Suggestions> {
+  const { profile, base_url: baseUrl } = serviceFlagsOf(line)
+  const { profiles = {}, default_profile: standard = 'local' } = live.configuration()
+  const inForce = profile ?? (baseUrl === undefined ? standard : '')
+  const aliases = Object.entries(profiles[inForce]?.aliases ?? {})
+  const models = await live.models(serviceFlagsOf(line))
+  return {
+    candidates: [
+      ...aliases.map(([value, description]) => ({ value, description })),
+      ...models.map((value) => ({ value })),
+    ],
+  }
+}
+
+export async function suggestPrompts(live: LiveValues): Promise<Suggestions> {
+  return candidates((await live.prompts()).names())
+}
+
+/** The variables of the prompt that the line names. */
+async function suggestVariables(word: string, { flags }: TypedLine, live: LiveValues): Promise<Suggestions> {
+  if (word.includes('=')) return nothing
+  const variables = (await live.prompts()).variablesOf(flags.get('prompt') ?? '')
+  return { candidates: variables.map((name) => ({ value: `${name}=`, isOpen: true })) }
+}
+
 export async function suggestSessions(live: LiveValues): Promise<Suggestions> {
   const sessions = await live.sessions()
-  return { candidates: sessions.map(({ id, title }) => ({ value: id, description: title })) }
+  const names = sessions.flatMap(({ id, name }) =>
+    // A name with a line break would be two candidates.
+    name === undefined || /[\r\n]/.test(name) ? [] : [{ value: name, description: id }],
+  )
+  return { candidates: [...sessions.map(({ id, title }) => ({ value: id, description: title })), ...names] }
 }
 
 async function suggestContexts(live: LiveValues): Promise<Suggestions> {
@@ -88,7 +122,7 @@ async function suggestContexts(live: LiveValues): Promise<Suggestions> {
 }
 
 /** The service that a line means, as far as its flags say it. */
-export function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
+function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
   const profile = flags.get('profile')
   const baseUrl = flags.get('base-url')
   return {

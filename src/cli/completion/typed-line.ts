@@ -13,6 +13,7 @@ export type ValueKind =
   | 'configuration value'
   | 'profile'
   | 'session'
+  | 'prompt'
   | 'permissions of a user'
   | 'method'
   | 'endpoint'

@@ -37,6 +37,7 @@ export const credentialVariables: readonly Row[] = [
 ]
 
 export const otherVariables: readonly Row[] = [
+  ['CHATCTL_NOTIFY', 'Set to off: no notification of long replies (in chat)'],
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
   ['NO_PROXY', 'Hosts to reach without the proxy'],
   ['NODE_EXTRA_CA_CERTS', 'PEM file of additional certificate authorities'],
@@ -64,6 +65,6 @@ export const otherVariables: readonly Row[] = [
 ]
 
 /** Every CHATCTL_ variable. */
-export const ownVariables: readonly string[] = [...flagVariables, ...credentialVariables].map(
-  ([name]) => name,
-)
+export const ownVariables: readonly string[] = [...flagVariables, ...credentialVariables, ...otherVariables]
+  .map(([name]) => name)
+  .filter((name) => name.startsWith('CHATCTL_'))

@@ -1,35 +1,62 @@
 import { stripVTControlCharacters } from 'node:util'
-import type { TerminalListener } from '../../terminal/screen/terminal.ts'
+import type { Report } from '../../terminal/editor/key.ts'
+import type { Terminal, TerminalListener } from '../../terminal/screen/terminal.ts'
 import type { Streams } from '../output/streams.ts'
+import { findTerminalFeatures, type TerminalFeatures } from './terminal-features.ts'
 
-const pasteOn = '\u001b[?2004h'
-const pasteOff = '\u001b[?2004l'
+/** Bracketed paste, and reports of the focus. */
+const modesOn = '\u001b[?2004h\u001b[?1004h'
+const modesOff = '\u001b[?1004l\u001b[?2004l'
+
+/** The kitty keyboard protocol, which reports Shift-Enter. */
+const keysOn = '\u001b[>1u'
+const keysOff = '\u001b[<u'
+/**
+ * Asks for that protocol, and then for the attributes that every terminal reports (DA1). So there is a
+ * reply in any case, and the terminal does not support the protocol if that is the first one.
+ */
+const keyboardQuery = '\u001b[?u\u001b[c'
+/** In ms. A terminal replies in less, also over a slow connection. */
+const replyWait = 500
+
+const progressOn = '\u001b]9;4;3\u001b\\'
+const progressOff = '\u001b]9;4;0\u001b\\'
+/** In ms. Ghostty removes a progress that was not repeated for 15 s. */
+const progressLasts = 5_000
 
 /** In ms. In raw mode, stdin ends only if the terminal was closed, and then SIGHUP follows. */
 const hangUpWait = 200
-
-/** Terminals that support the kitty keyboard protocol, which reports Shift-Enter. */
-const tellsKeysApart = /kitty|ghostty|foot|wezterm|iterm/i
-const keysOn = '\u001b[>1u'
-const keysOff = '\u001b[<u'
 
 /**
  * The terminal of this process, for a session. Cells of the main screen only: no alternate screen,
  * and the mouse is the terminal's own.
  */
-export class SessionTerminal {
+export class SessionTerminal implements Terminal {
   readonly addressable: boolean
+  isOpen = false
   readonly #streams: Streams
-  readonly #tellsKeysApart: boolean
+  readonly #features: TerminalFeatures
+  readonly #notifies: boolean
   #listener: TerminalListener | undefined
   #restore: (() => void) | undefined
+  /** The time at which the reply to the query is given up. Undefined if none is due. */
+  #replyDue: number | undefined
+  #replied = new AbortController()
+  #keyboard: 'unknown' | 'kitty' | 'other' = 'unknown'
+  #hasKeysOn = false
+  #hasFocus = true
+  /** The time of the last `progressOn`. Undefined if no progress is shown. */
+  #progressAt: number | undefined
+  #isBusy = false
 
-  constructor(streams: Streams) {
+  /** @param notifies whether `notify` has an effect */
+  constructor(streams: Streams, notifies: boolean) {
     this.#streams = streams
+    this.#notifies = notifies
     const { env } = streams.host
-    const { TERM: type = '', TERM_PROGRAM: program = '' } = env
+    const { TERM: type = '' } = env
     this.addressable = process.platform === 'win32' || (type !== '' && type !== 'dumb')
-    this.#tellsKeysApart = this.addressable && tellsKeysApart.test(`${type} ${program}`)
+    this.#features = findTerminalFeatures(env)
   }
 
   get columns(): number {
@@ -40,20 +67,32 @@ export class SessionTerminal {
     return this.#streams.host.stdout.rows || 24
   }
 
-  get isOpen(): boolean {
-    return this.#restore !== undefined
+  get awaitsReport(): boolean {
+    return this.#replyDue !== undefined && this.#now() < this.#replyDue
   }
 
   write(text: string): void {
-    this.#streams.writeTerminal(text)
+    this.#streams.writeTerminal(this.#progress() + text)
   }
 
   drained(): Promise<void> | undefined {
     return this.#streams.drainTerminal()
   }
 
+  showProgress(isBusy: boolean): void {
+    this.#isBusy = isBusy && this.#features.showsProgress
+    const sequence = this.#progress()
+    if (sequence !== '') this.#streams.writeTerminal(sequence)
+  }
+
+  notify(text: string): void {
+    if (!this.#notifies || this.#hasFocus || !this.isOpen) return
+    this.#streams.writeTerminal(this.#features.notification('chatctl', text))
+  }
+
   open(listener: TerminalListener): void {
     this.#listener = listener
+    this.isOpen = true
     const streams = this.#streams
     const { stdin, stdout, takeInterrupts, onExit } = streams.host
     const raw = this.addressable
@@ -61,16 +100,18 @@ export class SessionTerminal {
     // Without colors, because the session adds its own.
     const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
-      if (raw) streams.writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
-      if (raw) stdin.setRawMode(false)
+      if (!raw) return
+      this.#leaveModes()
+      stdin.setRawMode(false)
     }
     const onEnd = (): void => {
+      this.#endQuery()
       setTimeout(listener.onEnd, raw ? hangUpWait : 0)
     }
     // A closed terminal rejects the mode, and may fail to read.
     stdin.on('error', onEnd)
     if (raw) stdin.setRawMode(true)
-    if (raw) streams.writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
+    if (raw) this.#enterModes()
     stdin.setEncoding('utf8')
     stdin.on('data', listener.onInput)
     stdin.on('end', onEnd)
@@ -91,13 +132,33 @@ export class SessionTerminal {
     }
   }
 
-  close(): void {
+  onReport({ name }: Report): void {
+    if (name === 'focus' || name === 'blur') {
+      this.#hasFocus = name === 'focus'
+      return
+    }
+    if (name === 'keyboard') {
+      this.#keyboard = 'kitty'
+      if (this.isOpen) this.#turnKeysOn()
+      return
+    }
+    if (this.#keyboard === 'unknown') this.#keyboard = 'other'
+    this.#endQuery()
+  }
+
+  async close(): Promise<void> {
+    this.isOpen = false
+    // Whatever reads the terminal next must not receive the reply.
+    if (this.#replyDue !== undefined && this.awaitsReport) {
+      const { clock } = this.#streams.host
+      await clock.sleep(this.#replyDue - this.#now(), this.#replied.signal).catch(() => {})
+    }
     this.#restore?.()
     this.#restore = undefined
   }
 
   async lend<T>(use: () => Promise<T>): Promise<T> {
-    this.close()
+    await this.close()
     // Ctrl-C belongs to the other program. Both processes receive it.
     const release = this.#streams.host.takeInterrupts(() => {})
     try {
@@ -108,8 +169,8 @@ export class SessionTerminal {
     }
   }
 
-  suspend(): void {
-    this.close()
+  async suspend(): Promise<void> {
+    await this.close()
     const { onContinue, raise } = this.#streams.host
     const resume = (): void => {
       clearTimeout(timer)
@@ -122,5 +183,51 @@ export class SessionTerminal {
     // Without job control, the signal has no effect and SIGCONT never arrives.
     const timer = setTimeout(resume, 50)
     raise('SIGTSTP')
+  }
+
+  #now(): number {
+    return this.#streams.host.clock.monotonic()
+  }
+
+  #enterModes(): void {
+    this.#hasFocus = true
+    this.#streams.writeTerminal(modesOn)
+    if (this.#keyboard === 'kitty') this.#turnKeysOn()
+    if (this.#keyboard !== 'unknown') return
+    this.#replied = new AbortController()
+    this.#replyDue = this.#now() + replyWait
+    this.#streams.writeTerminal(keyboardQuery)
+  }
+
+  #endQuery(): void {
+    this.#replyDue = undefined
+    this.#replied.abort()
+  }
+
+  #leaveModes(): void {
+    const keys = this.#hasKeysOn ? keysOff : ''
+    const progress = this.#progressAt === undefined ? '' : progressOff
+    this.#hasKeysOn = false
+    this.#progressAt = undefined
+    this.#streams.writeTerminal(progress + keys + modesOff)
+  }
+
+  #turnKeysOn(): void {
+    if (!this.#hasKeysOn) this.#streams.writeTerminal(keysOn)
+    this.#hasKeysOn = true
+  }
+
+  /** The sequence, if one is due, that shows or removes the progress. */
+  #progress(): string {
+    if (!this.isOpen) return ''
+    const at = this.#progressAt
+    if (!this.#isBusy) {
+      this.#progressAt = undefined
+      return at === undefined ? '' : progressOff
+    }
+    const now = this.#now()
+    if (at !== undefined && now - at < progressLasts) return ''
+    this.#progressAt = now
+    return progressOn
   }
 }

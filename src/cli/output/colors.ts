@@ -1,5 +1,5 @@
 import type { ChalkInstance } from 'chalk'
-import type { TextStyle } from '../../terminal/markdown/text-style.ts'
+import { plainStyle, type TextStyle } from '../../terminal/markdown/text-style.ts'
 
 /** The few styles in use; without color each returns its text. */
 export type Colors = Pick<TextStyle, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>
@@ -22,26 +22,13 @@ export function wantsColor(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, n
   return stream.isTTY === true && env['TERM'] !== 'dumb'
 }
 
-/** The styles of a session; undefined without color. */
-export async function loadSessionStyle(wanted: boolean) {
-  if (!wanted) return undefined
+/** The styles of a session. Without color, the others remain: NO_COLOR is only about color. */
+export async function loadSessionStyle(hasColor: boolean) {
   const { Chalk } = await import('chalk')
   const chalk: ChalkInstance = new Chalk({ level: 1 })
-  const { bold, italic, dim, underline, red, green, yellow, blue, magenta, cyan } = chalk
-  return {
-    bold,
-    italic,
-    dim,
-    underline,
-    strike: chalk.strikethrough,
-    reverse: chalk.inverse,
-    red,
-    green,
-    yellow,
-    blue,
-    magenta,
-    cyan,
-  }
+  const { bold, italic, dim, underline, strikethrough: strike, inverse: reverse } = chalk
+  const { red, green, yellow, blue, magenta, cyan } = hasColor ? chalk : plainStyle
+  return { bold, italic, dim, underline, strike, reverse, red, green, yellow, blue, magenta, cyan }
 }
 
 /** chalk is loaded only where color will be seen. */

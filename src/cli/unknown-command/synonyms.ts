@@ -11,6 +11,8 @@ const nouns: Readonly<Record<string, string>> = {
   setting: 'settings',
   'app-settings': 'settings',
   model: 'models',
+  templates: 'prompts',
+  patterns: 'prompts',
   key: 'keys',
   'api-key': 'keys',
   'api-keys': 'keys',
@@ -101,6 +103,9 @@ const flagSynonyms: Readonly<Record<string, string>> = {
   'no-colour': 'no-color',
   query: 'jq',
   template: 'jq',
+  pattern: 'prompt',
+  param: 'var',
+  variable: 'var',
   columns: 'fields',
   username: 'name',
   'full-name': 'name',
@@ -139,9 +144,13 @@ interface Spelling {
 
 /** The nouns of the table are one word. */
 function shorten(words: string[], isSwapped: boolean): Spelling {
-  const isNoun = ['service keys', 'users permissions', 'chat sessions', 'chat models'].includes(
-    words.slice(0, 2).join(' '),
-  )
+  const isNoun = [
+    'service keys',
+    'users permissions',
+    'chat sessions',
+    'chat models',
+    'chat prompts',
+  ].includes(words.slice(0, 2).join(' '))
   return isNoun ? { words: words.slice(1), shift: 1, isSwapped } : { words, shift: 0, isSwapped }
 }
 

@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readPrompt } from '../../cli/chat/read-message.ts'
@@ -13,7 +14,8 @@ import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages without storing them'
-  static override description = 'The messages are sent in this order: --system, --messages, PROMPT.'
+  static override description =
+    'The messages are sent in this order: --system, --messages, PROMPT. With --prompt, PROMPT becomes part of that prompt: see chat prompts.'
   static override requests = calls('createCompletion')
   static override view = completionView
   static override examples = [
@@ -25,6 +27,10 @@ export default class ChatComplete extends BaseCommand {
     {
       description: 'Continue a conversation from a file',
       command: 'chatctl chat complete --messages conversation.yaml --max-tokens 200',
+    },
+    {
+      description: 'Use a prompt of the library',
+      command: 'chatctl chat complete --prompt translate --var language=French "Good night"',
     },
   ]
   static override args = {
@@ -43,6 +49,7 @@ export default class ChatComplete extends BaseCommand {
     }),
     temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+    ...promptFlags,
     ...fileFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
@@ -51,20 +58,22 @@ export default class ChatComplete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
-    const model = context.options.model.value
-    const system = await readSystem(flags.system, context)
+    const ownSystem = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
     const line = { command: 'chat complete', argv: this.argv, argument: args.prompt, flags }
-    const prompt = await readPrompt(line, earlier.length > 0, context)
+    const { message, model, ...filled } = await readPrompt(line, earlier.length > 0, context)
+    const system = ownSystem ?? filled.system
+    const temperature = flags.temperature ?? filled.temperature
+    const maxTokens = flags['max-tokens'] ?? filled.maxTokens
     const request = {
       ...(model === undefined ? {} : { model }),
       messages: [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...earlier,
-        ...(prompt === '' ? [] : [{ role: 'user' as const, content: prompt }]),
+        ...(message === '' ? [] : [{ role: 'user' as const, content: message }]),
       ],
-      ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
-      ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     }
     await offerModelServer(context)
     const client = await context.connect()

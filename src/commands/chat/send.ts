@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
@@ -50,6 +51,7 @@ export default class ChatSend extends BaseCommand {
       exclusive: ['continue'],
     }),
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
+    ...promptFlags,
     system: systemFlag,
     'no-save': noSaveFlag,
     stream: Flags.boolean({
@@ -68,8 +70,10 @@ export default class ChatSend extends BaseCommand {
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ChatSend, ({ continue: isContinued, system }) =>
-      isContinued ? undefined : system === undefined ? sendView : completionView,
+    const { args, flags, context } = await this.start(
+      ChatSend,
+      ({ continue: isContinued, prompt, system }) =>
+        isContinued || prompt !== undefined ? undefined : system === undefined ? sendView : completionView,
     )
     const { output } = context
     const format = flags['stream-format']
@@ -78,7 +82,10 @@ export default class ChatSend extends BaseCommand {
     }
     const begin = await chooseBeginning(flags, context)
     const system = await readSystem(flags.system, context)
-    const isCompletion = begin.kind === 'transcript' || system !== undefined
+    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
+    const { message, model, ...prompted } = await readMessage(line, context)
+    const parameters = { ...prompted, ...(system !== undefined && { system }) }
+    const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined
     if (isCompletion && wantsStream) throw notStreamed(flags.system !== undefined)
     const view = isCompletion ? completionView : sendView
@@ -86,10 +93,8 @@ export default class ChatSend extends BaseCommand {
     const streams = wantsStream || (isShown && flags.stream === undefined)
     output.checkFields(streams ? streamEventView : view)
     const asText = streams && output.streamsText(view)
-    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
-    const message = await readMessage(line, context)
     await offerModelServer(context)
-    const { exchange, close } = await openExchange(context, begin, system === undefined ? {} : { system })
+    const { exchange, close } = await openExchange(context, { begin, parameters, model })
     try {
       if (streams) {
         const end = await showReply(exchange.stream(message, format), { output, asText })
@@ -125,7 +130,10 @@ function notStreamed(hasSystem: boolean): Failure {
 }
 
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
-async function openExchange(context: Context, begin: ConversationStart, parameters: Parameters) {
+async function openExchange(
+  context: Context,
+  chosen: { begin: ConversationStart; parameters: Parameters; model: string | undefined },
+) {
   const { options, dryRun, signal, host, output } = context
   const isRecorded = options.save.value === 'on' && !dryRun
   let lost: Failure | undefined
@@ -135,10 +143,8 @@ async function openExchange(context: Context, begin: ConversationStart, paramete
   ])
   const exchange = await open({
     client,
-    begin,
-    parameters,
+    ...chosen,
     owner: context.contextOwner(),
-    model: options.model.value,
     isModelExplicit: options.model.source === 'flag',
     sessionsDirectory: isRecorded ? () => context.directories.sessions : undefined,
     onLost: (failure) => {

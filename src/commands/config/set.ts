@@ -16,7 +16,7 @@ import { configValueView } from '../../view/config.ts'
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set an option of a profile'
   static override description =
-    `If the profile does not exist, it is created. Without --profile, the value is set in the default profile, or in "local" if there is no default profile. Keys: ${configurationKeys.join(', ')}`
+    `If the profile does not exist, it is created. Without --profile, the value is set in the default profile, or in "local" if there is no default profile. Keys: ${configurationKeys.join(', ')}, and alias.NAME, a short name for a model`
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
@@ -27,6 +27,10 @@ export default class ConfigSet extends BaseCommand {
     },
     { description: 'Use a profile by default', command: 'chatctl config set default_profile work' },
     { description: 'Get replies from Ollama', command: 'chatctl config set upstream=ollama' },
+    {
+      description: 'Use --model fast for a model',
+      command: 'chatctl config set alias.fast=llama3.2:3b',
+    },
   ]
   static override args = {
     key: Args.string({

@@ -3,9 +3,9 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { readSince } from '../../cli/read-since.ts'
 import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
-import { parsePastTime } from '../../config/parse-time.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
@@ -120,16 +120,4 @@ function refuseUnknownExtension(file: string | undefined): void {
   throw new Failure('usage', `--to ${file}: unknown format ${extension}`, {
     hint: 'Use .jsonl, .json, .md, or .html, or choose the format with --output.',
   })
-}
-
-function readSince(text: string, now: number): number {
-  const moment = parsePastTime(text, now)
-  if (moment !== undefined) return moment
-  throw new Failure(
-    'usage',
-    `--since: "${text}" is not a date such as 2026-01-31, or a duration such as 7d`,
-    {
-      hint: 'For example: 7d, 24h, 2026-01-31, or 2026-01-31T08:00:00Z.',
-    },
-  )
 }

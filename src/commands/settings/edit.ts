@@ -1,19 +1,16 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
-import { describeFailure } from '../../cli/describe-failure.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
-import { savePrivateFile } from '../../cli/save-private-file.ts'
+import { keepEdit } from '../../cli/input/keep-edit.ts'
 import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { settingsDocument } from '../../contract/settings-keys.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
@@ -46,7 +43,12 @@ export default class SettingsEdit extends BaseCommand {
     const { coverageOf, resultOf } = await import('../../plan/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))
-    const giveUp = (text: string, error: unknown) => keepEdit(text, error, context)
+    const giveUp = (text: string, error: unknown) =>
+      keepEdit(text, error, context, {
+        name: 'settings',
+        extension: 'yaml',
+        useWith: (path) => commandFor(context, 'settings', 'apply', path),
+      })
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)
@@ -92,28 +94,4 @@ function demandEditor(context: Context, isAgreed: boolean, command: string | und
 async function unchanged({ output }: Context): Promise<void> {
   output.notice('No changes.')
   await output.show(appliedView, { changes: [], applied: false })
-}
-
-/**
- * Saves the edited text after a failure, so that it can be applied later.
- *
- * @returns the same error, with a hint that names the file
- */
-function keepEdit(text: string, error: unknown, context: Context): unknown {
-  const words = keep(text, context)
-  if (!(error instanceof Failure)) {
-    context.output.notice(words)
-    return error
-  }
-  const { hint } = describeFailure(error, context.connection())
-  return error.reworded(error.message, { hint: hint === undefined ? words : sentences([hint, words]) })
-}
-
-function keep(text: string, context: Context): string {
-  try {
-    const path = savePrivateFile(context, 'edits', 'settings', 'yaml', text)
-    return `The edited text is saved. Apply it with: ${commandFor(context, 'settings', 'apply', path)}`
-  } catch (error) {
-    return `The edited text could not be saved: ${describeSystemError(error)}`
-  }
 }

@@ -1,24 +1,18 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import { type JsonFault, locateJson } from '../../contract/locate-json.ts'
-import type { Located } from '../../contract/located.ts'
+import { boundMessages, fileBounds, locateYaml, UnreadableFile } from '../../contract/locate-yaml.ts'
+import { type FilePosition, type Located, placesIn } from '../../contract/located.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { patchOf } from '../leaves.ts'
 import { checkLayer, type Layer } from './check-layer.ts'
-import { boundMessages, fileBounds, locateYaml, UnreadableFile } from './locate-yaml.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
   /** For errors. The file extension .json selects JSON, any other YAML 1.2. */
   name: string
   text: string
-}
-
-/** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
-interface FilePosition {
-  line: number
-  column: number
 }
 
 /** One fault of a settings file. */
@@ -101,15 +95,6 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'end of text': 'unexpected text after the end of the JSON value',
   'less depth': boundMessages.depth,
   'fewer values': boundMessages.values,
-}
-
-/** Converts offsets of a text to places. */
-function placesIn(text: string): (at: number) => FilePosition {
-  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
-  return (at) => {
-    const line = starts.findLastIndex((start) => start <= at)
-    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
-  }
 }
 
 /** Maximum number of faults in the message. The details contain all. */

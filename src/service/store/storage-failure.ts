@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
+import * as sqlite from '../../system/sqlite-error.ts'
 import * as postgres from './postgres/postgres-errors.ts'
-import * as sqlite from './sqlite/sqlite-errors.ts'
+import { sqliteFailure } from './sqlite/sqlite-errors.ts'
 
 export const isUniqueViolation = (error: unknown): boolean =>
   sqlite.isUniqueViolation(error) || postgres.isUniqueViolation(error)
@@ -24,5 +25,5 @@ export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable
  */
 export function storageFailure(error: unknown, directory: string, location: string): unknown {
   if (error instanceof Failure) return error
-  return postgres.postgresFailure(error, location) ?? sqlite.sqliteFailure(error, directory, location)
+  return postgres.postgresFailure(error, location) ?? sqliteFailure(error, directory, location)
 }

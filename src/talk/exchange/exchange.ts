@@ -104,6 +104,7 @@ export class Exchange {
       failure: undefined,
       usage: undefined,
       thoughtMs: undefined,
+      newContextId: undefined,
       firstMs: undefined,
       totalMs: 0,
     }

@@ -40,6 +40,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   const display = createDisplay(session)
   const reasoning = createReasoningDisplay(session)
   session.unsent = undefined
+  session.screen.separate()
   const stopWatch = showStall(session, display)
   if (conversation.mode === 'completions') {
     session.status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')

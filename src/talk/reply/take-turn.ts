@@ -41,6 +41,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
     end: undefined,
     failure: undefined,
     usage: undefined,
+    newContextId: undefined,
     thoughtMs: undefined,
     firstMs: undefined,
     totalMs: 0,
@@ -50,6 +51,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
       const contextId = 'contextId' in event ? event.contextId : undefined
       if (contextId !== undefined && contextId !== conversation.contextId) {
         conversation.contextId = contextId
+        outcome.newContextId = contextId
         options.onContext(contextId)
       }
       if (event.type === 'start') {

@@ -11,6 +11,8 @@ export interface TurnOutcome {
   /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
+  /** The context of the conversation, if this reply is the first one that names it. */
+  newContextId: string | undefined
   /** How long reasoning arrived before the reply. */
   thoughtMs: number | undefined
   firstMs: number | undefined
@@ -19,7 +21,7 @@ export interface TurnOutcome {
 
 /**
  * The line after a reply: model, token count if the service sent one, time of the reasoning, time to the
- * first and the last token, and where the conversation is stored.
+ * first and the last token, and where the conversation is stored, but a context only once.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, thoughtMs = 0, firstMs, totalMs, end } = outcome
@@ -30,16 +32,16 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     thoughtMs < 100 ? undefined : `thought ${seconds(thoughtMs)}`,
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
-    whereaboutsOf(conversation),
+    whereaboutsOf(conversation, outcome),
     end?.finishReason === 'length' ? 'truncated at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')
 }
 
-function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
+function whereaboutsOf({ mode }: Conversation, { newContextId }: TurnOutcome): string | undefined {
   if (mode === 'completions') return 'stored on this machine, not streamed'
-  return contextId === undefined ? undefined : `context ${contextId}`
+  return newContextId === undefined ? undefined : `context ${newContextId}`
 }
 
 /** The token count of the service, as far as it sent one. */

@@ -31,6 +31,7 @@ export function showEarlierMessages(
   const hidden = entries.slice(0, first)
   if (hidden.length > 0) output.note(describeHidden(showCommand, hidden, entries.length))
   for (const { message, difference } of entries.slice(first)) {
+    output.separate()
     if (message.role === 'user') output.showPrompt(message.content)
     else output.showReply(message.content)
     const note = notes[difference]

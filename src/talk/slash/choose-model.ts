@@ -1,3 +1,4 @@
+import { resolveAlias } from '../../config/model-aliases.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { Session } from '../session.ts'
@@ -8,7 +9,8 @@ import type { Session } from '../session.ts'
  * @throws Failure `usage` for such a model without `--force`
  */
 export async function chooseModel(session: Session, argument: string): Promise<void> {
-  const [, id = '', force] = /^(.*?)(?:\s+(--force))?$/.exec(argument) ?? []
+  const [, typed = '', force] = /^(.*?)(?:\s+(--force))?$/.exec(argument) ?? []
+  const id = resolveAlias(typed, session.options.aliases)
   if (!force && !(await isListed(session, id))) return
   session.conversation.model = id
   session.recorder.options(session.conversation)

@@ -11,7 +11,10 @@ export const parameterCommands: readonly SlashCommand[] = [
     name: 'model',
     argument: '[ID [--force]]',
     summary: 'Choose the model, or list the models',
-    candidates: ({ models, client, options }) => models.recall(client, options.signal),
+    candidates: async ({ models, client, options }) => [
+      ...Object.keys(options.aliases),
+      ...(await models.recall(client, options.signal)),
+    ],
     run: (session, id) => (id === '' ? listModels(session) : chooseModel(session, id)),
   },
   {

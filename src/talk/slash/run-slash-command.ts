@@ -6,6 +6,7 @@ import type { Session } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
 import { fileCommands } from './file-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
+import { promptCommands } from './prompt-commands.ts'
 import { replyCommands } from './reply-commands.ts'
 import { sessionCommands } from './session-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -21,6 +22,7 @@ export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
+  ...promptCommands,
   ...fileCommands,
   ...replyCommands,
   ...sessionCommands,
@@ -95,6 +97,6 @@ export async function completeInput(session: Session, before: string): Promise<C
   const start = before.length - argument.length
   const command = slashCommands.find((one) => one.name === name)
   if (command?.takesPath) return completePath(argument, start, session.options)
-  const candidates = (await command?.candidates?.(session)) ?? []
+  const candidates = (await command?.candidates?.(session, argument)) ?? []
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
 }

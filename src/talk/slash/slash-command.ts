@@ -11,7 +11,7 @@ export interface SlashCommand {
   /** @throws Failure, which the session shows before it continues */
   run(session: Session, argument: string): void | Promise<void>
   /** Completions of the argument. */
-  candidates?(session: Session): readonly string[] | Promise<readonly string[]>
+  candidates?(session: Session, typed: string): readonly string[] | Promise<readonly string[]>
   /** Whether the argument is a path. */
   takesPath?: boolean
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { listTranscripts, transcriptPaths } from './list-transcripts.ts'
+import { listTranscripts } from './list-transcripts.ts'
 import { extension, sessionIdOf } from './session-id.ts'
+import { transcriptPaths } from './transcript-files.ts'
 
 /** Maximum number of sessions that an error names. */
 const maxNamed = 5

@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { splitFiles } from '../../contract/file-block.ts'
 import { readHeadAndTail } from './read-transcript.ts'
-import { extension, sessionIdOf } from './session-id.ts'
-import { withStorageErrors } from './storage-errors.ts'
+import { sessionIdOf } from './session-id.ts'
 import type { Transcript } from './transcript.ts'
+import { transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
 export interface TranscriptSummary {
@@ -104,19 +103,6 @@ export function belongsTo(
   owner: ContextOwner,
 ): boolean {
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
-}
-
-/** The paths of all transcripts in a directory. Empty if the directory does not exist. */
-export function transcriptPaths(directory: string): string[] {
-  return withStorageErrors(directory, 'read', () => {
-    try {
-      const names = readdirSync(directory).filter((name) => name.endsWith(extension))
-      return names.map((name) => join(directory, name))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw error
-    }
-  })
 }
 
 /** Undefined if the transcript cannot be read. */

@@ -1,4 +1,4 @@
-import type { Key, KeyName, Modifiers } from './key.ts'
+import type { Key, KeyName, Modifiers, Report } from './key.ts'
 import { press, readSign } from './key.ts'
 
 /**
@@ -90,6 +90,15 @@ export function readCsi(parameters: string, final: string): Key | undefined {
   if (/[a-d]/.test(final)) return named(byLetter[final.toUpperCase()], { shift: true })
   return named(byLetter[final], readModifiers(fields.length > 1 ? number(1) : number(0)))
 }
+
+/** The same for a sequence that no key sends. Undefined for any other. */
+export function readReport(parameters: string, final: string): Report | undefined {
+  const name = parameters === '' ? focusReports[final] : /^\?[\d;]*$/.test(parameters) && replies[final]
+  return name ? { type: 'report', name } : undefined
+}
+
+const focusReports: Record<string, Report['name']> = { I: 'focus', O: 'blur' }
+const replies: Record<string, Report['name']> = { u: 'keyboard', c: 'attributes' }
 
 /** @param parameters the characters between `ESC O` and the final character */
 export function readSs3(parameters: string, final: string): Key | undefined {

@@ -1,7 +1,7 @@
 import { startTimer } from '../../system/clock.ts'
-import { readControl, readCsi, readSs3 } from './escape-sequence.ts'
+import { readControl, readCsi, readReport, readSs3 } from './escape-sequence.ts'
 import { cleanText } from './graphemes.ts'
-import { type Key, press, readSign } from './key.ts'
+import { type Key, press, type Report, readSign } from './key.ts'
 
 /** Milliseconds after which an ESC that nothing follows is the Escape key. A sequence arrives at once. */
 const escapeWait = 50
@@ -14,6 +14,15 @@ const sequenceWait = 500
 
 /** Maximum length of a known sequence. */
 const maxSequenceLength = 64
+
+interface DecoderOptions {
+  onKey(key: Key): void
+  onReport?: ((report: Report) => void) | undefined
+  /** Whether the terminal has a query to answer. Then an ESC is more likely its reply than a key. */
+  awaitsReport?: (() => boolean) | undefined
+  /** Starts a timer in ms, and returns a function that stops it. */
+  startTimer?: (ms: number, run: () => void) => () => void
+}
 
 type State =
   | 'text'
@@ -31,8 +40,7 @@ type State =
  * of ECMA-48, also an unknown one, so that no part of it is typed as text.
  */
 export class KeyDecoder {
-  readonly #onKey: (key: Key) => void
-  readonly #startTimer: (ms: number, run: () => void) => () => void
+  readonly #options: DecoderOptions
   #stopTimer: () => void = () => {}
   #state: State = 'text'
   /** Another ESC came before this one: the Escape key, or the Alt prefix of rxvt. */
@@ -43,10 +51,8 @@ export class KeyDecoder {
   /** The first half of a surrogate pair. */
   #half = ''
 
-  /** @param start starts a timer in ms, and returns a function that stops it */
-  constructor(onKey: (key: Key) => void, start: (ms: number, run: () => void) => () => void = startTimer) {
-    this.#onKey = onKey
-    this.#startTimer = start
+  constructor(options: DecoderOptions) {
+    this.#options = options
   }
 
   /** @param text terminal input, decoded from UTF-8 */
@@ -70,8 +76,11 @@ export class KeyDecoder {
 
   #wait(): void {
     if (this.#state === 'text' || this.#state === 'paste') return
-    const ms = this.#state === 'escape' ? escapeWait : sequenceWait
-    this.#stopTimer = this.#startTimer(ms, () => this.#giveUp())
+    // Only a terminal sends this, never a key.
+    if (this.#state === 'csi' && this.#sequence.startsWith('?')) return
+    const { awaitsReport, startTimer: start = startTimer } = this.#options
+    const ms = this.#state === 'escape' && !awaitsReport?.() ? escapeWait : sequenceWait
+    this.#stopTimer = start(ms, () => this.#giveUp())
   }
 
   #giveUp(): void {
@@ -174,21 +183,26 @@ export class KeyDecoder {
       if (this.#sequence.length > maxSequenceLength) this.#endSequence(undefined)
       else if (this.#state === 'ss3') this.#endSequence(readSs3(this.#sequence, character))
       else if (this.#sequence === '200' && character === '~') this.#beginPaste()
-      else this.#endSequence(readCsi(this.#sequence, character))
+      else this.#endSequence(readReport(this.#sequence, character) ?? readCsi(this.#sequence, character))
     } else if (this.#sequence.length <= maxSequenceLength) {
       this.#sequence += character
     }
   }
 
-  #endSequence(key: Key | undefined): void {
+  #endSequence(read: Key | Report | undefined): void {
     this.#state = 'text'
-    if (key?.type === 'key' && this.#twice) {
+    if (read?.type === 'key' && this.#twice) {
       this.#twice = false
-      this.#onKey({ ...key, alt: true })
+      this.#onKey({ ...read, alt: true })
       return
     }
     this.#flushEscape()
-    if (key) this.#onKey(key)
+    if (read?.type === 'report') this.#options.onReport?.(read)
+    else if (read) this.#onKey(read)
+  }
+
+  #onKey(key: Key): void {
+    this.#options.onKey(key)
   }
 
   #takeControlString(input: string, at: number): number {

@@ -64,6 +64,16 @@ export type Key =
   | { type: 'paste'; text: string }
   | PressedKey
 
+/** What a terminal reports by itself or in reply to a query. */
+export interface Report {
+  type: 'report'
+  /**
+   * `keyboard`: it supports the kitty keyboard protocol. `attributes`: it has replied to a query that every
+   * terminal knows (DA1). `focus` and `blur`: its window is, or is no longer, in use.
+   */
+  name: 'keyboard' | 'attributes' | 'focus' | 'blur'
+}
+
 /** A key, without modifiers unless they are given. */
 export function press(name: KeyName, modifiers: Partial<Modifiers> = {}): PressedKey {
   return { type: 'key', name, ctrl: false, alt: false, shift: false, ...modifiers }

@@ -1,10 +1,11 @@
+import { FencedCode, IndentedCode, opensFence } from './code-block.ts'
 import type { Highlight } from './highlight.ts'
 import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import { type Formatting, type Mark, type TextStyle, unmarked } from './text-style.ts'
+import { type Formatting, type Mark, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
 
 export interface MarkdownOptions extends Formatting {
@@ -14,14 +15,14 @@ export interface MarkdownOptions extends Formatting {
 }
 
 const widestProse = 100
-const codeIndent = '  '
 
 /** Renders the blocks of a reply, line by line. The caller has determined the kind of each line. */
 export class Blocks {
   readonly output: IndentedOutput
   #options: MarkdownOptions
   #paragraph: InlineText | undefined
-  #fence: Fence | undefined
+  #fence: FencedCode | undefined
+  #indentedCode: IndentedCode | undefined
   #table: TableBlock | undefined
   /** A line that may be the header of a table. The next line decides. */
   #header: string | undefined
@@ -49,7 +50,7 @@ export class Blocks {
 
   /** Begins a line of text. It may continue the paragraph even outside its containers (CommonMark 5.1, laziness). */
   startText(start: LineStart, text: string): void {
-    this.#settleTable()
+    this.#settle()
     if (this.#paragraph && start.opened.length === 0) {
       this.#paragraph.continueLine()
     } else {
@@ -74,7 +75,11 @@ export class Blocks {
     const content = line.slice(start.at)
     const isSameBlock = start.kept === this.output.depth && start.opened.length === 0
     if (isSameBlock && this.#readTable(start, content)) return
-    this.#settleTable()
+    if (isSameBlock && this.#indentedCode && start.leaf === 'blank') {
+      this.#indentedCode.addEmptyLine()
+      return
+    }
+    if (!isSameBlock || start.leaf !== 'indented') this.#settle()
     switch (start.leaf) {
       case 'blank':
         this.#enter(start)
@@ -91,7 +96,9 @@ export class Blocks {
         break
       case 'indented':
         this.#enter(start)
-        this.#showCode(line.slice(start.at - start.indent + 4))
+        this.#settleTable()
+        this.#indentedCode ??= new IndentedCode(this.output, this.#options.style)
+        this.#indentedCode.add(line.slice(start.at - start.indent + 4))
         break
       case 'row':
         if (!isSameBlock) this.#enter(start)
@@ -100,7 +107,8 @@ export class Blocks {
       default:
         if (start.leaf === 'fence' && opensFence(content)) {
           this.#enter(start)
-          this.#fence = new Fence(content, start.indent, this.#options.style, this.#options.highlight)
+          const { style, highlight } = this.#options
+          this.#fence = new FencedCode(content, start.indent, this.output, style, highlight)
         } else {
           this.startText(start, content)
           this.endText()
@@ -116,19 +124,21 @@ export class Blocks {
     if (!this.#fence) return false
     const { kept, at } = matchContainers(line, this.output.containers)
     // In a list, models often indent code less than CommonMark requires. Outside its quote, code ends.
-    if (this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')) {
-      this.#fence = undefined
-      return false
-    }
     const code = line.slice(at)
-    if (this.#fence.isClosedBy(code)) this.#fence = undefined
-    else this.#showCode(this.#fence.read(code))
-    return true
+    const hasLeftQuote = this.output.containers.slice(kept).some(({ kind }) => kind === 'quote')
+    if (!hasLeftQuote && !this.#fence.isClosedBy(code)) {
+      this.#fence.add(code)
+      return true
+    }
+    this.#fence.close()
+    this.#fence = undefined
+    return !hasLeftQuote
   }
 
   /** Ends the reply. */
   end(): void {
-    this.#settleTable()
+    this.#settle()
+    this.#fence?.close()
     this.#closeParagraph()
     this.output.keep(0)
     this.output.endLine()
@@ -167,6 +177,13 @@ export class Blocks {
     return true
   }
 
+  /** Ends the block of indented code or the table. */
+  #settle(): void {
+    if (this.#indentedCode?.close()) this.output.separate()
+    this.#indentedCode = undefined
+    this.#settleTable()
+  }
+
   /** Ends the table. A line that only looked like a header becomes text. */
   #settleTable(): void {
     this.#table?.end()
@@ -194,16 +211,6 @@ export class Blocks {
     this.output.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
     this.output.newLine()
   }
-
-  /** The terminal wraps code, so that copied code contains no added newline. */
-  #showCode(code: string): void {
-    if (code.trim() === '') {
-      this.output.leaveLine()
-      return
-    }
-    this.output.write(codeIndent + code)
-    this.output.newLine()
-  }
 }
 
 /** `## Title ##` has the same text as `## Title`. */
@@ -212,50 +219,4 @@ function withoutClosingMarks(text: string): string {
   while (text.charAt(end - 1) === '#') end--
   const isMark = end === 0 || text.charAt(end - 1) === ' '
   return isMark ? text.slice(0, end).trimEnd() : text
-}
-
-/** A block of fenced code that is being read (CommonMark, section 4.5). */
-class Fence {
-  #mark: string
-  #indent: number
-  #paint: ((line: string) => string) | undefined
-
-  /**
-   * @param opening the line that opens the block, without its indent
-   * @param indent spaces before it, also removed from each line
-   */
-  constructor(opening: string, indent: number, style: TextStyle, highlight: Highlight | undefined) {
-    this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
-    this.#indent = indent
-    const language = /^\s*([^\s,{:]+)/.exec(opening.slice(this.#mark.length, this.#mark.length + 100))?.[1]
-    this.#paint = language === undefined ? undefined : highlight?.(language.toLowerCase(), style)
-  }
-
-  isClosedBy(line: string): boolean {
-    const text = line.trim()
-    return (
-      text.length >= this.#mark.length &&
-      text.startsWith(this.#mark) &&
-      leadingSpaces(line) <= 3 &&
-      text === this.#mark.charAt(0).repeat(text.length)
-    )
-  }
-
-  /** The line as code, colored. */
-  read(line: string): string {
-    const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
-    return this.#paint?.(code) ?? code
-  }
-}
-
-/** Whether a whole line opens a fence. The info string after backticks cannot contain a backtick. */
-function opensFence(line: string): boolean {
-  const info = line.replace(/^`+/, '')
-  return info === line || !info.includes('`')
-}
-
-function leadingSpaces(line: string): number {
-  let length = 0
-  while (line.charAt(length) === ' ') length++
-  return length
 }

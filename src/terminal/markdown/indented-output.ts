@@ -72,6 +72,16 @@ export class IndentedOutput implements LineOutput {
     this.#out += text
   }
 
+  /** Writes a line without margins. Only the marker of a new list item appears before it. */
+  writeBare(line: string): void {
+    if (this.#levels.some(({ isNew, container }) => isNew && container.kind === 'item')) this.write('')
+    this.endLine()
+    for (const level of this.#levels) level.isNew = false
+    this.#out += `${this.#gap}${line}\n`
+    this.#gap = ''
+    this.#hasShown = true
+  }
+
   newLine(): void {
     if (!this.#isInLine) {
       this.leaveLine()

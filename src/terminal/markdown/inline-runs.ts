@@ -81,21 +81,42 @@ function addToken(token: Token, around: Surroundings, formatting: Formatting, ru
       inside('underline', url)
       const isAddress =
         token['autolink'] === true || [token.text, `http://${token.text}`].includes(token.href)
-      // A link whose text is another address may be phishing, so show where it leads.
-      const showsOtherAddress = /:\/\/|^www\./i.test(token.text)
-      if (!isAddress && (url === undefined || showsOtherAddress)) put(` (${token.href})`)
+      if (!isAddress && (url === undefined || mayMislead(token.text))) put(` (${token.href})`)
       break
     }
-    case 'image':
-      put(token.text === '' ? token.href : `${decodeEntities(token.text)} (${token.href})`)
+    case 'image': {
+      const url = clickable(token.href, formatting)
+      const alternative = plainText(childrenOf(token))
+      const text = alternative === '' ? token.href : alternative
+      if (url === undefined) put(text)
+      else runs.push({ marks: [...around.marks, 'underline'], text, url })
+      if (alternative !== '' && (url === undefined || mayMislead(text))) put(` (${token.href})`)
       break
+    }
     default:
       put(token.raw)
   }
 }
 
+/** The text of an image, in which links and images are only their texts. */
+function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      if (token.type === 'text') return decodeEntities(token.raw)
+      if (token.type === 'br') return '\n'
+      const children = childrenOf(token)
+      return children.length > 0 || !('text' in token) ? plainText(children) : token.text
+    })
+    .join('')
+}
+
 function childrenOf(token: Token): readonly Token[] {
   return 'tokens' in token ? (token.tokens ?? []) : []
+}
+
+/** Whether the text of a link looks like another address, so that the terminal must show where it leads. */
+function mayMislead(text: string): boolean {
+  return /:\/\/|^www\./i.test(text)
 }
 
 /** Whether the terminal can show a style. */

@@ -7,7 +7,7 @@ import { WordWrapper } from './word-wrapper.ts'
 const enoughRows = 3
 const enoughText = 16_384
 /** Minimum width of a readable column. */
-const narrowest = 6
+const narrowest = 10
 /** Minimum width of each column while rows may follow. */
 const leastGrowth = 4
 const gap = 3

@@ -1,3 +1,5 @@
+import type { Report } from '../editor/key.ts'
+
 /** Receives the events of a terminal. */
 export interface TerminalListener {
   /** Typed characters; whole lines if the terminal edits them itself. */
@@ -21,15 +23,23 @@ export interface Terminal {
   readonly addressable: boolean
   /** Whether this process uses it: no other program does, and the process is not suspended. */
   readonly isOpen: boolean
+  /** Whether a reply of the terminal to a query is due. */
+  readonly awaitsReport: boolean
   write(text: string): void
   /** Resolves when the terminal has taken all output. Undefined if it already has. */
   drained(): Promise<void> | undefined
   /** Starts reading the keyboard. */
   open(listener: TerminalListener): void
-  /** Restores the terminal. */
-  close(): void
+  /** Takes a report of the terminal, which arrives in its input. */
+  onReport(report: Report): void
+  /** Shows in the tab of the terminal, if it can, whether work is in progress. */
+  showProgress(isBusy: boolean): void
+  /** Draws attention with a notification or the bell, if the window is not in use. */
+  notify(text: string): void
+  /** Restores the terminal. Resolves when it has. */
+  close(): Promise<void>
   /** Lets another program use the terminal. */
   lend<T>(use: () => Promise<T>): Promise<T>
   /** Suspends this process, like Ctrl-Z in a shell. */
-  suspend(): void
+  suspend(): Promise<void>
 }

@@ -17,11 +17,15 @@ const program = {
 
 const asked: object[] = []
 const live: LiveValues = {
-  configuration: () => ({}),
+  configuration: () => ({ profiles: { work: { aliases: { best: 'large' } } } }),
   models: async (said) => {
     asked.push(said)
     return ['small', 'large']
   },
+  prompts: async () => ({
+    names: () => ['review', 'translate'],
+    variablesOf: (name) => (name === 'translate' ? ['language', 'level'] : []),
+  }),
   sessions: async () => [
     { id: 's20261121-1', title: 'A trip', contextId: 'ctx_1' },
     { id: 's20261122-2', title: 'A recipe\nof two lines' },
@@ -40,6 +44,17 @@ describe('tab completion', () => {
     ['chat se', ['send', 'sessions']],
     ['settings api ', ['set']],
     ['help chat se', ['send', 'sessions']],
+    ['chat send --prompt ', ['review', 'translate']],
+    ['chat send --prompt=tr', ['--prompt=translate']],
+    ['chat send --prompt translate --var ', ['language=', 'level=']],
+    ['chat complete --prompt translate --var la', ['language=']],
+    ['chat send --prompt translate --var language=', []],
+    ['chat prompts delete re', ['review']],
+    ['chat send -p work --model b', ['best']],
+    ['chat send --base-url http://127.0.0.1 --model b', []],
+    ['config set -p work model b', ['best']],
+    ['config get alias', ['alias.', 'alias.best']],
+    ['config set alias.x la', ['large']],
     ['help setti', ['settings']],
     ['-p x help chat se', ['send', 'sessions']],
     ['-p x help setti', ['settings']],

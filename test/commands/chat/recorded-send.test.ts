@@ -206,7 +206,7 @@ describe('chat send records its exchange', () => {
     await runChatctl(sandbox, ['chat', 'send', 'Hi'])
     expect(files()).to.deep.equal([])
     const bad = await runChatctl(sandbox, ['config', 'set', 'save', 'maybe', '-p', 'local'])
-    expectFailure(bad, 2, 'save: "maybe" must be on, off')
+    expectFailure(bad, 2, 'save: "maybe" is neither on nor off')
   })
 
   it('or warns if it cannot, and prints the reply', async () => {

@@ -42,7 +42,7 @@ describe('a session with a model that sends reasoning', () => {
     await run.say('/info', /^reasoning +shown$/m)
     world.server.answerNext(thought)
     const screen = await run.say('Hi', /total[\s\S]*^>$/m)
-    expect(screen).to.match(/^> Hi\n│ They greet me\.\n│ I greet them, too\.\n\nHello you\n/m)
+    expect(screen).to.match(/^> Hi\n\n│ They greet me\.\n│ I greet them, too\.\n\nHello you\n/m)
     await run.say('/reasoning off', 'Reasoning is hidden')
     world.server.answerNext({ ...thought, text: 'Hello again' })
     const later = await run.say('Hi', /^Hello again$[\s\S]*total/m)

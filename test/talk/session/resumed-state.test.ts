@@ -77,7 +77,7 @@ describe('a resumed session', () => {
     ])
     const run = await resume()
     expect(await run.terminal.text()).to.match(
-      /one\n\[interrupted after 3 characters\]\n\n?> second\ntwo\n(?!\[)/,
+      /one\n\[interrupted after 3 characters\]\n\n> second\n\ntwo\n(?!\[)/,
     )
     await run.say('/continue', 'The last reply seems complete')
   })

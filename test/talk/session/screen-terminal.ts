@@ -1,11 +1,16 @@
 import xterm from '@xterm/headless'
+import type { Report } from '../../../src/terminal/editor/key.ts'
 import type { Terminal } from '../../../src/terminal/screen/terminal.ts'
 import { until } from '../../support/until.ts'
 
 /** A terminal without a process: xterm.js renders the output of a session. */
 export class ScreenTerminal implements Terminal {
   readonly addressable = true
+  readonly awaitsReport = false
   isOpen = false
+  readonly reports: Report['name'][] = []
+  readonly progress: boolean[] = []
+  readonly notifications: string[] = []
   readonly #screen: xterm.Terminal
   #listener: Parameters<Terminal['open']>[0] | undefined
 
@@ -34,7 +39,19 @@ export class ScreenTerminal implements Terminal {
     this.isOpen = true
   }
 
-  close(): void {
+  onReport(report: Report): void {
+    this.reports.push(report.name)
+  }
+
+  showProgress(isBusy: boolean): void {
+    this.progress.push(isBusy)
+  }
+
+  notify(text: string): void {
+    this.notifications.push(text)
+  }
+
+  async close(): Promise<void> {
     this.isOpen = false
   }
 
@@ -42,7 +59,7 @@ export class ScreenTerminal implements Terminal {
     return use()
   }
 
-  suspend(): void {}
+  async suspend(): Promise<void> {}
 
   type(text: string): void {
     this.#listener?.onInput(text)

@@ -67,6 +67,7 @@ export class SessionWorld {
       begin,
       owner: this.owner,
       serviceName: 'the test service',
+      aliases: {},
       model: undefined,
       message: undefined,
       system: undefined,

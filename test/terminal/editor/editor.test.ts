@@ -58,7 +58,7 @@ describe('the editor', () => {
       onChange: () => changes.count++,
       style: { dim: (text) => text, reverse: (text) => `*${text}*` },
     })
-    const decoder = new KeyDecoder((key) => editor.handle(key))
+    const decoder = new KeyDecoder({ onKey: (key) => editor.handle(key) })
     open.push(decoder)
     return {
       editor,

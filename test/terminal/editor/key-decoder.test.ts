@@ -1,30 +1,33 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Key } from '../../../src/terminal/editor/key.ts'
+import type { Key, Report } from '../../../src/terminal/editor/key.ts'
 import { press } from '../../../src/terminal/editor/key.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
 
 /** A decoder whose timer the test controls. */
-function listen() {
+function listen(awaitsReport = false) {
   const keys: Key[] = []
   let pending: { ms: number; run: () => void } | undefined
-  const decoder = new KeyDecoder(
-    (key) => keys.push(key),
-    (ms, run) => {
+  const reports: Report['name'][] = []
+  const decoder = new KeyDecoder({
+    onKey: (key) => keys.push(key),
+    onReport: ({ name }) => reports.push(name),
+    awaitsReport: () => awaitsReport,
+    startTimer: (ms, run) => {
       const timer = { ms, run }
       pending = timer
       return () => {
         if (pending === timer) pending = undefined
       }
     },
-  )
+  })
   const wait = (ms: number): void => {
     if (!pending || pending.ms > ms) return
     const { run } = pending
     pending = undefined
     run()
   }
-  return { keys, decoder, wait }
+  return { keys, reports, decoder, wait }
 }
 
 /** The keys of pieces that arrive without delay, followed by a long pause. */
@@ -183,6 +186,55 @@ describe('the key decoder', () => {
     expect(decode('\u001b[é')).to.deep.equal([text('é')])
   })
 
+  it('reports what the terminal replies and reports, also between keys', () => {
+    const { keys, reports, decoder } = listen()
+    decoder.push('a\u001b[?1ub\u001b[?62;22c\u001b[O\u001b[Ic\u001b[?c\u001b[?ud')
+    expect(reports).to.deep.equal(['keyboard', 'attributes', 'blur', 'focus', 'attributes', 'keyboard'])
+    expect(joinTexts(keys)).to.deep.equal([text('abcd')])
+  })
+
+  it('does not type a reply that arrives with pauses, while one is due', () => {
+    const { keys, reports, decoder, wait } = listen(true)
+    for (const part of '\u001b[?62;4c') {
+      decoder.push(part)
+      wait(part === '?' ? Infinity : 499)
+    }
+    expect(reports).to.deep.equal(['attributes'])
+    expect(keys).to.deep.equal([])
+    decoder.push('\u001b')
+    wait(500)
+    expect(keys).to.deep.equal([press('escape')])
+  })
+
+  it('reads keys and replies that are interleaved and split in any way', () => {
+    const part = fc.constantFrom(
+      ...'héx\r',
+      '\u001b[A',
+      '\u001b[99;5u',
+      '\u001b[?0u',
+      '\u001b[?1;2c',
+      '\u001b[O',
+    )
+    fc.assert(
+      fc.property(
+        fc.array(part, { maxLength: 30 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 5 })),
+        (parts, sizes) => {
+          const isReply = (sent: string): boolean => /[?O]/.test(sent)
+          const { keys, reports, decoder } = listen()
+          for (let rest = parts.join(''); rest !== ''; ) {
+            const size = sizes.next().value
+            decoder.push(rest.slice(0, size))
+            rest = rest.slice(size)
+          }
+          const typed = decode(parts.filter((sent) => !isReply(sent)).join(''))
+          expect(joinTexts(keys)).to.deep.equal(joinTexts(typed))
+          expect(reports.length).to.equal(parts.filter(isReply).length)
+        },
+      ),
+    )
+  })
+
   it('treats a lone ESC at the end of the input as Escape', () => {
     const { keys, decoder } = listen()
     decoder.push('\u001b')
@@ -191,7 +243,7 @@ describe('the key decoder', () => {
   })
 
   it('uses a real timer by default', async () => {
-    const key = await new Promise<Key>((resolve) => new KeyDecoder(resolve).push('\u001b'))
+    const key = await new Promise<Key>((onKey) => new KeyDecoder({ onKey }).push('\u001b'))
     expect(key).to.deep.equal(press('escape'))
   })
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isBusy } from './sqlite-errors.ts'
+import { isBusy } from '../../../system/sqlite-error.ts'
 
 /** How long, in ms, a writer waits for writers in other processes. */
 const busyTimeout = 10_000

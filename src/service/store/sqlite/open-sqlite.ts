@@ -4,13 +4,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
+import { isBusy } from '../../../system/sqlite-error.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { SqliteCounters } from './sqlite-counters.ts'
 import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
-import { isBusy, sqliteFailure } from './sqlite-errors.ts'
+import { sqliteFailure } from './sqlite-errors.ts'
 
 export interface SqliteStore extends Store {
   /** The connection that writes, for pragmas. */

@@ -1,48 +1,5 @@
 import { Failure } from '../../../contract/failure.ts'
-
-/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
-interface SqliteError extends Error {
-  code: 'ERR_SQLITE_ERROR'
-  errcode: number
-}
-
-/** https://sqlite.org/rescode.html */
-const busy = 5
-const readOnly = 8
-const corrupt = 11
-const full = 13
-const cannotOpen = 14
-const notADatabase = 26
-/** Extended codes. */
-const writeFailed = 778
-const uniqueViolated = 2067
-
-function isSqliteError(error: unknown): error is SqliteError {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
-}
-
-/** The primary result code; undefined for any other error. */
-const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
-/** `EACCES` and the like. */
-const systemCode = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-
-/** Whether another process locked the database for longer than `busy_timeout`. */
-export const isBusy = (error: unknown): boolean => primaryCode(error) === busy
-
-/** Whether the file is corrupt or not a database. */
-export const isDamaged = (error: unknown): boolean =>
-  [corrupt, notADatabase].includes(primaryCode(error) ?? 0)
-
-/** Whether a write failed because the disk is full, or a quota or file size limit is reached. */
-export function isDiskFull(error: unknown): boolean {
-  if (primaryCode(error) === full) return true
-  if (isSqliteError(error) && error.errcode === writeFailed) return true
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(systemCode(error) ?? '')
-}
-
-export const isUniqueViolation = (error: unknown): boolean =>
-  isSqliteError(error) && error.errcode === uniqueViolated
+import { isDiskFull, primaryCode, sqliteCodes, systemCode } from '../../../system/sqlite-error.ts'
 
 /** The Failure for an error of the database file or its directory. Any other error is returned as it is. */
 export function sqliteFailure(error: unknown, directory: string, file: string): unknown {
@@ -74,19 +31,19 @@ export function sqliteFailure(error: unknown, directory: string, file: string): 
     })
   }
   switch (primaryCode(error)) {
-    case corrupt:
-    case notADatabase:
+    case sqliteCodes.corrupt:
+    case sqliteCodes.notADatabase:
       return new Failure('storage', `${file} is damaged or is not a database; nothing was changed`, {
         hint: 'Restore it from a backup, or move the file to start with an empty database',
         cause: error,
       })
-    case busy:
+    case sqliteCodes.busy:
       return new Failure('storage', `${file} is locked by another program`, {
         hint: 'Try again when that program has ended',
         cause: error,
       })
-    case readOnly:
-    case cannotOpen:
+    case sqliteCodes.readOnly:
+    case sqliteCodes.cannotOpen:
       return new Failure('storage', `Cannot open ${file} for writing`, {
         hint: `Make ${directory} and the files in it writable for this user, or use another data directory`,
         cause: error,

@@ -10,12 +10,12 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
-import type { Located, LocatedEntry } from '../../contract/located.ts'
-import { yamlReading } from '../../contract/yaml-scalars.ts'
+import type { Located, LocatedEntry } from './located.ts'
+import { yamlReading } from './yaml-scalars.ts'
 
-/** The bounds of a settings file. */
+/** The bounds of a file. */
 export const fileBounds = {
-  /** Maximum levels of nesting. A known key needs at most four. */
+  /** Maximum levels of nesting. A known key of a settings file needs at most four. */
   depth: 50,
   /** Maximum number of values, including those that aliases repeat, which can grow exponentially. */
   values: 10_000,
@@ -26,11 +26,18 @@ export const boundMessages = {
   values: `the file has more than ${fileBounds.values} values`,
 }
 
+/** A fault of a text. */
+export interface TextFault {
+  /** Offset in the text. */
+  at: number
+  words: string
+}
+
 /** The text is not a valid document. */
 export class UnreadableFile extends Error {
-  readonly faults: readonly { at: number; words: string }[]
+  readonly faults: readonly TextFault[]
 
-  constructor(faults: readonly { at: number; words: string }[]) {
+  constructor(faults: readonly TextFault[]) {
     super(faults[0]?.words)
     this.faults = faults
   }
@@ -52,7 +59,7 @@ export function locateYaml(text: string): Located {
 }
 
 /** The first error, because it usually causes the next ones, and all duplicate keys. */
-function faultsOf(errors: readonly YAMLError[], text: string): { at: number; words: string }[] {
+function faultsOf(errors: readonly YAMLError[], text: string): TextFault[] {
   const [first] = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
   return errors
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')

@@ -1,17 +1,41 @@
-import type { History, HistoryBatch } from '../client/history.ts'
-import { keysOf, MessageKeys } from '../client/message-keys.ts'
-import type { ApiResponse } from '../client/response.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
-import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
-import type { PageStore } from './page-store.ts'
+import type { History, HistoryBatch } from './history.ts'
+import type { HistoryPosition } from './history-position.ts'
+import type { MessageKeys } from './message-keys.ts'
+import type { ApiResponse } from './response.ts'
+
+/** How a part ended: it met an earlier part, or reached the end of the history. */
+export type PartEnding = 'met' | 'ended'
+
+export interface Part {
+  /** Where the part is resumed. */
+  position: HistoryPosition | undefined
+  ending: PartEnding | undefined
+}
+
+/** A place on disk for the pages of the history. */
+export interface HistoryStore {
+  /** Each run begins a new part, for the messages that are newer than those of earlier runs. */
+  readonly parts: readonly Part[]
+  /** @param messages the new messages of the response, oldest first */
+  append(
+    part: number,
+    messages: readonly HistoryMessage[],
+    position: HistoryPosition,
+    response: ApiResponse<HistoryPage>,
+  ): void
+  endPart(part: number, ending: PartEnding): void
+  /** The messages of all parts. */
+  storedKeys(): MessageKeys
+}
 
 export interface CollectOptions {
   history: Pick<History, 'pages'>
   context: string | undefined
   /** Unix time in ms. */
   since: number | undefined
-  store: PageStore
+  store: HistoryStore
   onFirstResponse(response: ApiResponse<HistoryPage>): void | Promise<void>
   /** Called with every page after it was written to disk. */
   onPage(page: { messages: number; oldest: number | undefined }): void
@@ -33,15 +57,19 @@ const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 
  */
 export async function collectHistory(options: CollectOptions): Promise<boolean> {
   const { store } = options
-  const seen = storedKeys(store)
+  const seen = store.storedKeys()
   await walkPart(store.parts.length, seen, options)
   for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
     if (store.parts[part]?.ending) continue
-    const before = store.pages.length
+    let pages = 0
+    const onPage: CollectOptions['onPage'] = (page) => {
+      pages++
+      options.onPage(page)
+    }
     try {
-      await walkPart(part, seen, options)
+      await walkPart(part, seen, { ...options, onPage })
     } catch (error) {
-      const isLost = error instanceof Failure && permanent.has(error.kind) && store.pages.length === before
+      const isLost = error instanceof Failure && permanent.has(error.kind) && pages === 0
       if (isLost) return false
       throw error
     }
@@ -56,7 +84,7 @@ async function walkPart(part: number, seen: MessageKeys, options: CollectOptions
   let isFirst = true
   let met = false
   for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
-    store.append(part, batch.messages, batch.position)
+    store.append(part, batch.messages, batch.position, batch.response)
     if (isFirst) await options.onFirstResponse(batch.response)
     isFirst = false
     if (batch.unsure) options.onAmbiguousTime()
@@ -77,15 +105,4 @@ async function* oneAhead(pages: AsyncGenerator<HistoryBatch>): AsyncGenerator<Hi
     coming.catch(() => {})
     yield value
   }
-}
-
-function storedKeys(store: PageStore): MessageKeys {
-  const seen = new MessageKeys()
-  for (const page of store.pages) {
-    const lines = store.read(page).toString('utf8').split('\n').slice(0, -1)
-    const messages = lines.map((line) => parseJson(line) as HistoryMessage)
-    const keys = keysOf(messages)
-    for (const index of messages.keys()) seen.add(keys, index, page.part)
-  }
-  return seen
 }

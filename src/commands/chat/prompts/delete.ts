@@ -1,0 +1,45 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { localWork } from '../../../cli/documented-requests.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
+import { promptsDeletedView } from '../../../view/prompts.ts'
+
+export default class ChatPromptsDelete extends BaseCommand {
+  static override summary = 'Delete prompts'
+  static override description = 'If one of the prompts does not exist, none is deleted.'
+  static override requests = localWork
+  static override completes = { name: 'prompt' } as const
+  static override view = promptsDeletedView
+  static override examples = [
+    { description: 'Delete a prompt, after confirmation', command: 'chatctl chat prompts delete review' },
+    { description: 'Delete two prompts', command: 'chatctl chat prompts delete review commit --yes' },
+  ]
+  static override args = {
+    name: Args.string({
+      required: true,
+      multiple: true,
+      description: 'Name of the prompt; several separated by spaces',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ChatPromptsDelete)
+    const { PromptLibrary } = await import('../../../config/prompts/prompt-library.ts')
+    const library = new PromptLibrary(context.directories)
+    const names = [...new Set(args.name)]
+    library.demand(names)
+    if (context.dryRun) return this.showLocalChange({ delete: names })
+    if (!flags.yes) await context.prompter.confirm(`Delete ${names.join(', ')}?`)
+    const deleted: { name: string; path: string }[] = []
+    try {
+      for (const name of names) {
+        library.remove(name)
+        deleted.push({ name, path: library.pathOf(name) })
+      }
+    } finally {
+      if (deleted.length > 0) await context.output.show(promptsDeletedView, deleted)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { localWork } from '../../../cli/documented-requests.ts'
+import { Failure } from '../../../contract/failure.ts'
+import { promptsView } from '../../../view/prompts.ts'
+
+export default class ChatPromptsList extends BaseCommand {
+  static override summary = 'List the prompts on this machine'
+  static override description = 'The description of a prompt is its first line.'
+  static override requests = localWork
+  static override view = promptsView
+  static override examples = [
+    { description: 'List the prompts', command: 'chatctl chat prompts list' },
+    {
+      description: 'Show the variables of each prompt',
+      command: 'chatctl chat prompts list --fields name,variables',
+    },
+  ]
+
+  async run(): Promise<void> {
+    const { context } = await this.start(ChatPromptsList)
+    const { output } = context
+    const { parsePrompt } = await import('../../../config/prompts/prompt-file.ts')
+    const { PromptLibrary } = await import('../../../config/prompts/prompt-library.ts')
+    const library = new PromptLibrary(context.directories)
+    const rows = []
+    for (const name of library.names()) {
+      const path = library.pathOf(name)
+      try {
+        const { description, model = null, variables } = parsePrompt(path, library.read(name))
+        rows.push({ name, description, model, variables, path })
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        await output.warn(error.message)
+        rows.push({ name, description: null, model: null, variables: null, path })
+      }
+    }
+    await output.show(promptsView, rows)
+    if (rows.length === 0) output.progress('No prompts. Create one with: chatctl chat prompts set NAME')
+  }
+}

@@ -1,0 +1,39 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { localWork } from '../../../cli/documented-requests.ts'
+import { promptFileView } from '../../../view/prompts.ts'
+
+export default class ChatPromptsShow extends BaseCommand {
+  static override summary = 'Print a prompt'
+  static override description = 'The text is the file of the prompt, which chat prompts set can read again.'
+  static override requests = localWork
+  static override completes = { name: 'prompt' } as const
+  static override view = promptFileView
+  static override examples = [
+    { description: 'Print a prompt', command: 'chatctl chat prompts show review' },
+    { description: 'Copy a prompt', command: 'chatctl chat prompts show review > review.md' },
+    {
+      description: 'List the variables of a prompt',
+      command: 'chatctl chat prompts show review --jq .variables[]',
+    },
+  ]
+  static override args = {
+    name: Args.string({ required: true, description: 'Name of the prompt', ignoreStdin: true }),
+  }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ChatPromptsShow)
+    const { output } = context
+    const { parsePrompt } = await import('../../../config/prompts/prompt-file.ts')
+    const { PromptLibrary } = await import('../../../config/prompts/prompt-library.ts')
+    const library = new PromptLibrary(context.directories)
+    const { name } = args
+    const text = library.read(name)
+    const path = library.pathOf(name)
+    // An invalid file can be shown as text, so that it can be corrected.
+    if (output.showsText(promptFileView)) return output.show(promptFileView, { text })
+    const { model = null, temperature = null, maxTokens = null, variables } = parsePrompt(path, text)
+    const shown = { name, path, model, temperature, max_tokens: maxTokens, variables, text }
+    await output.show(promptFileView, shown)
+  }
+}

@@ -1,0 +1,104 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-line.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { wantsColor } from '../../cli/output/colors.ts'
+import { readSince } from '../../cli/read-since.ts'
+import type { SearchReport } from '../../mirror/search-messages.ts'
+import { countOf } from '../../view/count.ts'
+import { foundMessagesView, highlightedView } from '../../view/found-messages.ts'
+
+export default class HistorySearch extends BaseCommand {
+  static override summary = 'Search past messages on this machine'
+  static override description =
+    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index.'
+  static override requests = localWork
+  static override view = foundMessagesView
+  static override examples = [
+    { description: 'Find messages with both words', command: 'chatctl history search "vacuum index"' },
+    {
+      description: 'Find a phrase in replies of the last 30 days',
+      command: `chatctl history search '"write-ahead log"' --role assistant --since 30d`,
+    },
+    {
+      description: 'Print the IDs of the sessions as JSON',
+      command: 'chatctl history search "index*" --json --fields session_id,time',
+    },
+  ]
+  static override args = {
+    words: Args.string({
+      required: true,
+      description: 'Words to find, as one argument',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    context: textFlag({
+      char: 'c',
+      helpValue: 'ID',
+      summary: 'Only messages that are known to be of this conversation',
+    }),
+    limit: integerFlag({
+      char: 'n',
+      helpValue: 'N',
+      default: 20,
+      min: 1,
+      summary: 'Maximum number of messages',
+    }),
+    role: textFlag({ helpValue: 'ROLE', summary: 'Only messages of this role, such as user or assistant' }),
+    since: textFlag({
+      helpValue: 'TIME',
+      summary:
+        'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',
+    }),
+  }
+  protected override readonly takesText = true
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(HistorySearch)
+    const { output, host, directories } = context
+    const since = flags.since === undefined ? undefined : readSince(flags.since, host.clock.now())
+    const { transcriptFiles } = await import('../../talk/transcript/transcript-files.ts')
+    const { searchMessages } = await import('../../mirror/search-messages.ts')
+    const report = await searchMessages({
+      directories,
+      owner: context.contextOwner(),
+      words: args.words,
+      filters: { since, role: flags.role, contextId: flags.context },
+      limit: flags.limit,
+      transcripts: { files: transcriptFiles(directories.sessions), loadReader },
+    })
+    const isColored = wantsColor(host.stdout, context.env, output.isColorless)
+    await output.show(highlightedView(report.find, isColored), report.results)
+    const sync = commandFor(context, 'history', 'sync')
+    if (report.damaged !== undefined) {
+      await output.warn(
+        `The mirror ${report.damaged} is damaged, so messages may be missing. Create a new one with: ${sync}`,
+      )
+    }
+    output.progress(describeSearch(report, sync))
+  }
+}
+
+async function loadReader() {
+  const { readMessages } = await import('../../talk/transcript/read-messages.ts')
+  return readMessages
+}
+
+/** What was searched, so that nobody takes it for everything. */
+function describeSearch({ results, hasMore, sessions, mirror, damaged }: SearchReport, sync: string): string {
+  const found = results.length === 0 ? 'No message found. ' : ''
+  const more = hasMore ? 'There are more messages; to see them, use --limit. ' : ''
+  const inSessions = countOf(sessions, 'session')
+  if (!mirror) {
+    const none = damaged === undefined ? ` There is no mirror of this service; create one with: ${sync}` : ''
+    return `${found}${more}Searched ${inSessions} on this machine.${none}`
+  }
+  const { messages, asOf, isIncomplete } = mirror
+  const inMirror = `the mirror of the service (${countOf(messages, 'message')}${
+    asOf === null ? '' : `, as of ${new Date(asOf).toISOString()}`
+  })`
+  const rest = isIncomplete ? ` The mirror is incomplete; continue with: ${sync}` : ''
+  return `${found}${more}Searched ${inSessions} on this machine, and ${inMirror}.${rest}`
+}

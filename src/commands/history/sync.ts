@@ -1,0 +1,99 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/documented-requests.ts'
+import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { describeFaults } from '../../cli/response-warnings.ts'
+import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
+import { countOf } from '../../view/count.ts'
+import { syncedHistoryView } from '../../view/synced-history.ts'
+
+export default class HistorySync extends BaseCommand {
+  static override summary = 'Update the mirror of the history, for history search'
+  static override description =
+    'The mirror is a copy of the history on this machine: a private file for each profile and base URL. Only messages that it does not have are fetched. An interrupted sync keeps what it fetched; the next one continues there. Messages that are changed or deleted on the service later stay as they are, unless you use --full.'
+  static override requests = {
+    ...calls('getProfile', 'listHistory'),
+    note: 'the history once for each page.',
+  }
+  static override view = syncedHistoryView
+  static override examples = [
+    { description: 'Fetch the messages since the last sync', command: 'chatctl history sync' },
+    {
+      description: 'Fetch all messages again, and remove those that the service no longer has',
+      command: 'chatctl history sync --full',
+    },
+    { description: 'Print the number of new messages', command: 'chatctl history sync --json --jq .added' },
+  ]
+  static override flags = {
+    full: Flags.boolean({
+      summary: 'Fetch all messages again, and remove those that the service no longer has',
+    }),
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(HistorySync)
+    const { output } = context
+    const client = await context.connect()
+    const { syncHistory } = await import('../../mirror/sync-history.ts')
+    context.host.keepHeapSmall()
+    const progress = new ExportProgress(output, undefined)
+    try {
+      const { facts, path, added, removed, mayLack } = await syncHistory({
+        directories: context.directories,
+        owner: context.contextOwner(),
+        clock: context.host.clock,
+        history: client.history,
+        isFull: flags.full === true,
+        findUser: () => findUser(client),
+        onFirstResponse: async ({ faults }) => {
+          if (faults.length > 0) await output.warn(describeFaults(faults))
+        },
+        onPage: (page) => progress.read(page),
+        onResume: (messages) =>
+          output.notice(`Resuming an interrupted sync. The mirror has ${countOf(messages, 'message')}.`),
+        onRestart: () =>
+          output.notice('The service cannot continue from there. Fetching all messages again.'),
+        onDamage: (damaged) =>
+          output.notice(
+            `The mirror ${damaged} is damaged. Starting a new one; you can delete the damaged file.`,
+          ),
+        onKept: (messages) => {
+          progress.end()
+          output.notice(`The mirror has ${countOf(messages, 'message')}. To continue, run the same command.`)
+        },
+      })
+      progress.end()
+      if (mayLack) await output.warn(hidden)
+      await output.show(syncedHistoryView, {
+        messages: facts.messages,
+        added,
+        removed,
+        as_of: facts.asOf === null ? null : new Date(facts.asOf).toISOString(),
+        profile: facts.profile,
+        base_url: facts.baseUrl,
+        user_id: facts.userId,
+        file: path,
+      })
+    } finally {
+      progress.end()
+    }
+  }
+}
+
+const hidden =
+  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
+
+/** Some keys may read the history but not the profile. Then the mirror belongs to the profile name alone. */
+async function findUser(client: Client): Promise<string | undefined> {
+  try {
+    const { body } = await client.users.profile()
+    return typeof body?.id === 'string' && body.id !== '' ? body.id : undefined
+  } catch (error) {
+    const isUntold =
+      error instanceof Failure &&
+      ['forbidden', 'not_found', 'rejected', 'invalid_response'].includes(error.kind)
+    if (isUntold) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { digestOf } from '../client/message-keys.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/directories.ts'
+
+/** Whose history a mirror contains. */
+export interface MirrorOwner {
+  profile: string | null
+  /** Null for the embedded service. */
+  baseUrl: string | null
+}
+
+/** The directory of the mirrors, and of the index of transcripts. */
+export function mirrorsDirectory({ data }: Directories): string {
+  return join(data, 'mirrors')
+}
+
+export function ownerOf({ profile, baseUrl }: ContextOwner): MirrorOwner {
+  return { profile: profile ?? null, baseUrl: baseUrl ?? null }
+}
+
+/** The name of the files of a mirror, without `.db`. */
+export function nameOf({ profile, baseUrl }: MirrorOwner): string {
+  return digestOf([JSON.stringify([profile, baseUrl])])
+}
+
+/** @throws Failure `conflict` if the mirror is of another service or profile, as after it was copied */
+export function demandOwner(path: string, found: MirrorOwner, wanted: MirrorOwner): void {
+  if (found.baseUrl === wanted.baseUrl && found.profile === wanted.profile) return
+  throw new Failure(
+    'conflict',
+    `The mirror ${path} is of ${describeOwner(found)}, not of ${describeOwner(wanted)}`,
+    { hint: 'Move the file elsewhere. chatctl then creates a mirror of this service.' },
+  )
+}
+
+function describeOwner({ baseUrl, profile }: MirrorOwner): string {
+  if (baseUrl === null) return 'the embedded service'
+  return profile === null ? baseUrl : `${baseUrl} (profile "${profile}")`
+}

@@ -1,0 +1,80 @@
+import { Failure } from '../contract/failure.ts'
+import { type Word, wordsOf } from './words.ts'
+
+/** Words that must follow each other. */
+interface Phrase {
+  words: readonly string[]
+  /** Whether the last word is only the beginning of one. */
+  isPrefix: boolean
+}
+
+/** The range of a match in a text. */
+export interface Match {
+  start: number
+  end: number
+  /** Index of the phrase. */
+  phrase: number
+}
+
+/** SQLite refuses an expression that is too deep, and nobody types as many. */
+const maxWords = 200
+
+/**
+ * What to search for. All words must occur. `"two words"` must follow each other, and so must the parts of a
+ * word with punctuation, such as `node:sqlite`. `index*` finds the words that begin so.
+ */
+export class SearchQuery {
+  readonly #phrases: readonly Phrase[]
+
+  /** @throws Failure `usage` if it has no word, or too many */
+  constructor(text: string) {
+    const parts = text.matchAll(/["“”]([^"“”]*)(?:["“”]|$)|[^\s"“”]+/g)
+    const phrases = Array.from(parts, ([part, quoted]) => readPhrase(quoted ?? part)).filter(
+      ({ words }) => words.length > 0,
+    )
+    this.#phrases = phrases
+    const count = phrases.reduce((sum, { words }) => sum + words.length, 0)
+    if (count === 0) {
+      throw new Failure('usage', 'The search has no word', {
+        hint: 'A search needs at least one letter, digit, or pictograph.',
+      })
+    }
+    if (count > maxWords) {
+      throw new Failure('usage', `The search has ${count} words, and the maximum is ${maxWords}`)
+    }
+  }
+
+  /** The expression for FTS5. Folded words contain no character that it could interpret. */
+  get expression(): string {
+    return this.#phrases
+      .map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`)
+      .join(' AND ')
+  }
+
+  /** Where the phrases occur in a text, in their order, at most this many. */
+  find(text: string, limit = 1000): Match[] {
+    const matches: Match[] = []
+    const words = Array.from(wordsOf(text))
+    for (let at = 0; at < words.length && matches.length < limit; at++) {
+      for (const [index, phrase] of this.#phrases.entries()) {
+        const last = occursAt(words, at, phrase) ? words[at + phrase.words.length - 1] : undefined
+        const { start } = words[at] as Word
+        if (last) matches.push({ start, end: last.end, phrase: index })
+      }
+    }
+    return matches
+  }
+}
+
+function readPhrase(part: string): Phrase {
+  const words = Array.from(wordsOf(part))
+  const isPrefix = part.endsWith('*') && words.at(-1)?.end === part.length - 1
+  return { words: words.map(({ folded }) => folded), isPrefix }
+}
+
+function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix }: Phrase): boolean {
+  return wanted.every((word, index) => {
+    const folded = words[at + index]?.folded
+    return isPrefix && index === wanted.length - 1 ? folded?.startsWith(word) === true : folded === word
+  })
+}

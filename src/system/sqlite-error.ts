@@ -1,0 +1,39 @@
+/** An error of node:sqlite. `errcode` is the extended result code of SQLite; its low byte is the primary one. */
+interface SqliteError extends Error {
+  code: 'ERR_SQLITE_ERROR'
+  errcode: number
+}
+
+/** Primary result codes (https://sqlite.org/rescode.html). */
+export const sqliteCodes = { busy: 5, readOnly: 8, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 }
+/** Extended codes. */
+const writeFailed = 778
+const uniqueViolated = 2067
+
+function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+/** The primary result code; undefined for any other error. */
+export const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
+
+/** `EACCES` and the like. */
+export const systemCode = (error: unknown) =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** Whether another process locked the database for longer than `busy_timeout`. */
+export const isBusy = (error: unknown): boolean => primaryCode(error) === sqliteCodes.busy
+
+/** Whether the file is corrupt or not a database. */
+export const isDamaged = (error: unknown): boolean =>
+  [sqliteCodes.corrupt, sqliteCodes.notADatabase].includes(primaryCode(error) ?? 0)
+
+/** Whether a write failed because the disk is full, or a quota or file size limit is reached. */
+export function isDiskFull(error: unknown): boolean {
+  if (primaryCode(error) === sqliteCodes.full) return true
+  if (isSqliteError(error) && error.errcode === writeFailed) return true
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(systemCode(error) ?? '')
+}
+
+export const isUniqueViolation = (error: unknown): boolean =>
+  isSqliteError(error) && error.errcode === uniqueViolated

@@ -1,0 +1,70 @@
+import { isRecord } from '../contract/exact-json.ts'
+import { localTime } from './local-time.ts'
+import { rowsOf, type Span, textOf, type View } from './view.ts'
+import { wrapWords } from './wrap-words.ts'
+
+/** The messages that a search found, the newest first. */
+export const foundMessagesView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'time', time: true },
+    { path: 'role' },
+    { path: 'context_id' },
+    { path: 'session_id', whole: true },
+    { path: 'message_id' },
+    { path: 'source' },
+    { path: 'snippet' },
+  ],
+}
+
+/** Finds the ranges of a snippet that match. */
+type FindMatches = (snippet: string) => readonly { start: number; end: number }[]
+
+/**
+ * The same with highlighted matches, for a terminal.
+ *
+ * @param isColored whether matches are bold; otherwise they are between asterisks
+ */
+export function highlightedView(find: FindMatches, isColored: boolean): View {
+  return {
+    ...foundMessagesView,
+    isForTerminal: true,
+    text: (body, width = Infinity) =>
+      rowsOf(foundMessagesView, body)
+        .filter(isRecord)
+        .flatMap((row, index) => spansOf(row, { width, find, isColored, isFirst: index === 0 })),
+  }
+}
+
+interface Style {
+  width: number
+  find: FindMatches
+  isColored: boolean
+  isFirst: boolean
+}
+
+const indent = 2
+
+function spansOf(row: Record<string, unknown>, { width, find, isColored, isFirst }: Style): Span[] {
+  const { time, role, session_id: session, context_id: context, snippet } = row
+  const place = textOf(session) || textOf(context)
+  const heading = [localTime(time) ?? textOf(time), textOf(role), place].filter((part) => part !== '')
+  const text = wrapWords(textOf(snippet), width - indent)
+  const spans: Span[] = [{ text: `${isFirst ? '' : '\n'}${heading.join('  ')}\n`, style: 'dim' }]
+  let at = 0
+  for (const { start, end } of find(text)) {
+    if (start < at) continue
+    spans.push({ text: text.slice(at, start) })
+    spans.push(
+      isColored ? { text: text.slice(start, end), style: 'bold' } : { text: `*${text.slice(start, end)}*` },
+    )
+    at = end
+  }
+  spans.push({ text: `${text.slice(at)}\n` })
+  const margin = ' '.repeat(indent)
+  return spans.map((span, index) =>
+    index === 0
+      ? span
+      : { ...span, text: `${index === 1 ? margin : ''}${span.text.replaceAll(/\n(?!$)/g, `\n${margin}`)}` },
+  )
+}

@@ -1,0 +1,176 @@
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+const translate = '---\nmodel: small\n---\nTranslate to {{language}}:\n'
+
+describe('the prompt library', () => {
+  const world = perTest(
+    () => createSandbox(),
+    (sandbox) => sandbox.remove(),
+  )
+  const directory = () => join(world.home, '.config/chatctl/prompts')
+  const fileOf = (name: string) => join(directory(), `${name}.md`)
+  const run = (words: string, options: RunOptions = {}) => runChatctl(world, words.split(' '), options)
+  const set = (name: string, stdin = translate) => run(`chat prompts set ${name}`, { stdin })
+  const json = async (words: string) => JSON.parse((await run(`${words} --json`)).stdout)
+  const plant = (name: string, text: string | Uint8Array) => {
+    mkdirSync(directory(), { recursive: true })
+    writeFileSync(fileOf(name), text)
+  }
+
+  describe('chat prompts set', () => {
+    it('stores the text from stdin unchanged, for this user only', async () => {
+      const { exitCode, stdout } = await set('translate')
+      expect(exitCode).to.equal(0)
+      expect(stdout).to.equal(`translate\tfalse\t${fileOf('translate')}\n`)
+      expect(readFileSync(fileOf('translate'), 'utf8')).to.equal(translate)
+      if (process.platform === 'win32') return
+      expect(statSync(fileOf('translate')).mode & 0o777).to.equal(0o600)
+      expect(statSync(directory()).mode & 0o777).to.equal(0o700)
+    })
+
+    it('says whether a prompt was created or replaced', async () => {
+      const options = { terminal: { columns: 80 }, stdin: '' }
+      writeFileSync(join(world.home, 'a.md'), 'A')
+      const words = 'chat prompts set a --file a.md'.split(' ')
+      expect((await runChatctl(world, words, options)).stdout).to.contain('Created prompt "a".')
+      expect((await runChatctl(world, words, options)).stdout).to.contain('Replaced prompt "a".')
+    })
+
+    it('refuses an invalid text and keeps the prompt', async () => {
+      await set('translate')
+      expectFailure(await set('translate', '---\nmode: x\n---\n'), 2, 'stdin:2:1: mode is an unknown key')
+      writeFileSync(join(world.home, 'bad.md'), 'a {{')
+      expectFailure(
+        await run('chat prompts set translate --file bad.md'),
+        2,
+        'bad.md:1:3: {{ is not a variable',
+      )
+      expectFailure(await set('translate', ''), 2, 'stdin contains no prompt')
+      expectFailure(await run('chat prompts set x', { stdin: Uint8Array.of(0xff) }), 2, 'stdin is not UTF-8')
+      expect(readFileSync(fileOf('translate'), 'utf8')).to.equal(translate)
+    })
+
+    it('refuses a name that could leave the directory', async () => {
+      for (const name of ['../x', '.x', 'a/b', 'a\\b', 'x'.repeat(65)]) {
+        expectFailure(await set(name), 2, `"${name}" is not a valid prompt name`)
+      }
+      expect(existsSync(directory())).to.equal(false)
+    })
+
+    it('stores nothing with --dry-run', async () => {
+      const { exitCode, stdout } = await run('chat prompts set a --dry-run --json', { stdin: 'A' })
+      expect({ exitCode, ...JSON.parse(stdout) }).to.deep.equal({
+        exitCode: 0,
+        name: 'a',
+        replaced: false,
+        path: fileOf('a'),
+      })
+      expect(existsSync(directory())).to.equal(false)
+    })
+
+    it('replaces the target of a symbolic link, not the link', async function () {
+      if (process.platform === 'win32') this.skip()
+      plant('b', 'B')
+      writeFileSync(join(world.home, 'dotfile.md'), 'old')
+      symlinkSync(join(world.home, 'dotfile.md'), fileOf('a'))
+      await set('a', 'new')
+      expect(readFileSync(join(world.home, 'dotfile.md'), 'utf8')).to.equal('new')
+    })
+
+    it('opens the editor in a terminal, and exits 3 with --no-input', async function () {
+      if (process.platform === 'win32') this.skip()
+      const edit = (command: string, words = 'chat prompts set greet') =>
+        runChatctl(world, words.split(' '), {
+          terminal: { columns: 80 },
+          env: { VISUAL: command },
+          stdin: '\n',
+        })
+      const created = await edit('echo "Hello {{name}}" >>')
+      expect(created.stdout).to.contain('Created prompt "greet".')
+      expect((await json('chat prompts show greet')).variables).to.deep.equal(['name'])
+      expect((await edit('true')).stdout).to.contain('No changes.')
+      expect(await edit('true', 'chat prompts set x --no-input')).to.have.property('exitCode', 3)
+    })
+  })
+
+  describe('chat prompts list', () => {
+    it('lists name, description, and model, sorted by name', async () => {
+      await set('translate')
+      await set('a.b-c', '# Review\n')
+      const { stdout } = await run('chat prompts list')
+      expect(stdout).to.equal('a.b-c\tReview\t\ntranslate\tTranslate to {{language}}:\tsmall\n')
+      expect(await json('chat prompts list')).to.deep.equal([
+        { name: 'a.b-c', description: 'Review', model: null, variables: [], path: fileOf('a.b-c') },
+        {
+          name: 'translate',
+          description: 'Translate to {{language}}:',
+          model: 'small',
+          variables: ['language'],
+          path: fileOf('translate'),
+        },
+      ])
+    })
+
+    it('lists an invalid prompt too, with a warning', async () => {
+      plant('bad', '{{')
+      plant('good', 'Hi')
+      plant('binary', Uint8Array.of(0xff, 0xfe, 65, 0))
+      const { exitCode, stdout, stderr } = await run('chat prompts list')
+      expect(exitCode).to.equal(0)
+      expect(stdout).to.equal('bad\t\t\nbinary\t\t\ngood\tHi\t\n')
+      expect(stderr).to.contain(`${fileOf('bad')}:1:1: {{ is not a variable`)
+      expect(stderr).to.contain(`${fileOf('binary')} is UTF-16 text, not UTF-8`)
+    })
+
+    it('ignores other files, and says when there are no prompts', async () => {
+      const none = await run('chat prompts list')
+      expect(none).to.deep.include({ exitCode: 0, stdout: '' })
+      plant('x', 'X')
+      writeFileSync(join(directory(), 'notes.txt'), '')
+      writeFileSync(join(directory(), '.hidden.md'), '')
+      mkdirSync(fileOf('directory'))
+      expect((await run('chat prompts list --fields name')).stdout).to.equal('x\n')
+    })
+  })
+
+  describe('chat prompts show', () => {
+    it('prints the file, also an invalid one', async () => {
+      await set('translate')
+      expect((await run('chat prompts show translate')).stdout).to.equal(translate)
+      plant('bad', 'a {{\n')
+      expect((await run('chat prompts show bad')).stdout).to.equal('a {{\n')
+      const asJson = await run('chat prompts show bad --json')
+      expect(asJson.exitCode).to.equal(2)
+      expect(JSON.parse(asJson.stderr).error.message).to.contain(`${fileOf('bad')}:1:3: {{ is not a variable`)
+    })
+
+    it('exits 6 for an unknown prompt, and names a similar one', async () => {
+      await set('translate')
+      expectFailure(await run('chat prompts show translated'), 6, 'Did you mean translate?')
+      expectFailure(await run('chat prompts show translate.md'), 6, 'Did you mean translate?')
+    })
+  })
+
+  describe('chat prompts delete', () => {
+    it('deletes nothing if one of the prompts does not exist, and names all that do not', async () => {
+      await set('a')
+      expectFailure(await run('chat prompts delete a b c --yes'), 6, 'Unknown prompt "b", "c"')
+      expect(existsSync(fileOf('a'))).to.equal(true)
+    })
+
+    it('requires --yes in a non-interactive run, and deletes nothing with --dry-run', async () => {
+      await set('a')
+      expectFailure(await run('chat prompts delete a'), 3, '--yes')
+      expect((await run('chat prompts delete a a --dry-run --json')).stdout).to.contain('"a"\n')
+      expect(existsSync(fileOf('a'))).to.equal(true)
+      expect((await run('chat prompts delete a a --yes')).stdout).to.equal(`a\t${fileOf('a')}\n`)
+      expect(existsSync(fileOf('a'))).to.equal(false)
+    })
+  })
+})

@@ -1,0 +1,224 @@
+import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { failing, json, startFaultServer } from '../../support/fault-server.ts'
+import { historyService, plainReading, type StoredMessage } from '../../support/history-service.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+
+describe('history sync and history search', () => {
+  const sandbox = perTest(createSandbox)
+  let stored: StoredMessage[]
+  let userId: string | undefined
+  const server = perTest(() =>
+    startFaultServer({
+      choose: (request, index) => {
+        if (request.path.startsWith('/api/user'))
+          return userId === undefined ? failing(403, 'forbidden', 'No') : json(200, { id: userId })
+        return historyService(plainReading, stored).choose(request, index)
+      },
+    }),
+  )
+  beforeEach(() => {
+    userId = 'u1'
+    stored = [
+      { id: 'a', role: 'user', content: 'What is a write-ahead log?', created_at: at(1) },
+      { id: 'b', role: 'assistant', content: 'A log that is written first.', created_at: at(2) },
+    ]
+  })
+
+  function chatctl(args: readonly string[], options: HostOptions = {}) {
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key-for-search', ...options.env }
+    return runChatctl(sandbox, ['history', ...args], { ...options, env })
+  }
+
+  const mirrors = () => join(sandbox.home, '.local/share/chatctl/mirrors')
+  const mirror = () => join(mirrors(), readdirSync(mirrors()).find((name) => /^\w{16}\.db$/.test(name)) ?? '')
+
+  function writeSession(id: string, turns: [text: string, reply: string, minute: number][]): void {
+    const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
+    mkdirSync(sessions, { recursive: true })
+    const lines = [
+      { v: 1, type: 'session', id, at: at(0), profile: null, base_url: `${server.url}/` },
+      ...turns.flatMap(([text, reply, minute], index) => [
+        { type: 'user', turn: index + 1, at: at(minute), text },
+        { type: 'start', turn: index + 1, at: at(minute), context_id: 'c1', id: `reply-${id}-${index}` },
+        { type: 'delta', turn: index + 1, text: reply },
+        { type: 'end', turn: index + 1, at: at(minute), complete: true, verified: true },
+      ]),
+    ]
+    writeFileSync(join(sessions, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
+
+  it('finds messages of the mirror and of sessions, each once, without a request', async () => {
+    writeSession('s1', [
+      ['What is a write-ahead log?', 'A log that is written first.', 2],
+      ['And a redo log?', 'Something else.', 5],
+    ])
+    const synced = await chatctl(['sync', '--json'])
+    expect(JSON.parse(synced.stdout)).to.include({ messages: 2, added: 2, removed: 0, user_id: 'u1' })
+    await server.close()
+    const { stdout, exitCode } = await chatctl(['search', 'LÓG', '--json'])
+    expect(exitCode).to.equal(0)
+    const common = { session_id: 's1', context_id: 'c1' }
+    expect(JSON.parse(stdout)).to.deep.equal([
+      {
+        ...common,
+        time: at(5),
+        role: 'user',
+        message_id: null,
+        source: 'session',
+        snippet: 'And a redo log?',
+      },
+      {
+        ...common,
+        time: at(2),
+        role: 'assistant',
+        message_id: 'b',
+        source: 'both',
+        snippet: 'A log that is written first.',
+      },
+      {
+        ...common,
+        time: at(1),
+        role: 'user',
+        message_id: 'a',
+        source: 'both',
+        snippet: 'What is a write-ahead log?',
+      },
+    ])
+  })
+
+  it('shows as many equal messages as there are', async () => {
+    stored = [3, 4, 5].map((minute) => ({
+      id: `m${minute}`,
+      role: 'user',
+      content: 'ok',
+      created_at: at(minute),
+    }))
+    writeSession('s1', [
+      ['ok', 'fine', 3],
+      ['ok', 'fine', 4],
+    ])
+    await chatctl(['sync'])
+    const sources = async () =>
+      JSON.parse((await chatctl(['search', 'ok', '--json'])).stdout).map(
+        ({ source }: { source: string }) => source,
+      )
+    expect((await sources()).sort()).to.deep.equal(['both', 'both', 'mirror'])
+  })
+
+  it('selects by role, context, and time, and stops at the limit', async () => {
+    await chatctl(['sync'])
+    writeSession('s1', [['log one', 'log two', 9]])
+    const found = async (...flags: string[]) =>
+      (await chatctl(['search', 'log', ...flags])).stdout.trim().split('\n')
+    expect(await found()).to.have.lengthOf(4)
+    expect(await found('--role', 'assistant')).to.have.lengthOf(2)
+    expect(await found('--context', 'c1')).to.have.lengthOf(2)
+    expect(await found('--since', at(9))).to.have.lengthOf(2)
+    expect(await found('--limit', '3')).to.have.lengthOf(3)
+    const { stderr } = await chatctl(['search', 'log', '--limit', '3'])
+    expect(stderr).to.include('There are more messages')
+  })
+
+  it('exits 0 without a match, and says what was searched', async () => {
+    const { exitCode, stderr, stdout } = await chatctl(['search', 'log'])
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: '' })
+    expect(stderr).to.equal(
+      'No message found. Searched 0 sessions on this machine. There is no mirror of this service; create one with: chatctl history sync\n',
+    )
+  })
+
+  it('highlights matches in a terminal, with asterisks if there is no color', async () => {
+    await chatctl(['sync'])
+    const plain = await chatctl(['search', 'log'], { terminal: { columns: 80 }, env: { NO_COLOR: '1' } })
+    expect(plain.stdout).to.include('  A *log* that is written first.\n')
+    const colored = await chatctl(['search', 'log'], { terminal: { columns: 80 }, env: { FORCE_COLOR: '1' } })
+    expect(colored.stdout).to.include('\u001b[1mlog\u001b[22m')
+  })
+
+  it('never writes control characters of a message to a terminal', async () => {
+    stored = [{ id: 'a', role: '\u001b[31muser', content: 'a \u001b]0;title\u0007log', created_at: at(1) }]
+    await chatctl(['sync'])
+    const { stdout } = await chatctl(['search', 'log'], { terminal: { columns: 80 }, env: { NO_COLOR: '1' } })
+    expect(stdout).to.include('log').and.not.include('\u001b').and.not.include('\u0007')
+  })
+
+  it('does not mix profiles and services', async () => {
+    await chatctl(['sync'])
+    const { stderr } = await chatctl(['search', 'log'], { env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9/' } })
+    expect(stderr).to.include('There is no mirror of this service')
+  })
+
+  it('refuses the mirror of another account, and works without the right to read the profile', async () => {
+    await chatctl(['sync'])
+    userId = 'u2'
+    expectFailure(await chatctl(['sync']), 7, 'is of the user u1', 'you are the user u2')
+    userId = undefined
+    expect((await chatctl(['sync'])).exitCode).to.equal(0)
+  })
+
+  it('searches the sessions if the mirror is damaged, and says so', async () => {
+    await chatctl(['sync'])
+    writeSession('s1', [['redo log', 'yes', 9]])
+    truncateSync(mirror(), 0)
+    writeFileSync(mirror(), 'x'.repeat(5000))
+    const { exitCode, stdout, stderr } = await chatctl(['search', 'log'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.include('redo log')
+    expect(stderr).to.match(/Warning: The mirror .* is damaged, so messages may be missing/)
+    const synced = await chatctl(['sync'])
+    expect(synced.stderr).to.include('is damaged. Starting a new one')
+    expect((await chatctl(['search', 'written'])).stdout).to.include('written first')
+  })
+
+  it('rebuilds a damaged index of the sessions', async () => {
+    writeSession('s1', [['redo log', 'yes', 9]])
+    await chatctl(['search', 'log'])
+    writeFileSync(join(mirrors(), 'sessions.db'), 'x'.repeat(5000))
+    const { stdout, exitCode } = await chatctl(['search', 'log'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.include('redo log')
+    expect(readdirSync(mirrors()).filter((name) => name.endsWith('.db'))).to.deep.equal(['sessions-2.db'])
+    expect(statSync(join(mirrors(), 'sessions-2.db')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('keeps what it fetched when it is interrupted', async () => {
+    stored = Array.from({ length: 300 }, (_, index) => ({
+      id: `m${index}`,
+      role: 'user',
+      content: `message ${index}`,
+      created_at: at(index),
+    }))
+    const controller = new AbortController()
+    const { Interruption } = await import('../../../src/cli/interruption.ts')
+    const history = historyService(plainReading, stored)
+    let pages = 0
+    const slow = await startFaultServer({
+      choose: (request, index) => {
+        if (request.path.startsWith('/api/user')) return json(200, { id: 'u1' })
+        if (++pages === 3) controller.abort(new Interruption('SIGINT'))
+        return history.choose(request, index)
+      },
+    })
+    const env = { CHATCTL_BASE_URL: slow.url }
+    const interrupted = await chatctl(['sync'], { env, host: { signal: controller.signal } })
+    expect(interrupted.exitCode).to.equal(130)
+    expect(interrupted.stderr).to.match(/The mirror has \d+ messages\. To continue, run the same command/)
+    const { stderr } = await chatctl(['search', 'message'], { env })
+    expect(stderr).to.include('The mirror is incomplete')
+    expect(JSON.parse((await chatctl(['sync', '--json'], { env })).stdout).messages).to.equal(300)
+    await slow.close()
+  })
+
+  it('refuses a search without a word, and a time that it cannot read', async () => {
+    expectFailure(await chatctl(['search', '++']), 2, 'The search has no word')
+    expectFailure(await chatctl(['search', 'a', '--since', 'x']), 2, '--since: "x" is not a date')
+    expectFailure(await chatctl(['search', 'a', '--limit', '0']), 2)
+  })
+})
