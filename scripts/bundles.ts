@@ -58,12 +58,19 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   transcript: {
     entry: `export * from './src/talk/transcript/find-transcript.ts'
+            export * from './src/talk/find-last-conversation.ts'
+            export * from './src/talk/transcript/delete-transcripts.ts'
             export * from './src/talk/transcript/list-transcripts.ts'
+            export * from './src/talk/transcript/rename-transcript.ts'
             export * from './src/talk/transcript/render-transcript.ts'
             export * from './src/talk/transcript/read-messages.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked:
-      /\/transcript\/(find-transcript|list-transcripts|read-messages|read-transcript|render-transcript)\.ts$/,
+      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript|read-messages)\.ts$/,
+  },
+  exchange: {
+    entry: `export * from './src/talk/exchange/open-exchange.ts'`,
+    asked: /\/open-exchange\.ts$/,
   },
   doctor: {
     entry: `export * from './src/cli/doctor/examine.ts'
@@ -141,7 +148,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   // Not its editor, which brings every encoding there is.
   prompts: {
-    entry: `export { confirm, input, password, select } from '@inquirer/prompts'`,
+    entry: `export { confirm, input, password, search, select } from '@inquirer/prompts'`,
     asked: /^@inquirer\/prompts$/,
   },
   jq: { entry: `module.exports = require('jq-wasm')`, asked: /^jq-wasm$/ },

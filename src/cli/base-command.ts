@@ -23,9 +23,9 @@ import { readCatalog } from './unknown-command/command-catalog.ts'
 import { refuseValuedSwitches, type Usage, usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
 
-/** The flags of the profile keys, except the output format, which has two flags. */
-const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output')].map((key) =>
-  key.replaceAll('_', '-'),
+/** The flags of the profile keys, except the output format, which has two flags, and `save`, whose flag is --no-save. */
+const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output' && key !== 'save')].map(
+  (key) => key.replaceAll('_', '-'),
 )
 
 type Values = Record<string, unknown>
@@ -105,6 +105,7 @@ export abstract class BaseCommand extends HostedCommand {
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputFormat(flags, parsed.raw),
+        ...(flags['no-save'] === true && { save: 'off' }),
       },
       fields: text(flags['fields']),
       jq: text(flags['jq']),

@@ -1,13 +1,11 @@
-import { readLastContext, rememberLastContext } from '../config/last-context.ts'
+import { rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Context } from './context.ts'
 
-/** @throws Failure `usage` if this profile has no conversation yet */
-export function continueContext(context: Context): string {
-  const contextId = readLastContext(context.directories, context.contextOwner())
-  if (contextId !== undefined) return contextId
-  throw new Failure('usage', 'This profile has no conversation to continue', {
+/** The failure of `--continue` if this profile has no conversation yet. */
+export function noConversation(): Failure {
+  return new Failure('usage', 'This profile has no conversation to continue', {
     hint: 'Omit --continue to start one, or name a conversation with --context ID.',
   })
 }

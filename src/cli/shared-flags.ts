@@ -79,6 +79,10 @@ export const replyTimeoutFlag = {
   summary: 'Timeout of one attempt; for a stream, until the first byte arrives (default: 10m)',
 }
 
+export const noSaveFlag = Flags.boolean({
+  summary: 'Do not record the chat on this machine',
+})
+
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',
   summary: 'Print what would be done, without doing it',

@@ -5,7 +5,7 @@ import { readCodeSelection } from '../terminal/markdown/code-selection.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
 import type { Catalog } from './unknown-command/command-catalog.ts'
-import { fits, suggestCommand } from './unknown-command/suggest-command.ts'
+import { unexpectedAfterChat } from './unknown-command/unknown-command.ts'
 
 /** What an error about a command line can refer to. */
 export interface Usage {
@@ -63,12 +63,7 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
     const typed = error.parse?.output?.argv ?? []
     const catalog = usage.readCatalog()
-    const send = catalog.get('chat:send')
-    if (extra && id === 'chat' && send && fits(send, argv)) {
-      return new Failure('usage', words, {
-        hint: `For one message: ${suggestCommand('chat send', argv, catalog)}`,
-      })
-    }
+    if (extra && id === 'chat') return unexpectedAfterChat(argv, names[0] ?? '', catalog)
     if (extra && usage.takesText && typed.includes('-')) {
       const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
       return new Failure('usage', 'A message and - cannot be used together', {

@@ -58,8 +58,8 @@ export class Chat {
    *
    * @throws Failure `truncated` if the reply is not complete
    */
-  collect(request: SendRequest, { onContext, ...options }: Options & CollectOptions = {}) {
-    return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { onContext })
+  collect(request: SendRequest, { onEvent, ...options }: Options & CollectOptions = {}) {
+    return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { onEvent })
   }
 
   /** Lists the models: GET /v1/chat/models (docs/interface.md, "Model"). */

@@ -95,13 +95,13 @@ export class Client {
    */
   async collect(
     input: Input<'sendMessage'>,
-    { onContext = () => {} }: CollectOptions = {},
+    { onEvent = () => {} }: CollectOptions = {},
   ): Promise<ApiResponse<SendResponse>> {
     const { source, redact } = await this.#openStream('sendMessage', input)
     // A reply that is not shown while it arrives may pause for as long as its first byte may take.
     const { timeout = replyTimeout, maxBodyMiB } = this.#options
     const idleTimeout = Math.max(source.idleTimeout, timeout)
-    return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onContext, maxBodyMiB }))
+    return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onEvent, maxBodyMiB }))
   }
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {

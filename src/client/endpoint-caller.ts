@@ -1,14 +1,14 @@
 import type { SendResponse } from '../contract/conversation.ts'
 import type { EndpointName, ResponseOf } from '../contract/endpoints.ts'
-import type { StreamFormat } from '../contract/stream-event.ts'
+import type { StreamEvent, StreamFormat } from '../contract/stream-event.ts'
 import type { Input } from './outgoing-request.ts'
 import type { ApiResponse } from './response.ts'
 import type { ReplyStream } from './stream/reply-stream.ts'
 
 /** Options of `Chat.collect`. */
 export interface CollectOptions {
-  /** Called with the ID of the conversation as soon as it is known. */
-  onContext?: ((id: string) => void) | undefined
+  /** Called with each event of the reply as it arrives. */
+  onEvent?: ((event: StreamEvent) => void) | undefined
 }
 
 /**

@@ -1,25 +1,25 @@
 import { join } from 'node:path'
+import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { fileFlags } from '../cli/chat/file-flags.ts'
 import { offerModelServer } from '../cli/chat/offer-model-server.ts'
+import { pickSession } from '../cli/chat/pick-session.ts'
+import { readSystem, systemFlag } from '../cli/chat/read-system.ts'
 import { quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
-import { continueContext } from '../cli/continue-context.ts'
+import { noConversation } from '../cli/continue-context.ts'
 import { describeFailure } from '../cli/describe-failure.ts'
 import { calls } from '../cli/documented-requests.ts'
-import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
+import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
-import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
-import {
-  type ContextOwner,
-  lastContextTime,
-  readLastContext,
-  rememberLastContext,
-} from '../config/last-context.ts'
+import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
+import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
+import { unexpectedAfterChat } from '../cli/unknown-command/unknown-command.ts'
+import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
 import type { Directories } from '../system/directories.ts'
@@ -28,17 +28,25 @@ import type { ConversationStart } from '../talk/session-options.ts'
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
   static override description =
-    'Every message is recorded in a transcript on this machine: see chat show. In the session, /help lists commands and keys.'
-  static override usage = ['chat', 'chat COMMAND']
+    'Every message is recorded in a transcript on this machine: see chat show. In the session, /help lists commands and keys. With --system, chatctl requests completions: replies are not streamed, and only this machine stores the conversation.'
+  static override usage = ['chat [MESSAGE]', 'chat COMMAND']
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
   static override examples = [
     { description: 'Start a new session', command: 'chatctl chat' },
+    { description: 'Start with a question', command: 'chatctl chat "What is a write-ahead log?"' },
     { description: 'Continue the last conversation', command: 'chatctl chat --continue' },
+    { description: 'Choose a session to resume', command: 'chatctl chat --resume' },
     {
       description: 'Resume a session with another model',
       command: 'chatctl chat --resume SESSION --model MODEL',
     },
   ]
+  static override args = {
+    message: Args.string({
+      description: 'First message. A single word needs -- before it, because it may be a mistyped command.',
+      ignoreStdin: true,
+    }),
+  }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
     context: textFlag({
@@ -51,7 +59,13 @@ export default class Chat extends BaseCommand {
       summary: 'Continue the last conversation of this profile',
       exclusive: ['resume'],
     }),
-    resume: textFlag({ char: 'r', helpValue: 'SESSION', summary: 'Session to resume: ID or name' }),
+    resume: optionalTextFlag({
+      char: 'r',
+      helpValue: '[SESSION]',
+      summary: 'Session to resume: ID or name (default: choose from a list)',
+    }),
+    system: { ...systemFlag, summary: 'System message; @FILE reads it from a file' },
+    'no-save': noSaveFlag,
     'stream-format': streamFormatFlag(),
     'max-file-size': fileFlags['max-file-size'],
     plain: Flags.boolean({ summary: 'Print plain text without colors or cursor movement' }),
@@ -65,8 +79,18 @@ export default class Chat extends BaseCommand {
   static override documentFormats = ['text'] as const
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(Chat)
-    demandTerminal(context, flags['no-input'])
+    const { args, flags } = await this.parse(Chat)
+    const { message } = args
+    // A mistyped command must not become a message, which costs a request.
+    if (message !== undefined && !/\s/.test(message.trim()) && !this.argv.includes('--')) {
+      throw unexpectedAfterChat(this.argv, message, readCatalog(this.config.root))
+    }
+    const { context } = await this.start(Chat)
+    demandTerminal(context, flags['no-input'], { message, picks: flags.resume === true })
+    if (flags.system === '-' || flags.system === '@-') {
+      throw new Failure('usage', 'A chat session reads stdin itself, so --system cannot read it')
+    }
+    const isRecorded = context.options.save.value === 'on'
     const { env, directories, streams, host } = context
     const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
@@ -80,6 +104,9 @@ export default class Chat extends BaseCommand {
       signal: context.signal,
       clock: host.clock,
       begin: await chooseBeginning(flags, context, sessionsDirectory),
+      message,
+      system: await readSystem(flags.system, context),
+      isRecorded,
       owner,
       serviceName: name,
       firstModelReplies: hasUpstream,
@@ -97,7 +124,7 @@ export default class Chat extends BaseCommand {
       cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],
       sessionsDirectory,
-      inputHistoryPath: join(directories.state, 'recall.jsonl'),
+      inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
@@ -108,36 +135,47 @@ export default class Chat extends BaseCommand {
 }
 
 /** @throws Failure `usage` in a non-interactive run */
-function demandTerminal({ streams }: Context, isForbidden: boolean): void {
+function demandTerminal(
+  { streams }: Context,
+  isForbidden: boolean,
+  { message = 'MESSAGE', picks }: { message: string | undefined; picks: boolean },
+): void {
   if (streams.isConversation && !isForbidden) return
   const why = isForbidden
     ? 'A chat session is interactive, so it cannot run with --no-input'
     : 'A chat session requires a terminal for stdin and stdout'
   throw new Failure('usage', why, {
-    hint: 'Send one message with: chatctl chat send MESSAGE',
+    hint: picks
+      ? 'List the sessions with: chatctl chat sessions'
+      : `Send one message with: chatctl chat send ${quoteWord(message)}`,
   })
 }
 
 async function chooseBeginning(
-  flags: { context?: string | undefined; continue: boolean; resume?: string | undefined },
+  flags: { context?: string | undefined; continue: boolean; resume?: string | true | undefined },
   context: Context,
   sessionsDirectory: string,
 ): Promise<ConversationStart> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
+  if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
   if (flags.resume !== undefined) {
     const { findTranscript } = await import('../talk/transcript/find-transcript.ts')
     return { kind: 'transcript', path: findTranscript(sessionsDirectory, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
+  const { findLastConversation } = await import('../talk/find-last-conversation.ts')
+  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: false })
+  if (last) return last
+  throw noConversation()
+}
+
+async function chooseSession(context: Context): Promise<string> {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const [newest] = listTranscripts(sessionsDirectory, context.contextOwner())
-  // The service does not know a conversation that is stored only on this machine.
-  const isKeptHere = newest?.mode === 'completions' || newest?.contextId === undefined
-  const isLast =
-    readLastContext(context.directories, context.contextOwner()) === undefined ||
-    Date.parse(newest?.updatedAt ?? '') >= lastContextTime(context.directories)
-  if (newest && isKeptHere && isLast) return { kind: 'transcript', path: newest.path }
-  return { kind: 'context', id: continueContext(context) }
+  const sessions = listTranscripts(context.directories.sessions, context.contextOwner())
+  if (sessions.length > 0) return pickSession(sessions, context)
+  throw new Failure('usage', 'There are no sessions with this service and profile', {
+    hint: 'List all sessions with: chatctl chat sessions --all',
+  })
 }
 
 /** @throws Error whose message names --continue */

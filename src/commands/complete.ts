@@ -91,10 +91,11 @@ async function openPrompts(directories: Directories) {
 
 async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessions, undefined, maxSessions)
+  const summaries = listTranscripts(sessions, undefined, { limit: maxSessions })
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,
+    name,
     title: name ?? firstMessage,
   }))
 }

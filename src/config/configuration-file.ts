@@ -28,6 +28,7 @@ export const profileKeys = [
   'timeout',
   'retries',
   'max_wait',
+  'save',
   'notify',
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]

@@ -44,6 +44,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
+  save: readSwitch,
   notify: readSwitch,
 }
 

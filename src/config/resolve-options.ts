@@ -50,6 +50,8 @@ export interface Options {
   retries: Resolved<number>
   /** In ms. */
   max_wait: Resolved<number>
+  /** Whether chats are recorded on this machine. */
+  save: Resolved<'on' | 'off'>
   /** Whether a session notifies of a long reply that is complete. */
   notify: Resolved<'on' | 'off'>
 }
@@ -152,6 +154,7 @@ export function resolveOptions(
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
+    save: read('save', pick('save'), readSwitch, 'on' as const),
     notify: read('notify', pick('notify'), readSwitch, 'on'),
   }
 }

@@ -1,5 +1,6 @@
 import type { CompletionRequest, Message } from '../contract/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/conversation.ts'
+import type { Transcript } from './transcript/transcript.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
 
 /** Parameters of the next replies. */
@@ -33,6 +34,24 @@ export class Conversation {
   isOnService = true
   /** Whether `messages` lacks the oldest messages, which only the service has. */
   lacksBeginning = false
+
+  /** The conversation as a session left it. */
+  static ofTranscript(transcript: Transcript): Conversation {
+    const conversation = new Conversation()
+    conversation.mode = transcript.mode
+    conversation.contextId = transcript.contextId
+    conversation.model = transcript.model
+    conversation.replyModel = transcript.turns.at(-1)?.model
+    conversation.parameters = {
+      system: transcript.system,
+      temperature: transcript.temperature,
+      maxTokens: transcript.maxTokens,
+    }
+    conversation.messages = [...transcript.conversation]
+    conversation.lacksBeginning = transcript.lacksBeginning
+    conversation.isOnService = transcript.isOnService
+    return conversation
+  }
 
   sendRequest(message: string): SendRequest {
     return {

@@ -8,6 +8,7 @@ import { sendPrompt } from './reply/send-prompt.ts'
 import { openConversation } from './resume/open-conversation.ts'
 import { asTyped, Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
+import { changeParameters } from './slash/parameter-commands.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
@@ -24,6 +25,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
     const { model } = session.conversation
     const named = model === undefined ? serviceName : `${serviceName} · ${model}`
     output.note(`chatctl · ${named} · /help for commands, Ctrl-D to leave`)
+    if (!options.isRecorded) output.note('This session is not recorded on this machine.')
     session.screen.separate()
     if (model === undefined && options.firstModelReplies) void announceModel(session)
   }
@@ -41,7 +43,13 @@ export async function runSession(options: SessionOptions): Promise<void> {
       greet()
       opened.show()
     })
+    if (options.system !== undefined) await changeParameters(session, { system: options.system })
     keyboard.open()
+    const { message } = options
+    if (message !== undefined) {
+      output.showPrompt(message)
+      await attempt(session, () => sendPrompt(session, message))
+    }
     for (let entry = await keyboard.next(); entry; entry = await keyboard.next()) {
       await takeEntry(session, entry)
     }
@@ -55,11 +63,10 @@ export async function runSession(options: SessionOptions): Promise<void> {
   showResumeCommand(session)
 }
 
-/** @throws any error that is not a Failure; the reason of the signal */
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
   const { options, output, screen } = session
   if (!isShown && options.terminal.addressable) session.output.showPrompt(text)
-  try {
+  await attempt(session, async () => {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Other programs end on these words. Here they would be a prompt that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
@@ -70,6 +77,17 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
       await runSlashCommand(session, text)
       screen.separate()
     }
+  })
+}
+
+/**
+ * Shows the failure of an entry. The session continues.
+ *
+ * @throws any error that is not a Failure; the reason of the signal
+ */
+async function attempt({ options, output, screen }: Session, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
   } catch (error) {
     if (options.signal.aborted || !(error instanceof Failure)) throw error
     output.showFailure(error)
@@ -108,9 +126,9 @@ async function sendMessage(session: Session, text: string, isLiteral: boolean): 
 }
 
 function showResumeCommand({ recorder, options, output }: Session): void {
-  const { turns } = recorder
-  if (turns === 0) return
-  const resume = options.resumeCommand(recorder.id)
+  const { turns, id } = recorder
+  if (turns === 0 || id === undefined) return
+  const resume = options.resumeCommand(id)
   output.show(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
 }
 

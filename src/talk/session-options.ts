@@ -29,6 +29,12 @@ export interface SessionOptions {
   /** Ends the session, for example on SIGTERM. */
   signal: AbortSignal
   begin: ConversationStart
+  /** The first message. */
+  message: string | undefined
+  /** The system message. */
+  system: string | undefined
+  /** Whether messages and replies are recorded. */
+  isRecorded: boolean
   /** The service and profile that the conversations belong to. */
   owner: ContextOwner
   /** Display name of the service. */
@@ -58,8 +64,8 @@ export interface SessionOptions {
   maxFileBytes: number | undefined
   /** Directory that contains the transcripts. */
   sessionsDirectory: string
-  /** File with the input history. */
-  inputHistoryPath: string
+  /** File with the input history. Undefined keeps it in memory. */
+  inputHistoryPath: string | undefined
   /** Value of `$VISUAL` or `$EDITOR`. */
   editorCommand: string | undefined
   /** Records the conversation as the last one of this profile. @throws Error with a message for the person */

@@ -84,7 +84,8 @@ export class Session implements KeyboardHost {
   begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
     this.recorder?.close()
     this.conversation = conversation
-    this.recorder = new Recorder(writer, turns, this.options.clock, (failure) =>
+    const { isRecorded, clock } = this.options
+    this.recorder = new Recorder(isRecorded ? writer : undefined, turns, clock, (failure) =>
       this.output.showFailure(
         failure,
         'The session continues, but chatctl no longer saves it on this machine.',

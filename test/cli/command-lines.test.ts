@@ -36,7 +36,7 @@ const cases: Record<string, Case[]> = {
     ['completion bash', 'Did you mean: chatctl autocomplete bash'],
     ['complet', /Hint: {2}(?!.*chatctl complete\b)/],
     [['What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
-    [['chat', 'What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
+    [['chat', 'What is WAL?'], 'Send one message with: chatctl chat send "What is WAL?"'],
     ['settings list', 'Did you mean: chatctl settings get'],
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
     ['settings api get', 'The API of the service cannot read or reset the API configuration'],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
@@ -30,6 +30,9 @@ const needsMore = new Set([
 function rename(command: string, word: string): string {
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'grace@') : word
 }
+
+/** The session of the examples. */
+const plannedSession = 's20261121-142233-k3f9'
 
 function readsSecret(words: readonly string[]): boolean {
   return words.includes('--password-stdin') || words.includes('--with-api-key')
@@ -63,6 +66,10 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
       stdin: password,
     })
+    const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
+    mkdirSync(sessions)
+    const session = { v: 1, type: 'session', id: plannedSession, at: '', profile: null, base_url: null }
+    writeFileSync(join(sessions, `${plannedSession}.jsonl`), `${JSON.stringify(session)}\n`)
     for (const [name, text] of Object.entries(prompts))
       await runChatctl(sandbox, ['chat', 'prompts', 'set', name], { stdin: text })
     for (const [name, text] of Object.entries({ ...exampleFiles, ...files }))

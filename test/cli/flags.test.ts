@@ -77,18 +77,25 @@ const others: Record<string, () => Promise<void>> = {
     expect(unstreamed.requests).to.deep.equal([])
     expect(await run([...send, '--stream-format', 'xml'], script)).to.include({ exitCode: 2 })
   },
-  'chat:sessions all': async () => {
+  'chat:sessions all, search, limit': async () => {
     const directory = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
-    const writer = TranscriptWriter.create(
-      directory,
-      { profile: 'other', baseUrl: 'https://other.example/' },
-      systemClock,
-    )
-    writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
-    writer.close()
-    const args = ['chat', 'sessions', '--fields', 'id']
+    const plant = (profile: string, text: string): string => {
+      const about = { profile, baseUrl: 'https://other.example/' }
+      const writer = TranscriptWriter.create(directory, about, systemClock)
+      writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text })
+      writer.close()
+      return writer.id
+    }
+    const [one, two] = [plant('other', 'About lakes and rivers'), plant('other', 'About rivers')]
+    const search = ['chat', 'sessions', '--fields', 'id', '--search']
+    const args = [...search, 'ABOUT rivers']
     expect((await runHere(args)).stdout).to.equal('')
-    expect((await runHere([...args, '--all'])).stdout).to.equal(`${writer.id}\n`)
+    const all = await runHere([...args, '--all'])
+    expect(all.stdout.trimEnd().split('\n')).to.have.members([one, two])
+    expect((await runHere([...search, 'rivers lakes', '--all'])).stdout).to.equal(`${one}\n`)
+    const limited = await runHere([...args, '--all', '--limit', '1'])
+    expect(limited.stdout).to.match(/^s\S+\n$/)
+    expect(limited.stderr).to.contain('There are more sessions')
   },
   'auth:status verify': async () => {
     const asked = await run(['auth', 'status', '--jq', '.verified'], json(200, { id: 'u1' }))

@@ -9,6 +9,8 @@ export interface Names {
   revokedKeyId: string
   sessionId: string
   transcriptId: string
+  /** Transcripts that an example may delete, each once. */
+  deletableIds: string[]
   /** A different number for each example. */
   number: number
 }
@@ -40,8 +42,13 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /\bMESSAGE_ID\b/g, by: ({ messageId }) => messageId, why: 'a placeholder' },
   { of: /(--context) ID\b/g, by: ({ contextId }) => `$1 ${contextId}`, why: 'a placeholder' },
   {
-    of: /\bchat show (ID|s20261121)(?=\s|$)/g,
-    by: ({ transcriptId }) => `chat show ${transcriptId}`,
+    of: /(?<=\bchat (show|rename) )(ID|s20261121)(?=\s|$)/g,
+    by: ({ transcriptId }) => transcriptId,
+    why: 'a placeholder',
+  },
+  {
+    of: /(?<=\bchat delete )s20261121(?=\s|$)/g,
+    by: ({ deletableIds }) => deletableIds.pop() ?? '',
     why: 'a placeholder',
   },
   { of: /\bID\b(?! --line)/g, by: ({ userId }) => userId, why: 'a placeholder' },
@@ -99,6 +106,12 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/cli/chat/extract.test.ts',
   },
   { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
+  {
+    text: 'chatctl chat "What is a write-ahead log?"',
+    why: 'needs a terminal',
+    test: 'test/talk/session/first-message.test.ts',
+  },
+  { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   {
     text: 'chatctl chat --resume SESSION --model MODEL',

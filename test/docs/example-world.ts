@@ -75,7 +75,10 @@ export class ExampleWorld {
     this.#number += 1
     const url = this.#service?.url ?? ''
     const names = { ...this.#things, url, home: this.#sandbox.home, number: this.#number }
-    return substitutions.reduce((words, { of, by }) => words.replace(of, by(names)), text)
+    return substitutions.reduce(
+      (words, { of, by }) => (words.search(of) === -1 ? words : words.replace(of, by(names))),
+      text,
+    )
   }
 
   /** Runs an example to its end, or until the first output for `service run`. */
@@ -159,18 +162,19 @@ async function fill(sandbox: Sandbox): Promise<Things> {
     contextId: sent.context_id,
     messageId: sent.id,
     sessionId: await plantBrowserSession(data),
-    transcriptId: plantTranscript(join(data, 'sessions')),
+    transcriptId: plantTranscript(join(data, 'sessions'), 'trip to Rome'),
+    deletableIds: Array.from({ length: 20 }, () => plantTranscript(join(data, 'sessions'), 'draft')),
   }
 }
 
-function plantTranscript(directory: string): string {
+function plantTranscript(directory: string, name: string): string {
   const writer = TranscriptWriter.create(
     directory,
     { profile: 'work', baseUrl: 'https://chat.example/' },
     systemClock,
   )
   const at = new Date().toISOString()
-  writer.append({ type: 'name', name: 'trip to Rome' })
+  writer.append({ type: 'name', name })
   writer.append({ type: 'user', turn: 1, at, text: 'Where to?' })
   writer.append({ type: 'start', turn: 1, at })
   writer.append({ type: 'delta', turn: 1, text: 'To Rome.' })

@@ -256,6 +256,8 @@ const otherCalls: readonly LocalCall[] = [
   { name: 'auth:token', args: ['auth', 'token'] },
   { name: 'auth:use', args: ['auth', 'use', 'local'] },
   { name: 'autocomplete', args: ['autocomplete', 'bash'] },
+  { name: 'chat:delete', args: ['chat', 'delete', 's2026', '--yes'] },
+  { name: 'chat:rename', args: ['chat', 'rename', 's2026', 'trip'] },
   { name: 'chat:sessions', args: ['chat', 'sessions', '--all'] },
   { name: 'chat:show', args: ['chat', 'show', 's2026'] },
   { name: 'complete', args: ['complete', '--', 'set'] },

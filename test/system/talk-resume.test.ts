@@ -83,6 +83,23 @@ describe('a resumed session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
+  it('is chosen from a list that typed words filter', async () => {
+    await talk.run(['chat', 'send', 'About lakes'])
+    await talk.run(['chat', 'send', 'About rivers'])
+    const terminal = await talk.start(['chat', '--resume'])
+    await terminal.waitFor('About lakes')
+    await terminal.type('lak')
+    await terminal.waitForNo('rivers')
+    await terminal.key('Enter')
+    await terminal.waitFor('> About lakes')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    const left = await talk.start(['chat', '--resume'])
+    await left.waitFor('About rivers')
+    await left.key('Escape')
+    expect(await left.exitCode()).to.equal(130)
+  })
+
   it('can be any conversation of the service with --context', async () => {
     talk.server.say('ctx_9', 'user', 'An old question')
     talk.server.say('ctx_9', 'assistant', 'An old answer')

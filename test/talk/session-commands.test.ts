@@ -204,14 +204,7 @@ cd rome
       server = await startFaultServer(sse([...frames], { done }))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
       const live = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--stream', '--json'], { env })
-      const lines = live.stdout
-        .trimEnd()
-        .split('\n')
-        .map((line): TranscriptLine => {
-          const { v: _, response: __, ...event } = JSON.parse(line)
-          return { ...event, turn: 1, at: time(1) }
-        })
-      const { id } = plant([{ type: 'user', turn: 1, at: time(1), text: 'Hi' }, ...lines], work)
+      const [{ id }] = JSON.parse(await printed('chat', 'sessions', '--all', '--limit', '1', '--json'))
       expect(await printed('chat', 'show', id, '-o', 'jsonl')).to.equal(
         `{"v":1,"type":"user","text":"Hi"}\n${live.stdout}`,
       )
@@ -221,7 +214,7 @@ cd rome
   it('are found by ID or name, and otherwise the error names the candidates', async () => {
     expect(await printed('chat', 'show', id.slice(1, 12 + 8))).to.include('trip')
     expectFailure(await run('chat', 'show', 'nowhere'), 6, 'No session "nowhere"', 'chat sessions --all')
-    expectFailure(await run('chat', 'show', id.slice(0, 3)), 2, id)
+    expectFailure(await run('chat', 'show', id.slice(0, 3)), 2, 'is ambiguous')
     const { stderr } = await run('chat', 'show', 'nowhere', '-o', 'jsonl')
     expect(JSON.parse(stderr).error.code).to.equal('not_found')
   })

@@ -57,22 +57,6 @@ export async function applyPrompt(
   return { ...filled, model: resolveAlias(filled.model, aliases.value) }
 }
 
-/**
- * The send request has no field for them (docs/interface.md, "Send-message request and response").
- *
- * @throws Failure `usage` for a prompt with parameters
- */
-export function demandNoParameters(
-  parameters: object,
-  { prompt = '' }: { prompt?: string | undefined },
-): void {
-  const names = Object.keys(parameters).map((name) => (name === 'maxTokens' ? 'max_tokens' : name))
-  if (names.length === 0) return
-  throw new Failure('usage', `Prompt "${prompt}" sets ${names.join(', ')}, which chat send cannot send`, {
-    hint: `Use: chatctl chat complete --prompt ${prompt}`,
-  })
-}
-
 /** @throws Failure `usage` */
 function readVariables(assignments: readonly string[]): Map<string, string> {
   const values = new Map<string, string>()

@@ -19,13 +19,6 @@ interface ReplyFlags {
   extract: CodeSelection | undefined
 }
 
-interface EventOptions {
-  /** Whether the reply is printed as text, rather than one JSON event per line. */
-  asText: boolean
-  /** Receives the ID of the conversation as soon as it is known, because the stream may not end. */
-  onContext(id: string): void
-}
-
 /** Prints a reply. Until then, a terminal shows what the command waits for. */
 export class ReplyPrinter {
   readonly #context: Context
@@ -51,12 +44,10 @@ export class ReplyPrinter {
   /**
    * Prints a reply while it arrives.
    *
+   * @param options.asText whether the reply is printed as text, rather than one JSON event per line
    * @returns how the stream ended; the part of a truncated reply that arrived has been printed
    */
-  async showEvents(
-    events: AsyncIterable<StreamEvent>,
-    { asText, onContext }: EventOptions,
-  ): Promise<StreamEnd> {
+  async showEvents(events: AsyncIterable<StreamEvent>, { asText }: { asText: boolean }): Promise<StreamEnd> {
     const { streams } = this.#context
     const { extract } = this.#flags
     const { signal } = streams
@@ -66,7 +57,6 @@ export class ReplyPrinter {
     let isThinking = false
     try {
       for await (const event of events) {
-        if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
         if (event.type === 'end') end = event
         // The reader may have stopped.
         if (!asText) await unlessInterrupted(this.#showEvent(event), signal)

@@ -92,6 +92,7 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
       const { outputFormats } = await import('../../config/output-formats.ts')
       return candidates(outputFormats)
     }
+    case 'save':
     case 'notify':
       return candidates(['on', 'off'])
     case 'redirect_host':

@@ -107,7 +107,11 @@ async function suggestVariables(word: string, { flags }: TypedLine, live: LiveVa
 
 export async function suggestSessions(live: LiveValues): Promise<Suggestions> {
   const sessions = await live.sessions()
-  return { candidates: sessions.map(({ id, title }) => ({ value: id, description: title })) }
+  const names = sessions.flatMap(({ id, name }) =>
+    // A name with a line break would be two candidates.
+    name === undefined || /[\r\n]/.test(name) ? [] : [{ value: name, description: id }],
+  )
+  return { candidates: [...sessions.map(({ id, title }) => ({ value: id, description: title })), ...names] }
 }
 
 async function suggestContexts(live: LiveValues): Promise<Suggestions> {

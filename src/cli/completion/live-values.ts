@@ -21,6 +21,7 @@ interface KnownPrompts {
 interface KnownSession {
   id: string
   contextId?: string | undefined
+  name?: string | undefined
   /** Its name, or how it began. */
   title?: string | undefined
 }

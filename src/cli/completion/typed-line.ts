@@ -76,7 +76,10 @@ export function readTypedLine(words: readonly string[], commands: readonly Decla
         flags.set(flag.name, value)
         awaiting = flag.type === 'option' && value === undefined ? flag : undefined
       }
-    } else args.push(word)
+    } else {
+      args.push(word)
+      awaiting = undefined
+    }
   }
   const isNameOpen = behind.length === 0 && awaiting === undefined
   return { command, path, args, flags, awaiting, isPastFlags, isNameOpen, known }

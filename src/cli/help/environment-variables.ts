@@ -16,6 +16,7 @@ export const flagVariables: readonly Row[] = [
   ['CHATCTL_TIMEOUT', '--timeout'],
   ['CHATCTL_RETRIES', '--retries'],
   ['CHATCTL_MAX_WAIT', '--max-wait'],
+  ['CHATCTL_SAVE', 'on or off; off is --no-save'],
   ['CHATCTL_DRY_RUN', '--dry-run'],
   ['CHATCTL_YES', '--yes'],
   ['CHATCTL_DATABASE', '--database'],

@@ -19,10 +19,12 @@ export function findPage(words: readonly string[], declarations: Declarations): 
     const id = words.slice(0, length).join(':')
     const command = commands.find((one) => one.id === id)
     const isWhole = length === words.length
-    if (command && (isWhole || Object.keys(command.args).length > 0)) {
-      return commandPage(command, declarations)
-    }
-    if (isWhole && commands.some((one) => one.id.startsWith(`${id}:`))) return topicPage(id, declarations)
+    const isGroup = commands.some((one) => one.id.startsWith(`${id}:`))
+    // A single word after the name of a group is a mistyped command.
+    const takesRest =
+      command && Object.keys(command.args).length > 0 && !(isGroup && !/\s/.test(words[length] ?? ''))
+    if (command && (isWhole || takesRest)) return commandPage(command, declarations)
+    if (isWhole && isGroup) return topicPage(id, declarations)
   }
   return undefined
 }

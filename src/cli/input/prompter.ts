@@ -67,6 +67,34 @@ export class Prompter {
     return this.#ask((context) => select({ message: question, choices: list }, context))
   }
 
+  /**
+   * Offers a long list, which typed words filter. Escape leaves, as Ctrl-C does.
+   *
+   * @param find returns the choices whose text contains all words
+   */
+  async pick<T>(
+    question: string,
+    find: (words: readonly string[]) => readonly { name: string; value: T }[],
+    instead: string,
+  ): Promise<T> {
+    this.#demand(question, instead, 'List them')
+    const { search } = await import('@inquirer/prompts')
+    const source = (typed = '') => find(typed.toLowerCase().split(/\s+/).filter(Boolean))
+    return this.#ask(async ({ signal, ...context }) => {
+      const leaving = new AbortController()
+      const onKey = (_: unknown, key: { name?: string } | undefined): void => {
+        if (key?.name === 'escape') leaving.abort()
+      }
+      context.input.on('keypress', onKey)
+      try {
+        const prompt = { ...context, signal: AbortSignal.any([signal, leaving.signal]) }
+        return await search({ message: question, source }, prompt)
+      } finally {
+        context.input.off('keypress', onKey)
+      }
+    })
+  }
+
   /** Whether prompts are possible. */
   get canAsk(): boolean {
     return this.#allowed
@@ -114,7 +142,7 @@ export class Prompter {
       return await unlessInterrupted(prompt({ input, output, signal: this.#signal }), this.#signal)
     } catch (error) {
       // In raw mode, the prompt reads Ctrl-C itself, and no signal is sent.
-      throw (error as Error).name === 'ExitPromptError' ? new Interruption('SIGINT') : error
+      throw /^(Exit|Abort)PromptError$/.test((error as Error).name) ? new Interruption('SIGINT') : error
     }
   }
 }

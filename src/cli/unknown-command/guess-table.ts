@@ -16,8 +16,6 @@ const noSettingDelete =
   'The API of the service cannot delete settings. Change a value with: {settings set KEY=VALUE}'
 const noMessageDelete = 'The API of the service cannot delete messages. Show them with: {history list}'
 const noPull = 'The API of the service cannot download models. List the models with: {chat models}'
-const noSessionDelete =
-  'chatctl has no command that deletes a session. List the sessions with: {chat sessions}'
 
 /**
  * What other tools call it, and ours. A value is a command line, or a sentence with command lines in
@@ -114,7 +112,6 @@ export const guesses: Readonly<Record<string, string>> = {
   'chat export': 'history export',
   'chat search': 'history search',
   'chat sync': 'history sync',
-  'chat delete': noSessionDelete,
   prompts: 'chat prompts list',
   'chat prompt': 'chat prompts list',
   'prompt list': 'chat prompts list',
@@ -132,7 +129,8 @@ export const guesses: Readonly<Record<string, string>> = {
   'sessions list': 'chat sessions',
   'sessions get': 'chat show SESSION',
   'sessions create': 'chat',
-  'sessions delete': noSessionDelete,
+  'sessions delete': 'chat delete SESSION',
+  'sessions rename': 'chat rename SESSION NAME',
   models: 'chat models',
   'models list': 'chat models',
   'models get': 'The API of the service cannot show a single model. List the models with: {chat models}',

@@ -38,17 +38,19 @@ function holdSecret(words: readonly string[]): boolean {
 export function suggestCommand(line: string, typed: readonly string[], catalog: Catalog): string {
   const flagAt = typed.findIndex((word) => word.startsWith('-') && word !== '-')
   const isSafe = !holdSecret(typed)
-  const words = isSafe ? typed.slice(0, flagAt === -1 ? typed.length : flagAt) : []
   const named = line.split(' ')
-  const filled = named.map((word) => fill(word, words))
   const id = findId(named, catalog)
+  const words = isSafe ? typed.slice(0, flagAt === -1 ? typed.length : flagAt) : []
+  const filled = named.map((word) => fill(word, words))
+  // `chat` accepts only words with white space as a message.
+  if (id === 'chat' && words.some((word) => !/\s/.test(word))) words.length = 0
   const shape = id === undefined ? undefined : catalog.get(id)
   if (id === undefined || !shape) return ['chatctl', ...filled.map(quoteWord)].join(' ')
   const own = filled.slice(id.split(':').length)
   const flags = isSafe && flagAt !== -1 ? translateFlags(typed.slice(flagAt), shape) : []
   const carried = [[...words, ...flags], words, []].find((rest) => fits(shape, [...own, ...rest])) ?? []
-  const given = [...withoutPlaceholders(own, carried, shape), ...carried]
-  return ['chatctl', ...id.split(':'), ...given, ...missingIn(shape, given)].map(quoteWord).join(' ')
+  const all = [...withoutPlaceholders(own, carried, shape), ...carried]
+  return ['chatctl', ...id.split(':'), ...all, ...missingIn(shape, all)].map(quoteWord).join(' ')
 }
 
 /** The words of a line without the places that the carried flags fill, `FILE` and `--save PLAN`. */

@@ -58,6 +58,20 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
   })
 }
 
+/**
+ * The failure of words after `chatctl chat` that are probably a mistyped command: a message costs a request.
+ *
+ * @param argv the words after `chat`, with flags
+ * @param word the first that is no flag
+ */
+export function unexpectedAfterChat(argv: readonly string[], word: string, catalog: Catalog): Failure {
+  if (!argv[0]?.startsWith('-')) return unknownCommand(['chat', ...argv], catalog)
+  const send = catalog.get('chat:send')
+  const line =
+    send && fits(send, argv) ? suggestCommand('chat send', argv, catalog) : 'chatctl chat send MESSAGE'
+  return new Failure('usage', `Unexpected argument ${nameWord(word)}`, { hint: `For one message: ${line}` })
+}
+
 /** The commands of a topic that take the flags: `history --limit 3` is `history list --limit 3`. */
 function hintOfTopic(
   words: readonly string[],
@@ -97,7 +111,12 @@ function hintBeforeCommand(flag: string): string {
 /** Words after `chatctl chat`, or in quotes, were probably meant as a message. */
 function hintAfter(typed: string, words: readonly string[]): string {
   const isMessage = typed === 'chatctl chat' || (typed === 'chatctl' && /\s/.test(words[0]?.trim() ?? ''))
-  if (isMessage) return `For one message: chatctl chat send ${quoteWord(words.join(' '))}`
+  if (isMessage) {
+    const message = words.join(' ')
+    const quoted = quoteWord(message)
+    const session = /\s/.test(message) ? quoted : `-- ${quoted}`
+    return `For one message: chatctl chat send ${quoted}. To begin a session with it: chatctl chat ${session}`
+  }
   return typed === 'chatctl' ? 'List the commands with: chatctl --help' : `See: ${typed} --help`
 }
 

@@ -1,7 +1,7 @@
 import type { SendResponse } from '../../contract/conversation.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { StreamEnd } from '../../contract/stream-event.ts'
+import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { longerTimeout, unknownOutcomeHint } from '../network-failure.ts'
 import { Expired, type OpenResponse } from '../open-response.ts'
 import { readResponse } from '../read-response.ts'
@@ -10,8 +10,8 @@ import { ResponseBytes } from '../response-bytes.ts'
 import { openReplyStream, type StreamSource } from './reply-stream.ts'
 
 interface CollectReplyOptions {
-  /** Called with the ID of the conversation as soon as it is known, because the end may never arrive. */
-  onContext(id: string): void
+  /** Called with each event as it arrives, because the end may never arrive. */
+  onEvent(event: StreamEvent): void
   /** Maximum size of the response body, in MiB (default: 256). */
   maxBodyMiB: number | undefined
 }
@@ -25,7 +25,7 @@ interface CollectReplyOptions {
  */
 export async function collectReply(
   source: StreamSource,
-  { onContext, maxBodyMiB }: CollectReplyOptions,
+  { onEvent, maxBodyMiB }: CollectReplyOptions,
 ): Promise<ApiResponse<SendResponse>> {
   const { finalResponse } = source
   const { status, headers, request, rest } = finalResponse
@@ -37,7 +37,7 @@ export async function collectReply(
   })
   let end: StreamEnd | undefined
   for await (const event of stream) {
-    if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
+    onEvent(event)
     if (event.type === 'end') end = event
   }
   if (!end) throw new Error('the stream had no end event')

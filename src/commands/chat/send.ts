@@ -1,24 +1,29 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { demandNoParameters, promptFlags } from '../../cli/chat/apply-prompt.ts'
+import { promptFlags } from '../../cli/chat/apply-prompt.ts'
 import { fileFlags } from '../../cli/chat/file-flags.ts'
 import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
+import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
 import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
-import { continueContext, rememberContext } from '../../cli/continue-context.ts'
+import type { Context } from '../../cli/context.ts'
+import { noConversation, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
-import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
+import { hintOf, sentences } from '../../cli/hints.ts'
+import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import { sendView, streamEventView } from '../../view/chat.ts'
+import type { Parameters } from '../../talk/conversation.ts'
+import type { ConversationStart } from '../../talk/session-options.ts'
+import { completionView, sendView, streamEventView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation. The next command can continue it with --continue, or with --context.'
-  static override requests = calls('sendMessage')
+    'The service stores the conversation. The next command can continue it with --continue, or with --context. With --system, a completion is requested instead: the reply is not streamed, and only this machine stores the conversation, for --continue.'
+  static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
     { description: 'Ask a question', command: 'chatctl chat send "What is a write-ahead log?"' },
@@ -48,6 +53,8 @@ export default class ChatSend extends BaseCommand {
     }),
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
     ...promptFlags,
+    system: systemFlag,
+    'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,
       summary:
@@ -64,7 +71,11 @@ export default class ChatSend extends BaseCommand {
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ChatSend)
+    const { args, flags, context } = await this.start(
+      ChatSend,
+      ({ continue: isContinued, prompt, system }) =>
+        isContinued || prompt !== undefined ? undefined : system === undefined ? sendView : completionView,
+    )
     const { output } = context
     const format = flags['stream-format']
     if (format && flags.stream === false) {
@@ -74,47 +85,89 @@ export default class ChatSend extends BaseCommand {
     if (extract !== undefined && flags.stream) {
       throw new Failure('usage', '--stream and --extract cannot be used together')
     }
-    const streams =
-      flags.stream ??
-      (format !== undefined ||
-        extract !== undefined ||
-        (output.showsText(sendView) && context.streams.isShown))
-    output.checkFields(streams ? streamEventView : sendView)
-    const asText = streams && (extract !== undefined || output.streamsText(sendView))
+    const begin = await chooseBeginning(flags, context)
+    const system = await readSystem(flags.system, context)
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
-    const { message, model, ...parameters } = await readMessage(line, context)
-    demandNoParameters(parameters, flags)
-    const contextId = flags.continue ? continueContext(context) : flags.context
-    const request = {
-      message,
-      ...(contextId === undefined ? {} : { context_id: contextId }),
-      ...(model === undefined ? {} : { model }),
-    }
+    const { message, model, ...prompted } = await readMessage(line, context)
+    const parameters = { ...prompted, ...(system !== undefined && { system }) }
+    const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
+    const wantsStream = flags.stream ?? format !== undefined
+    if (isCompletion && wantsStream) throw notStreamed(flags.system !== undefined)
+    const view = isCompletion ? completionView : sendView
+    const isShown = output.showsText(view) && context.streams.isShown
+    const streams = wantsStream || (flags.stream === undefined && (isShown || extract !== undefined))
+    output.checkFields(streams ? streamEventView : view)
+    const asText = streams && (extract !== undefined || output.streamsText(view))
     await offerModelServer(context)
-    const client = await context.connect()
-    const reply = new ReplyPrinter(context, sendView, flags)
-    let answeredIn: string | undefined
-    const onContext = (id: string) => {
-      answeredIn = id
-    }
+    const { exchange, close } = await openExchange(context, { begin, parameters, model })
+    const reply = new ReplyPrinter(context, view, flags)
     try {
       reply.begin()
       if (streams) {
-        const events = await client.chat.stream(request, { format })
-        answeredIn = contextId
-        const end = await reply.showEvents(events, { asText, onContext })
+        const end = await reply.showEvents(exchange.stream(message, format), { asText })
         if (end.failure) throw end.failure
-      } else {
-        const asksForWhole = flags.stream === false
-        const response = await (asksForWhole
-          ? client.chat.send(request)
-          : client.chat.collect(request, { onContext }))
-        answeredIn = response.body?.context_id ?? answeredIn ?? contextId
-        await reply.show(response)
-      }
+      } else if (isCompletion) await reply.show(await exchange.complete(message))
+      else await reply.show(await exchange.send(message, { isStreamed: flags.stream !== false }))
     } finally {
       reply.end()
-      await rememberContext(context, answeredIn)
+      await close()
     }
   }
+}
+
+/** The conversation that the message continues. */
+async function chooseBeginning(
+  flags: { context?: string | undefined; continue: boolean },
+  context: Context,
+): Promise<ConversationStart> {
+  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
+  if (!flags.continue) return { kind: 'new' }
+  const { findLastConversation } = await import('../../talk/find-last-conversation.ts')
+  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: true })
+  if (last) return last
+  throw noConversation()
+}
+
+function notStreamed(hasSystem: boolean): Failure {
+  const why = hasSystem
+    ? '--stream and --system cannot be used together'
+    : 'The last conversation cannot be streamed'
+  return new Failure('usage', `${why}, because the service does not stream completions`, {
+    hint: 'Omit --stream and --stream-format.',
+  })
+}
+
+/** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
+async function openExchange(
+  context: Context,
+  chosen: { begin: ConversationStart; parameters: Parameters; model: string | undefined },
+) {
+  const { options, dryRun, signal, host, output } = context
+  const isRecorded = options.save.value === 'on' && !dryRun
+  let lost: Failure | undefined
+  const [client, { openExchange: open }] = await Promise.all([
+    context.connect(),
+    import('../../talk/exchange/open-exchange.ts'),
+  ])
+  const exchange = await open({
+    client,
+    ...chosen,
+    owner: context.contextOwner(),
+    isModelExplicit: options.model.source === 'flag',
+    sessionsDirectory: isRecorded ? () => context.directories.sessions : undefined,
+    onLost: (failure) => {
+      lost ??= failure
+    },
+    clock: host.clock,
+    signal,
+  })
+  const close = async (): Promise<void> => {
+    await rememberContext(context, exchange.contextId)
+    if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')
+    if (lost) {
+      const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])
+      await output.warn(`This machine does not record the message and its reply: ${words}`)
+    }
+  }
+  return { exchange, close }
 }

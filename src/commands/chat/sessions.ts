@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { chatSessionsView } from '../../view/chat-sessions.ts'
 
 export default class ChatSessions extends BaseCommand {
@@ -11,6 +12,7 @@ export default class ChatSessions extends BaseCommand {
   static override view = chatSessionsView
   static override examples = [
     { description: 'List the sessions with the current service', command: 'chatctl chat sessions' },
+    { description: 'Find a session', command: 'chatctl chat sessions --search "write-ahead log"' },
     { description: 'List all sessions as JSON', command: 'chatctl chat sessions --all --json' },
     {
       description: 'Show when each session was last used',
@@ -19,20 +21,34 @@ export default class ChatSessions extends BaseCommand {
   ]
   static override flags = {
     all: Flags.boolean({ summary: 'Include sessions with other services' }),
+    limit: integerFlag({ min: 1, default: 50, helpValue: 'N', summary: 'Maximum number of sessions' }),
+    search: textFlag({
+      helpValue: 'WORDS',
+      summary: 'Only sessions whose name or first message contains all these words',
+    }),
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
-    const { describeSummary } = await import('../../talk/transcript/list-transcripts.ts')
-    const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
-    const summaries = listTranscripts(
-      context.directories.sessions,
-      flags.all ? undefined : context.contextOwner(),
-    )
-    await context.output.show(chatSessionsView, summaries.map(describeSummary))
-    if (summaries.length === 0) {
-      const others = ' with this service. List all sessions with: chatctl chat sessions --all'
-      context.output.progress(`No sessions${flags.all ? '' : others}. Start a session with: chatctl chat`)
+    const { describeSummary, listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
+    const words = flags.search?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
+    const owner = flags.all ? undefined : context.contextOwner()
+    const found = listTranscripts(context.directories.sessions, owner, {
+      limit: flags.limit + 1,
+      isWanted: ({ name, firstMessage }) => {
+        const text = `${name ?? ''}\n${firstMessage ?? ''}`.toLowerCase()
+        return words.every((word) => text.includes(word))
+      },
+    })
+    await context.output.show(chatSessionsView, found.slice(0, flags.limit).map(describeSummary))
+    if (found.length > flags.limit) {
+      context.output.progress(`There are more sessions. Show them with: --limit ${2 * flags.limit}`)
     }
+    if (found.length > 0) return
+    const matching = flags.search === undefined ? '' : ` that match "${flags.search}"`
+    const others = ' with this service. List all sessions with: chatctl chat sessions --all'
+    context.output.progress(
+      `No sessions${matching}${flags.all ? '' : others}. Start a session with: chatctl chat`,
+    )
   }
 }

@@ -1,7 +1,8 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
-import { type Conversation, toMessages } from '../conversation.ts'
+import type { Conversation } from '../conversation.ts'
+import { fetchMessages } from '../fetch-messages.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -65,11 +66,7 @@ async function fetchBeginning(session: ConversationHost): Promise<void> {
   if (contextId === undefined) return
   await session.stoppable(async (signal) => {
     session.status.begin('fetching the full conversation…')
-    const pages = []
-    for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
-      pages.unshift(messages.flatMap(toMessages))
-    }
-    conversation.messages = pages.flat()
+    conversation.messages = await fetchMessages(client, contextId, signal)
     conversation.lacksBeginning = false
   })
 }

@@ -24,24 +24,31 @@ const maxReasoningLength = 16 * 1024
  */
 export class Recorder {
   turns: number
-  readonly #writer: TranscriptWriter
+  readonly #writer: TranscriptWriter | undefined
   readonly #clock: Clock
   readonly #onLost: (failure: Failure) => void
   #lost = false
 
-  constructor(writer: TranscriptWriter, turns: number, clock: Clock, onLost: (failure: Failure) => void) {
+  /** @param writer undefined if nothing is recorded */
+  constructor(
+    writer: TranscriptWriter | undefined,
+    turns: number,
+    clock: Clock,
+    onLost: (failure: Failure) => void,
+  ) {
     this.#writer = writer
     this.turns = turns
     this.#clock = clock
     this.#onLost = onLost
   }
 
-  get id(): string {
-    return this.#writer.id
+  /** ID of the session. Undefined if nothing is recorded. */
+  get id(): string | undefined {
+    return this.#writer?.id
   }
 
-  get path(): string {
-    return this.#writer.path
+  get path(): string | undefined {
+    return this.#writer?.path
   }
 
   /** Records the prompt and flushes it to disk, before it is sent. */
@@ -103,17 +110,17 @@ export class Recorder {
   }
 
   close(): void {
-    this.#writer.close()
+    this.#writer?.close()
   }
 
   #now = (): string => isoNow(this.#clock)
 
   #append(line: TranscriptLine): void {
-    this.#attempt(() => this.#writer.append(line))
+    this.#attempt(() => this.#writer?.append(line))
   }
 
   #sync(): void {
-    this.#attempt(() => this.#writer.sync())
+    this.#attempt(() => this.#writer?.sync())
   }
 
   #attempt(work: () => void): void {

@@ -1,10 +1,9 @@
 import type { Client } from '../../client/client.ts'
-import type { CompletionRequest } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
-import { reasoningIn } from '../../contract/reasoning.ts'
-import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
+import type { StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
+import { completionEvents } from './completion-events.ts'
 import type { Recorder } from './recorder.ts'
 import type { ReplyDisplay } from './reply-display.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
@@ -89,36 +88,8 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
 
 async function openEvents({ client, conversation, prompt, signal, streamFormat }: TurnOptions) {
   if (conversation.mode === 'completions') {
-    return completionEvents(client, conversation.completionRequest(prompt), signal)
+    const { body } = await client.chat.complete(conversation.completionRequest(prompt), { signal })
+    return completionEvents(body)
   }
   return client.chat.stream(conversation.sendRequest(prompt), { signal, format: streamFormat })
-}
-
-/** A completion as the events of a stream that arrives at once. */
-async function* completionEvents(
-  client: Client,
-  request: CompletionRequest,
-  signal: AbortSignal,
-): AsyncGenerator<StreamEvent, void> {
-  const { body } = await client.chat.complete(request, { signal })
-  const choices = Array.isArray(body?.choices) ? body.choices : []
-  const choice = choices.find(({ message }) => typeof message?.content === 'string') ?? choices[0]
-  const text = choice?.message?.content ?? ''
-  const reasoning = reasoningIn(choice?.message)
-  const id = body?.id ?? undefined
-  const model = body?.model ?? undefined
-  const finishReason = choice?.finish_reason ?? undefined
-  const usage = body?.usage
-  yield { type: 'start', ...(id !== undefined && { id }), ...(model !== undefined && { model }) }
-  if (reasoning !== undefined) yield { type: 'reasoning', text: reasoning }
-  if (text !== '') yield { type: 'delta', text }
-  if (usage) yield { type: 'usage', usage }
-  yield {
-    type: 'end',
-    complete: true,
-    verified: true,
-    ...(finishReason !== undefined && { finishReason }),
-    ...(id !== undefined && { id }),
-    text,
-  }
 }

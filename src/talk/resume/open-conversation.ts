@@ -1,8 +1,8 @@
-import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { Conversation, toMessages } from '../conversation.ts'
+import { noMessages } from '../fetch-messages.ts'
 import type { ConversationStart } from '../session-options.ts'
-import { listTranscripts } from '../transcript/list-transcripts.ts'
+import { findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import {
   createTranscriptWriter,
   type OpenedConversation,
@@ -46,9 +46,7 @@ async function startFromContext(
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
   const { owner, sessionsDirectory } = session.options
-  const known = listTranscripts(sessionsDirectory, owner).find(
-    ({ contextId, mode }) => contextId === id && mode === 'context',
-  )
+  const known = findTranscriptOfContext(sessionsDirectory, owner, id)
   if (known) return resumeTranscript(session, known.path, signal)
   const pages = session.client.history.pages({ context_id: id }, { signal })
   const { value: newest } = await pages.next()
@@ -58,11 +56,7 @@ async function startFromContext(
   // If the service omits has_more, there may be more.
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(toMessages)
-  if (conversation.messages.length === 0) {
-    throw new Failure('not_found', `No messages of context "${id}" in the history of the service`, {
-      advice: [{ code: 'list_sessions' }],
-    })
-  }
+  if (conversation.messages.length === 0) throw noMessages(id)
   const writer = createTranscriptWriter(session.options)
   const at = isoNow(session.options.clock)
   writer.append(conversation.optionsLine(at))

@@ -31,7 +31,7 @@ export async function resumeTranscript(
   }
   const transcript = readTranscript(path)
   requireSameConnection(session.options, transcript)
-  const conversation = conversationOf(transcript)
+  const conversation = Conversation.ofTranscript(transcript)
   const { model, isModelExplicit } = session.options
   if (isModelExplicit || conversation.model === undefined) conversation.model = model
   const turns = findTurns(conversation.messages, transcript.turns)
@@ -41,7 +41,7 @@ export async function resumeTranscript(
   const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
-  const { writer, isShared } = openWriter(session.options, path)
+  const { writer, isShared } = openWriter(session.options, path, transcript)
   const at = isoNow(session.options.clock)
   writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
@@ -102,9 +102,14 @@ function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedM
 }
 
 /** Continues the transcript, or writes a new one if another session has it open. */
-function openWriter(options: SessionOptions, path: string): { writer: TranscriptWriter; isShared: boolean } {
+function openWriter(
+  options: SessionOptions,
+  path: string,
+  transcript: Transcript,
+): { writer: TranscriptWriter; isShared: boolean } {
+  if (!options.isRecorded) return { writer: createTranscriptWriter(options), isShared: false }
   try {
-    return { writer: TranscriptWriter.reopen(path), isShared: false }
+    return { writer: TranscriptWriter.reopen(path, transcript), isShared: false }
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'conflict') throw error
     return { writer: createTranscriptWriter(options), isShared: true }
@@ -122,23 +127,6 @@ function requireSameConnection(options: SessionOptions, transcript: Transcript):
       ? { hint: options.resumeCommand(id, profile) }
       : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),
   })
-}
-
-function conversationOf(transcript: Transcript): Conversation {
-  const conversation = new Conversation()
-  conversation.mode = transcript.mode
-  conversation.contextId = transcript.contextId
-  conversation.model = transcript.model
-  conversation.replyModel = transcript.turns.at(-1)?.model
-  conversation.parameters = {
-    system: transcript.system,
-    temperature: transcript.temperature,
-    maxTokens: transcript.maxTokens,
-  }
-  conversation.messages = [...transcript.conversation]
-  conversation.lacksBeginning = transcript.lacksBeginning
-  conversation.isOnService = transcript.isOnService
-  return conversation
 }
 
 /** Merges with the history if the service stores the conversation and the history can be read. */

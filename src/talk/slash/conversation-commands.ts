@@ -24,7 +24,7 @@ export const conversationCommands: readonly SlashCommand[] = [
       await begin(session, { kind: 'new' })
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
-      const before = turns > 0 ? ` Resume the previous one with: /resume ${id}` : ''
+      const before = turns > 0 && id !== undefined ? ` Resume the previous one with: /resume ${id}` : ''
       session.output.note(`New conversation, without a system prompt or parameters.${before}`)
     },
   },

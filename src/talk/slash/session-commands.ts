@@ -18,6 +18,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: (session, name) => {
       if (name === '')
         throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
+      demandPath(session)
       session.recorder.name(name)
       session.output.note(`The session is now named "${name}"`)
     },
@@ -41,7 +42,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     takesPath: true,
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
-      const transcript = readTranscript(session.recorder.path)
+      const transcript = readTranscript(demandPath(session))
       const parts = renderTranscript(transcript, formatOf(path), session.showsReasoning)
       session.output.note(`Saved to ${await saveText(path, [...parts].join(''), session.options)}`)
     },
@@ -60,6 +61,12 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: (session) => session.keyboard.leave(),
   },
 ]
+
+/** @throws Failure `usage` if the session is not recorded */
+function demandPath({ recorder: { path } }: Session): string {
+  if (path !== undefined) return path
+  throw new Failure('usage', 'This session is not recorded, so it cannot be named or exported')
+}
 
 const formatsByExtension: Record<string, TranscriptFormat> = {
   '.md': 'md',
@@ -95,7 +102,10 @@ function showInfo(session: Session): void {
     ['temperature', temperature],
     ['max_tokens', maxTokens],
     ['reasoning', session.showsReasoning ? 'shown' : 'hidden'],
-    ['transcript', recorder.turns === 0 ? undefined : recorder.path],
+    [
+      'transcript',
+      recorder.path === undefined ? 'not recorded' : recorder.turns === 0 ? undefined : recorder.path,
+    ],
   ]
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))

@@ -18,7 +18,10 @@ export function findTranscript(directory: string, wanted: string): string {
   const paths = transcriptPaths(directory)
   const exact = join(directory, `${wanted}${extension}`)
   if (paths.includes(exact)) return exact
-  const named = listTranscripts(directory).filter(({ name }) => name === wanted)
+  const named = listTranscripts(directory, undefined, {
+    containing: '{"type":"name"',
+    isWanted: ({ name }) => name === wanted,
+  })
   const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))
   const [only, ...others] = found
   if (only === undefined) {

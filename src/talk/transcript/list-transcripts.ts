@@ -1,6 +1,8 @@
+import { readFileSync, statSync } from 'node:fs'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { splitFiles } from '../../contract/file-block.ts'
 import { readHeadAndTail } from './read-transcript.ts'
+import { sessionIdOf } from './session-id.ts'
 import type { Transcript } from './transcript.ts'
 import { transcriptPaths } from './transcript-files.ts'
 
@@ -25,22 +27,74 @@ export interface TranscriptSummary {
   firstMessage?: string
 }
 
+interface ListOptions {
+  /** Maximum number of sessions. No more transcripts are read than are needed. */
+  limit?: number | undefined
+  /** Selects sessions. */
+  isWanted?: ((summary: TranscriptSummary) => boolean) | undefined
+  /** A text that every wanted transcript contains. Other transcripts are not parsed. */
+  containing?: string | undefined
+}
+
 /**
  * Lists the sessions of this machine, the last used first. Unreadable transcripts are omitted.
  *
  * @param owner only sessions of this service and profile; undefined for all
- * @param limit reads at most this many, those that began last
  * @throws Failure `storage` if the directory exists and cannot be read
  */
 export function listTranscripts(
   directory: string,
   owner?: ContextOwner,
-  limit = Number.POSITIVE_INFINITY,
+  { limit = Number.POSITIVE_INFINITY, isWanted = () => true, containing }: ListOptions = {},
 ): TranscriptSummary[] {
-  const paths = transcriptPaths(directory).sort((a, b) => compare(b, a))
-  const summaries = paths.slice(0, limit).flatMap((path) => summarize(path) ?? [])
-  const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
-  return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+  const found: TranscriptSummary[] = []
+  for (const { path, size } of lastUsedFirst(directory)) {
+    if (found.length >= limit) break
+    if (containing !== undefined && !mayContain(path, size, containing)) continue
+    const summary = summarize(path)
+    if (summary && (!owner || belongsTo(summary, owner)) && isWanted(summary)) found.push(summary)
+  }
+  return found.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+}
+
+interface TranscriptFile {
+  path: string
+  size: number
+  /** When it was last written, in ms. */
+  at: number
+}
+
+/** Reads no file, so that the time with tens of thousands of transcripts stays short. */
+function lastUsedFirst(directory: string): TranscriptFile[] {
+  const files = transcriptPaths(directory).flatMap((path): TranscriptFile[] => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats ? [{ path, size: stats.size, at: stats.mtimeMs }] : []
+  })
+  return files.sort((a, b) => b.at - a.at || compare(b.path, a.path))
+}
+
+/** Size in bytes up to which a transcript is searched for a text before it is parsed. */
+const maxSearched = 256 * 1024
+
+function mayContain(path: string, size: number, text: string): boolean {
+  try {
+    return size > maxSearched || readFileSync(path).includes(text)
+  } catch {
+    return false
+  }
+}
+
+/** The session in which this machine last used a context of the service. */
+export function findTranscriptOfContext(
+  directory: string,
+  owner: ContextOwner,
+  id: string,
+): TranscriptSummary | undefined {
+  return listTranscripts(directory, owner, {
+    limit: 1,
+    containing: JSON.stringify(id),
+    isWanted: ({ contextId, mode }) => contextId === id && mode === 'context',
+  })[0]
 }
 
 /** Whether a session belongs to a service and profile. */
@@ -51,6 +105,7 @@ export function belongsTo(
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
 }
 
+/** Undefined if the transcript cannot be read. */
 function summarize(path: string): TranscriptSummary | undefined {
   try {
     const {
@@ -88,6 +143,12 @@ function summarize(path: string): TranscriptSummary | undefined {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The same for one transcript. Only the ID is known if it cannot be read. */
+export function describeSession(path: string): Record<string, unknown> {
+  const summary = summarize(path)
+  return summary ? describeSummary(summary) : { id: sessionIdOf(path) }
 }
 
 /** Maximum length of a first message in a list, in characters. */

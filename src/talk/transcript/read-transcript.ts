@@ -2,8 +2,8 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { buildTranscript } from './build-transcript.ts'
 import { sessionIdOf } from './session-id.ts'
 import { withStorageErrors } from './storage-errors.ts'
-import type { Transcript } from './transcript.ts'
-import { parseLine, repeatAfter } from './transcript-line.ts'
+import { repeatAfter, type Transcript } from './transcript.ts'
+import { parseLine } from './transcript-line.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.

@@ -86,9 +86,3 @@ export function parseLine(text: string): TranscriptLine | undefined {
     return undefined
   }
 }
-
-/**
- * Bytes after which the name and the options are repeated before a prompt, so that a reader finds them
- * near the end of a long transcript.
- */
-export const repeatAfter = 32 * 1024

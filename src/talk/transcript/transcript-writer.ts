@@ -1,14 +1,23 @@
-import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { readHeadAndTail } from './read-transcript.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { withStorageErrors } from './storage-errors.ts'
-import { type LineOf, repeatAfter, type TranscriptLine } from './transcript-line.ts'
+import { repeatAfter, type Transcript } from './transcript.ts'
+import type { LineOf, TranscriptLine } from './transcript-line.ts'
 
 /**
  * Appends to the transcript of a session. `append` hands the lines to the operating system before it
@@ -51,12 +60,13 @@ export class TranscriptWriter {
   /**
    * Opens a transcript to continue it.
    *
+   * @param current the name and options in force, which are repeated with the next prompt
    * @throws Failure `not_found`; `conflict` if another process has it open; `storage`
    */
-  static reopen(path: string): TranscriptWriter {
-    const repeated = RepeatedOptions.ofFile(path)
-    const writer = new TranscriptWriter(path, [], repeated)
-    writer.#open('a+')
+  static reopen(path: string, current: NameAndOptions): TranscriptWriter {
+    const writer = new TranscriptWriter(path, [], RepeatedOptions.of(current))
+    // Without O_CREAT, because the transcript may have been deleted since it was found.
+    writer.#open(constants.O_RDWR | constants.O_APPEND)
     return writer
   }
 
@@ -87,11 +97,10 @@ export class TranscriptWriter {
     this.#release = undefined
   }
 
-  #open(mode: 'ax' | 'a+'): void {
+  #open(mode: 'ax' | number): void {
     withStorageErrors(this.path, 'written', () => {
       makePrivateDirectory(dirname(this.path))
-      const release = tryProcessLock(`${this.path}.lock`)
-      if (!release) throw lockedByAnotherProcess(this.id)
+      const release = lockTranscript(this.path)
       try {
         const descriptor = openSync(this.path, mode, 0o600)
         this.#descriptor = descriptor
@@ -123,8 +132,14 @@ export class TranscriptWriter {
   }
 }
 
-function lockedByAnotherProcess(id: string): Failure {
-  return new Failure('conflict', `The session ${id} is open in another chatctl process`, {
+/**
+ * @returns releases the lock
+ * @throws Failure `conflict` if another process holds it; Error of the system
+ */
+export function lockTranscript(path: string): () => void {
+  const release = tryProcessLock(`${path}.lock`)
+  if (release) return release
+  throw new Failure('conflict', `The session ${sessionIdOf(path)} is open in another chatctl process`, {
     advice: [{ code: 'close_session' }],
   })
 }
@@ -144,6 +159,11 @@ function isTorn(descriptor: number): boolean {
   return last[0] !== 0x0a
 }
 
+type NameAndOptions = Pick<
+  Transcript,
+  'name' | 'mode' | 'contextId' | 'model' | 'system' | 'temperature' | 'maxTokens'
+>
+
 /** The name and the options in force, which are repeated in a long transcript. */
 class RepeatedOptions {
   /** Bytes since they were last written. */
@@ -151,9 +171,8 @@ class RepeatedOptions {
   #name: string | undefined
   #options: Omit<LineOf<'options'>, 'at'> | undefined
 
-  /** Reads them from an existing transcript. They are repeated with the next prompt. */
-  static ofFile(path: string): RepeatedOptions {
-    const { name, mode, contextId, model, system, temperature, maxTokens } = readHeadAndTail(path)
+  static of(current: NameAndOptions): RepeatedOptions {
+    const { name, mode, contextId, model, system, temperature, maxTokens } = current
     const repeated = new RepeatedOptions()
     repeated.written = Infinity
     repeated.#name = name

@@ -3,6 +3,12 @@ import type { StreamEvent } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 
 /**
+ * Bytes after which the name and the options are repeated before a prompt, so that a reader finds them
+ * near the end of a long transcript.
+ */
+export const repeatAfter = 32 * 1024
+
+/**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;
  * `truncated`: by the service or the network; `interrupted`: by the person; `failed`: with an error;
  * `lost`: unknown, because the session itself ended.

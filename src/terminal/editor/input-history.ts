@@ -29,19 +29,20 @@ const maxBytes = 4 * 2 ** 20
  * session are only in memory.
  */
 export class InputHistory {
-  readonly #path: string
+  readonly #path: string | undefined
   readonly #entries: string[]
   readonly #clock: Clock
   #added = 0
 
-  /** @param path of the file, which need not exist */
-  static open(path: string, clock: Clock): InputHistory {
+  /** @param path of the file, which need not exist. Undefined keeps the entries in memory. */
+  static open(path: string | undefined, clock: Clock): InputHistory {
+    if (path === undefined) return new InputHistory(path, clock, [])
     const tail = readTailAt(path)
     if (isTooLong(tail)) void shorten(path)
     return new InputHistory(path, clock, readEntries(tail.lines))
   }
 
-  private constructor(path: string, clock: Clock, entries: string[]) {
+  private constructor(path: string | undefined, clock: Clock, entries: string[]) {
     this.#path = path
     this.#clock = clock
     this.#entries = entries
@@ -57,6 +58,7 @@ export class InputHistory {
     if (entry === this.#entries.at(-1)) return
     this.#entries.push(entry)
     if (this.#entries.length > maxEntries) this.#entries.shift()
+    if (this.#path === undefined) return
     try {
       makePrivateDirectory(dirname(this.#path))
       const id = `${process.pid}-${++this.#added}`

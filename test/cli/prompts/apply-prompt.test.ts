@@ -63,9 +63,11 @@ describe('--prompt', () => {
     expect(messages[1].content).to.match(/^Review this:\nFile: a\.txt\n\n```\w*\nA\n```\nThanks\.$/)
   })
 
-  it('sends nothing with chat send if the prompt sets parameters that it cannot send', async () => {
-    const sent = await run(['chat', 'send', '--prompt', 'review', '--var', 'language=Go', 'x', '--dry-run'])
-    expectFailure(sent, 2, 'sets temperature, max_tokens, system', 'chatctl chat complete --prompt review')
+  it('requests a completion with chat send if the prompt sets parameters', async () => {
+    const args = ['chat', 'send', '--prompt', 'review', '--var', 'language=Go', 'x']
+    const body = await bodyOf(args)
+    expect(body).to.include.keys('temperature', 'max_tokens')
+    expect(body.messages[0].role).to.equal('system')
   })
 
   it('names missing variables with the flag, and refuses unknown, repeated, and malformed ones', async () => {

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { findTranscript } from '../../../src/talk/transcript/find-transcript.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
+import { readHeadAndTail } from '../../../src/talk/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
@@ -122,7 +123,7 @@ describe('the list of transcripts', () => {
         say(turn(4, 'and', 'z'.repeat(second)))
         expectSummary(4)
         writer.close()
-        const again = TranscriptWriter.reopen(writer.path)
+        const again = TranscriptWriter.reopen(writer.path, readHeadAndTail(writer.path))
         say(turn(5, 'later', 'z'.repeat(third)), again)
         expectSummary(5)
         again.close()

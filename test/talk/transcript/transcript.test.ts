@@ -310,7 +310,9 @@ describe('a transcript', () => {
     withDirectory((directory) => {
       const path = join(directory, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
-      expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
+      expect(thrownFailure(() => TranscriptWriter.reopen(path, readHeadAndTail(path))).kind).to.equal(
+        'not_found',
+      )
       expect(readdirSync(directory)).to.deep.equal([])
     })
   })
@@ -319,15 +321,17 @@ describe('a transcript', () => {
     withDirectory((directory) => {
       const first = TranscriptWriter.create(directory, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
-      const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
+      const refused = thrownFailure(() => TranscriptWriter.reopen(first.path, readHeadAndTail(first.path)))
       expect(refused).to.include({ kind: 'conflict' })
       expect(refused.message).to.include(first.id)
       // The rejected writer did not remove the lock.
-      expect(thrownFailure(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
+      expect(
+        thrownFailure(() => TranscriptWriter.reopen(first.path, readHeadAndTail(first.path))).kind,
+      ).to.equal('conflict')
       first.append({ type: 'delta', turn: 1, text: 'still here' })
       first.close()
       first.close()
-      const second = TranscriptWriter.reopen(first.path)
+      const second = TranscriptWriter.reopen(first.path, readHeadAndTail(first.path))
       second.append({ type: 'delta', turn: 1, text: '!' })
       second.close()
       expect(readTranscript(first.path).turns[0]?.reply).to.equal('still here!')

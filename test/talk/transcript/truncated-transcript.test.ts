@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { systemClock } from '../../../src/system/clock.ts'
-import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
+import { readHeadAndTail, readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { withDirectory } from './temporary-directory.ts'
@@ -85,7 +85,7 @@ describe('a transcript that is truncated at any byte', () => {
           writeFileSync(writer.path, bytes.subarray(0, cut))
           expect(readTranscript(writer.path)).to.deep.equal(expected)
 
-          const again = TranscriptWriter.reopen(writer.path)
+          const again = TranscriptWriter.reopen(writer.path, readHeadAndTail(writer.path))
           again.append({ type: 'conversation', at, messages: [] })
           again.append({ type: 'user', turn: 9, at, text: 'later' })
           again.append({ type: 'delta', turn: 9, text: 'yes' })

@@ -1,0 +1,52 @@
+import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
+import { countOf } from '../../view/count.ts'
+import type { Context } from '../context.ts'
+
+interface ListedSession {
+  path: string
+  updatedAt: string
+  turns: number
+  name?: string
+  firstMessage?: string
+}
+
+/** Cells that the prompt needs beside a choice. */
+const margin = 4
+
+/**
+ * Lets the person choose a session by its name or first message.
+ *
+ * @param sessions the last used first
+ * @returns the path of its transcript
+ * @throws Interruption if the person leaves
+ */
+export async function pickSession(
+  sessions: readonly ListedSession[],
+  { prompter, streams }: Pick<Context, 'prompter' | 'streams'>,
+): Promise<string> {
+  const known = sessions.map((session) => {
+    const { path, name, firstMessage, turns, updatedAt } = session
+    const title = stripControls([name, firstMessage].filter(Boolean).join(': ').slice(0, 1_000))
+    const label = `${timeOf(updatedAt)}  ${title.replaceAll(/\s+/g, ' ').trim()}`
+    const about = `${name ?? ''}\n${firstMessage ?? ''}`.toLowerCase()
+    return { path, label, turns: countOf(turns, 'turn'), about }
+  })
+  const find = (words: readonly string[]) => {
+    const room = (streams.host.stderr.columns || 80) - margin
+    const found = known.filter(({ about }) => words.every((word) => about.includes(word)))
+    return found.map(({ path, label, turns }) => ({
+      name: `${truncateToWidth(label, room - turns.length - 2).text}  ${turns}`,
+      value: path,
+    }))
+  }
+  return prompter.pick('Session to resume:', find, 'chatctl chat sessions')
+}
+
+/** Local time to the minute: `11-21 14:22`. */
+function timeOf(iso: string): string {
+  const at = new Date(iso)
+  if (Number.isNaN(at.getTime())) return ' '.repeat(11)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`
+}

@@ -1,0 +1,68 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
+import { chatSessionsView } from '../../view/chat-sessions.ts'
+import { countOf } from '../../view/count.ts'
+
+export default class ChatDelete extends BaseCommand {
+  static override summary = 'Delete chat sessions from this machine'
+  static override description =
+    'Deletes the transcripts, after confirmation. The service keeps its history, because its API cannot delete messages.'
+  static override requests = localWork
+  static override view = chatSessionsView
+  static override completes = { session: 'session' } as const
+  static override examples = [
+    { description: 'Show what would be deleted', command: 'chatctl chat delete s20261121 --dry-run' },
+    { description: 'Delete a session without confirmation', command: 'chatctl chat delete s20261121 --yes' },
+  ]
+  static override args = {
+    session: Args.string({
+      required: true,
+      multiple: true,
+      description: 'ID, start of an ID, or name of each session',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ChatDelete)
+    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
+    const { describeSession } = await import('../../talk/transcript/list-transcripts.ts')
+    const { lockTranscripts } = await import('../../talk/transcript/delete-transcripts.ts')
+    const { sessions } = context.directories
+    const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
+    const rows = paths.map(describeSession)
+    const locked = lockTranscripts(paths)
+    const deleted: Record<string, unknown>[] = []
+    try {
+      if (context.dryRun) return await this.showLocalChange({ delete: rows.map(({ id }) => id) })
+      if (!flags.yes) await context.prompter.confirm(`Delete ${rows.map(describe).join(', ')}?`)
+      for (const [index, path] of paths.entries()) {
+        locked.delete(path)
+        deleted.push(rows[index] ?? {})
+      }
+    } finally {
+      locked.release()
+      if (deleted.length > 0) await report(context, deleted)
+    }
+  }
+}
+
+/** `the session s20261121-142233-k3f9 "Trip to Rome" (2 turns)` */
+function describe({ id, name, first_message: first, turns }: Record<string, unknown>): string {
+  const title = name ?? first
+  const quoted = title ? ` "${stripControls(String(title))}"` : ''
+  return `the session ${id}${quoted} (${countOf(Number(turns ?? 0), 'turn')})`
+}
+
+async function report({ output }: Context, deleted: readonly Record<string, unknown>[]): Promise<void> {
+  await output.show(chatSessionsView, deleted)
+  output.progress(`Deleted ${countOf(deleted.length, 'session')} from this machine.`)
+  const contexts = deleted.flatMap(({ context_id: id }) => (typeof id === 'string' ? [id] : []))
+  if (contexts.length > 0)
+    output.notice(`The history of the service may still contain: ${contexts.join(', ')}`)
+}

@@ -1,0 +1,44 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../contract/failure.ts'
+import { chatSessionsView } from '../../view/chat-sessions.ts'
+
+export default class ChatRename extends BaseCommand {
+  static override summary = 'Name a chat session'
+  static override description =
+    'Commands accept the name in place of the ID. Only this machine stores it; no request is sent.'
+  static override requests = localWork
+  static override view = chatSessionsView
+  static override completes = { session: 'session' } as const
+  static override examples = [
+    { description: 'Name a session', command: 'chatctl chat rename s20261121 "trip to Rome"' },
+    {
+      description: 'Show what would change',
+      command: 'chatctl chat rename s20261121 Rome --dry-run',
+    },
+  ]
+  static override args = {
+    session: Args.string({
+      required: true,
+      description: 'ID, start of an ID, or name of the session',
+      ignoreStdin: true,
+    }),
+    name: Args.string({ required: true, description: 'New name', ignoreStdin: true }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ChatRename)
+    const name = args.name.trim()
+    if (name === '') throw new Failure('usage', 'NAME is empty')
+    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
+    const { describeSession } = await import('../../talk/transcript/list-transcripts.ts')
+    const path = findTranscript(context.directories.sessions, args.session)
+    if (context.dryRun) return this.showLocalChange({ rename: describeSession(path)['id'], name })
+    const { renameTranscript } = await import('../../talk/transcript/rename-transcript.ts')
+    renameTranscript(path, name)
+    await context.output.show(chatSessionsView, [describeSession(path)])
+  }
+}

@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../src/system/clock.ts'
+import { readHeadAndTail } from '../../../src/talk/transcript/read-transcript.ts'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+describe('the sessions of this machine', () => {
+  const sandbox = perTest(createSandbox)
+  const directory = () => join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+
+  /** Plants a session that was last used so many seconds after a fixed time. */
+  function plant(text: string, second: number, contextId?: string): TranscriptWriter {
+    const writer = TranscriptWriter.create(directory(), { profile: 'local', baseUrl: null }, systemClock)
+    const at = new Date(Date.UTC(2026, 0, 2, 3, 4, second))
+    const named = contextId === undefined ? {} : { context_id: contextId }
+    writer.append({ type: 'options', at: at.toISOString(), mode: 'context', ...named })
+    writer.append({ type: 'user', turn: 1, at: at.toISOString(), text })
+    writer.close()
+    utimesSync(writer.path, at, at)
+    return writer
+  }
+
+  const run = (...args: string[]) => runChatctl(sandbox, ['chat', ...args])
+  const list = async (...args: string[]) => JSON.parse((await run('sessions', '--json', ...args)).stdout)
+  const transcripts = () => readdirSync(directory()).sort()
+
+  it('are listed up to a limit, the last used first', async () => {
+    for (let second = 0; second < 5; second++) plant(`number ${second}`, second)
+    const shown = await list('--limit', '2')
+    expect(shown.map(({ first_message: first }: Record<string, unknown>) => first)).to.deep.equal([
+      'number 4',
+      'number 3',
+    ])
+    expect(await list('--limit', '5')).to.have.lengthOf(5)
+    expect((await run('sessions', '--limit', '5')).stderr).to.equal('')
+  })
+
+  it('are renamed without changing their order', async () => {
+    const { id } = plant('old', 1)
+    plant('new', 2)
+    const { exitCode, stdout } = await run('rename', id, ' Trip to Rome ', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)[0]).to.include({ id, name: 'Trip to Rome' })
+    const [first, second] = await list()
+    expect([first.first_message, second.name]).to.deep.equal(['new', 'Trip to Rome'])
+    expect((await list('--limit', '1'))[0]).to.include({ first_message: 'new' })
+    expect((await run('show', 'Trip to Rome')).exitCode).to.equal(0)
+    expectFailure(await run('rename', id, ' '), 2, 'NAME is empty')
+    expectFailure(await run('rename', 'nowhere', 'x'), 6, 'No session "nowhere"')
+  })
+
+  it('are deleted, all or none, after a confirmation', async () => {
+    const [one, two, three] = [plant('one', 1, 'ctx_1'), plant('two', 2), plant('three', 3)]
+    expectFailure(await run('delete', one.id), 3, '--yes')
+    expectFailure(await run('delete', one.id, 'nowhere', '--yes'), 6, 'nowhere')
+    expect(transcripts()).to.have.lengthOf(3)
+    const { exitCode, stdout, stderr } = await run('delete', one.id, two.id, one.id, '--yes')
+    expect({ exitCode, rows: stdout.trimEnd().split('\n').length }).to.deep.equal({ exitCode: 0, rows: 2 })
+    expect(stderr).to.contain('Deleted 2 sessions').and.to.contain('may still contain: ctx_1')
+    expect(transcripts()).to.deep.equal([`${three.id}.jsonl`])
+  })
+
+  it('are named in the confirmation without control characters', async () => {
+    const { id } = plant('\u001b[31mred', 1)
+    const { stderr } = await run('delete', id)
+    expect(stderr).to.contain(`Delete the session ${id} "`).and.to.contain('red"').and.to.contain('(1 turn)')
+    expect(stderr).not.to.contain('\u001b')
+    expect(transcripts()).to.have.lengthOf(1)
+  })
+
+  it('are neither renamed nor deleted while another process has one of them open', async () => {
+    const [one, two] = [plant('one', 1), plant('two', 2)]
+    const open = TranscriptWriter.reopen(two.path, readHeadAndTail(two.path))
+    try {
+      expectFailure(await run('delete', one.id, two.id, '--yes'), 7, 'is open in another chatctl process')
+      expectFailure(await run('rename', two.id, 'x'), 7, 'is open in another chatctl process')
+    } finally {
+      open.close()
+    }
+    expect(transcripts()).to.have.lengthOf(2)
+  })
+
+  it('are not created again by a session that was about to resume one', () => {
+    const { path } = plant('one', 1)
+    const current = readHeadAndTail(path)
+    utimesSync(path, 0, 0)
+    expect(existsSync(path)).to.equal(true)
+    return run('delete', path.replace(/.*\/|\.jsonl$/g, ''), '--yes').then(() => {
+      expect(() => TranscriptWriter.reopen(path, current)).to.throw(/cannot be written/)
+      expect(existsSync(path)).to.equal(false)
+    })
+  })
+})

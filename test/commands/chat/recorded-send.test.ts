@@ -1,0 +1,310 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { readHeadAndTail } from '../../../src/talk/transcript/read-transcript.ts'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import {
+  type FaultServer,
+  json,
+  resetMidBody,
+  type Script,
+  silent,
+  sse,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { until } from '../../support/until.ts'
+
+const reply = sse([{ id: 'm1', context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }], { done: true })
+const completion = json(200, {
+  id: 'cmpl1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'small',
+  usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Brief.' } }],
+  x_extra: 1,
+})
+
+describe('chat send records its exchange', () => {
+  const sandbox = perTest(createSandbox)
+  let server: FaultServer | undefined
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+
+  async function serve(script: Script): Promise<NodeJS.ProcessEnv> {
+    await server?.close()
+    server = await startFaultServer(script)
+    return { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+  }
+
+  const directory = () => join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+  const files = () =>
+    existsSync(directory())
+      ? readdirSync(directory())
+          .filter((name) => name.endsWith('.jsonl'))
+          .sort()
+      : []
+  const linesOf = (name: string) =>
+    readFileSync(join(directory(), name), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  const only = () => {
+    expect(files()).to.have.lengthOf(1)
+    return linesOf(files()[0] ?? '')
+  }
+  const bodies = () => server?.requests.map(({ body }) => JSON.parse(body)) ?? []
+
+  for (const flags of [[], ['--json'], ['--stream'], ['--stream', '--json'], ['-q']]) {
+    it(`as a turn of a session, readable only by its owner: ${flags.join(' ') || 'in a pipe'}`, async () => {
+      const env = await serve(reply)
+      const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })
+      expect(run.exitCode, run.stderr).to.equal(0)
+      const lines = only()
+      expect(lines.map(({ type }) => type).filter((type) => type !== 'delta')).to.deep.equal([
+        'session',
+        'options',
+        'user',
+        'start',
+        'end',
+      ])
+      expect(lines[2]).to.include({ turn: 1, text: 'Hi' })
+      const text = lines.filter(({ type }) => type === 'delta').map((line) => line.text)
+      expect(text.join('')).to.equal('Hello')
+      expect(lines.at(-1)).to.include({ complete: true, context_id: 'c1' })
+      if (process.platform === 'win32') return
+      expect(statSync(join(directory(), files()[0] ?? '')).mode & 0o777).to.equal(0o600)
+      expect(statSync(directory()).mode & 0o777).to.equal(0o700)
+    })
+  }
+
+  it('with --no-stream, too', async () => {
+    const env = await serve(json(200, { id: 'm1', response: 'Hello', context_id: 'c1', created_at: 'now' }))
+    await runChatctl(sandbox, ['chat', 'send', 'Hi', '--no-stream'], { env })
+    const lines = only()
+    expect(lines.find(({ type }) => type === 'delta')).to.include({ text: 'Hello' })
+    expect(lines.at(-1)).to.include({ complete: true, verified: true, id: 'm1', context_id: 'c1' })
+  })
+
+  it('with the prompt before the request is sent', async () => {
+    let before: string[] = []
+    const env = await serve((...given) => {
+      before = only().map(({ type }) => type)
+      return reply(...given)
+    })
+    await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    expect(before).to.deep.equal(['session', 'options', 'user'])
+  })
+
+  it('with the error of a refused request', async () => {
+    const env = await serve(json(403, { error: { code: 'forbidden', message: 'No chat for you' } }))
+    expectFailure(await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env }), 5)
+    expect(only().at(-1)).to.deep.include({ type: 'end', complete: false })
+    expect(only().at(-1).error).to.include({ code: 'forbidden' })
+  })
+
+  it('with the part of a truncated reply that arrived', async () => {
+    const env = await serve(sse([{ context_id: 'c1', delta: 'Hel' }], { done: false, ending: 'reset' }))
+    const run = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    expect(run.exitCode).to.equal(69)
+    const lines = only()
+    expect(lines.find(({ type }) => type === 'delta')).to.include({ text: 'Hel' })
+    expect(lines.at(-1)).to.include({ complete: false })
+    expect(lines.at(-1).reason).to.be.a('string')
+    expect(lines.at(-1).error).to.equal(undefined)
+  })
+
+  it('with a lost response', async () => {
+    const env = await serve(resetMidBody())
+    expect((await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })).exitCode).to.equal(69)
+    expect(only().at(-1)).to.deep.include({ type: 'end', complete: false })
+  })
+
+  it('as interrupted after Ctrl-C', async () => {
+    const env = await serve(silent)
+    const running = startChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    running.stdin.end()
+    await until(() => server?.requests.length === 1)
+    running.interrupt()
+    expect((await running.ended).exitCode).to.equal(130)
+    expect(only().at(-1)).to.deep.include({ type: 'end', complete: false, interrupted: true })
+  })
+
+  it('in one transcript per conversation', async () => {
+    const env = await serve(reply)
+    const send = (...args: string[]) => runChatctl(sandbox, ['chat', 'send', ...args], { env })
+    await send('one')
+    await send('--continue', 'two')
+    await send('--context', 'c1', 'three')
+    const turns = only().filter(({ type }) => type === 'user')
+    expect(turns.map(({ turn, text }) => `${turn} ${text}`)).to.deep.equal(['1 one', '2 two', '3 three'])
+    await send('elsewhere')
+    expect(files()).to.have.lengthOf(2)
+  })
+
+  it('in a new transcript if another process has that of the conversation open', async () => {
+    const env = await serve(reply)
+    await runChatctl(sandbox, ['chat', 'send', 'one'], { env })
+    const path = join(directory(), files()[0] ?? '')
+    const open = TranscriptWriter.reopen(path, readHeadAndTail(path))
+    const run = await runChatctl(sandbox, ['chat', 'send', '--context', 'c1', 'two'], { env })
+    open.close()
+    expect(run).to.include({ exitCode: 0, stderr: '' })
+    expect(files()).to.have.lengthOf(2)
+    const other = files().find((name) => !path.endsWith(name)) ?? ''
+    expect(linesOf(other)).to.deep.include({
+      ...linesOf(other)[2],
+      type: 'conversation',
+      lacks_beginning: true,
+    })
+  })
+
+  it('in a new transcript for a conversation that began elsewhere', async () => {
+    const env = await serve(reply)
+    await runChatctl(sandbox, ['chat', 'send', '--context', 'c1', 'two'], { env })
+    expect(only()[1]).to.include({ type: 'options', context_id: 'c1' })
+    expect(only()[2]).to.deep.include({ type: 'conversation', messages: [], lacks_beginning: true })
+  })
+
+  it('without conflicts between 20 runs at once', async () => {
+    const env = await serve(reply)
+    const runs = Array.from({ length: 20 }, (_, index) =>
+      runChatctl(sandbox, ['chat', 'send', `number ${index}`], { env }),
+    )
+    for (const run of await Promise.all(runs)) expect(run, run.stderr).to.include({ exitCode: 0, stderr: '' })
+    const texts = files().flatMap((name) =>
+      linesOf(name).flatMap(({ type, text }) => (type === 'user' ? [text] : [])),
+    )
+    expect(new Set(texts).size).to.equal(20)
+    expect(files()).to.have.lengthOf(20)
+  })
+
+  for (const [how, args, variables] of [
+    ['with --no-save', ['--no-save'], {}],
+    ['with CHATCTL_SAVE=off', [], { CHATCTL_SAVE: 'off' }],
+    ['with --dry-run', ['--dry-run'], {}],
+  ] as [string, string[], NodeJS.ProcessEnv][]) {
+    it(`not ${how}`, async () => {
+      const env = { ...(await serve(reply)), ...variables }
+      expect((await runChatctl(sandbox, ['chat', 'send', 'Hi', ...args], { env })).exitCode).to.equal(0)
+      expect(
+        (await runChatctl(sandbox, ['chat', 'send', 'Hi', '-c', 'c1', ...args], { env })).exitCode,
+      ).to.equal(0)
+      expect(files()).to.deep.equal([])
+    })
+  }
+
+  it('not if the profile has save=off', async () => {
+    const set = await runChatctl(sandbox, ['config', 'set', 'save', 'off', '-p', 'local'])
+    expect(set.exitCode, set.stderr).to.equal(0)
+    await runChatctl(sandbox, ['chat', 'send', 'Hi'])
+    expect(files()).to.deep.equal([])
+    const bad = await runChatctl(sandbox, ['config', 'set', 'save', 'maybe', '-p', 'local'])
+    expectFailure(bad, 2, 'save: "maybe" is neither on nor off')
+  })
+
+  it('or warns if it cannot, and prints the reply', async () => {
+    mkdirSync(join(directory(), '..'), { recursive: true })
+    writeFileSync(directory(), 'in the way')
+    const env = await serve(reply)
+    const run = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    expect(run).to.include({ exitCode: 0, stdout: 'Hello\n' })
+    expect(run.stderr).to.match(/^Warning: This machine does not record the message and its reply: /)
+    const continued = await runChatctl(sandbox, ['chat', 'send', 'Hi', '-c', 'c1'], { env })
+    expect(continued).to.include({ exitCode: 0, stdout: 'Hello\n' })
+    expect(continued.stderr.match(/Warning/g)).to.have.lengthOf(1)
+  })
+
+  describe('with --system', () => {
+    it('requests a completion, and prints its text', async () => {
+      const env = await serve(completion)
+      const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'Be brief'], { env })
+      expect(run).to.include({ exitCode: 0, stdout: 'Brief.\n', stderr: '' })
+      expect(server?.requests.map(({ path }) => path)).to.deep.equal(['/v1/chat/completions'])
+      expect(bodies()[0].messages).to.deep.equal([
+        { role: 'system', content: 'Be brief' },
+        { role: 'user', content: 'Hi' },
+      ])
+      expect(only()[1]).to.include({ type: 'options', mode: 'completions', system: 'Be brief' })
+      expect(only().at(-1)).to.include({ complete: true, finish_reason: 'stop' })
+    })
+
+    it('prints the response of the service as JSON', async () => {
+      const env = await serve(completion)
+      const { stdout } = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'x', '--json'], { env })
+      expect(JSON.parse(stdout)).to.include({ id: 'cmpl1', x_extra: 1 })
+      const args = ['chat', 'send', 'Hi', '--system', 'x', '--fields', 'model']
+      expect((await runChatctl(sandbox, args, { env })).stdout).to.equal('small\n')
+    })
+
+    it('is continued with all messages and the system message', async () => {
+      const env = await serve(completion)
+      await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'Be brief'], { env })
+      await runChatctl(sandbox, ['chat', 'send', '--continue', 'More'], { env })
+      await runChatctl(sandbox, ['chat', 'send', '--continue', 'Most', '--system', 'Be long'], { env })
+      const contents = bodies().map(({ messages }) => messages.map((one: { content: string }) => one.content))
+      expect(contents).to.deep.equal([
+        ['Be brief', 'Hi'],
+        ['Be brief', 'Hi', 'Brief.', 'More'],
+        ['Be long', 'Hi', 'Brief.', 'More', 'Brief.', 'Most'],
+      ])
+      expect(only().filter(({ type }) => type === 'user')).to.have.lengthOf(3)
+    })
+
+    it('is not the last conversation after another message', async () => {
+      const isSend = (path: string) => path === '/api/chat/send'
+      const env = await serve({ choose: ({ path }) => (isSend(path) ? reply : completion) })
+      await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'x'], { env })
+      await runChatctl(sandbox, ['chat', 'send', 'elsewhere'], { env })
+      await runChatctl(sandbox, ['chat', 'send', '--continue', 'more'], { env })
+      expect(bodies().at(-1)).to.include({ message: 'more', context_id: 'c1' })
+    })
+
+    it('sends the earlier messages of a context', async () => {
+      const messages = [
+        { id: '1', role: 'user', content: 'Before', created_at: '2026-01-01T00:00:00Z' },
+        { id: '2', role: 'assistant', content: 'Then', created_at: '2026-01-01T00:00:01Z' },
+      ]
+      const history = json(200, { messages, has_more: false })
+      const env = await serve({ choose: ({ method }) => (method === 'GET' ? history : completion) })
+      const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c1']
+      expect((await runChatctl(sandbox, args, { env })).exitCode).to.equal(0)
+      const sent = JSON.parse(server?.requests.at(-1)?.body ?? '')
+      expect(sent.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
+        'x',
+        'Before',
+        'Then',
+        'Now',
+      ])
+    })
+
+    it('sends nothing if the service has no such context', async () => {
+      const env = await serve(json(200, { messages: [], has_more: false }))
+      const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c9']
+      expectFailure(await runChatctl(sandbox, args, { env }), 6, 'No messages of context "c9"')
+      expect(server?.requests.map(({ method }) => method)).to.deep.equal(['GET'])
+    })
+
+    it('refuses --stream before anything is sent', async () => {
+      const env = await serve(completion)
+      const args = ['chat', 'send', 'Hi', '--system', 'x']
+      for (const flag of ['--stream', '--stream-format=sse']) {
+        expectFailure(await runChatctl(sandbox, [...args, flag], { env }), 2, 'does not stream completions')
+      }
+      expect(server?.requests).to.deep.equal([])
+    })
+
+    it('is forgotten with --no-save', async () => {
+      const env = await serve(completion)
+      await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'x', '--no-save'], { env })
+      const next = await runChatctl(sandbox, ['chat', 'send', '--continue', 'more'], { env })
+      expectFailure(next, 2, 'no conversation to continue')
+    })
+  })
+})
