@@ -97,6 +97,17 @@ const others: Record<string, () => Promise<void>> = {
     expect(limited.stdout).to.match(/^s\S+\n$/)
     expect(limited.stderr).to.contain('There are more sessions')
   },
+  'chat:show reasoning': async () => {
+    const directory = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+    const about = { profile: 'other', baseUrl: 'https://other.example/' }
+    const writer = TranscriptWriter.create(directory, about, systemClock)
+    writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
+    writer.append({ type: 'reasoning', turn: 1, text: 'They greet me.' })
+    writer.close()
+    const show = ['chat', 'show', writer.id]
+    expect((await runHere(show)).stdout).not.to.contain('greet')
+    expect((await runHere([...show, '--reasoning'])).stdout).to.contain('Reasoning: They greet me.')
+  },
   'auth:status verify': async () => {
     const asked = await run(['auth', 'status', '--jq', '.verified'], json(200, { id: 'u1' }))
     expect(asked).to.include({ exitCode: 0, stdout: 'true\n' })

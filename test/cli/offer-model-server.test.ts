@@ -106,7 +106,8 @@ describe('a model server that runs on this machine', () => {
   it('is not looked for while a service runs on the data, which has its own upstream', async () => {
     const service = await serveInProcess(sandbox)
     const count = server.requests.length
-    expect((await runInTerminal('')).stdout).to.include('service run --upstream ollama')
+    const { stdout } = await runInTerminal('')
+    expect(stdout.replaceAll(/\s+/g, ' ')).to.include('service run --upstream ollama')
     expect(server.requests).to.have.lengthOf(count)
     await service.stop()
   })
