@@ -19,6 +19,11 @@ interface ReplyFlags {
   extract: CodeSelection | undefined
 }
 
+/** @param content what a reply without text consists of */
+export function emptyReplyNotice(content: 'reasoning' | 'nothing'): string {
+  return content === 'reasoning' ? 'The model sent only reasoning, and no reply.' : 'The reply is empty.'
+}
+
 /** Prints a reply. Until then, a terminal shows what the command waits for. */
 export class ReplyPrinter {
   readonly #context: Context

@@ -6,7 +6,7 @@ import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readPrompt } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
-import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
+import { emptyReplyNotice, ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
@@ -85,8 +85,10 @@ export default class ChatComplete extends BaseCommand {
     const response = await client.chat.complete(request).finally(() => reply.end())
     await reply.show(response)
     const choice = response.body?.choices?.[0]
-    if (!choice?.message?.content && reasoningIn(choice?.message) !== undefined)
-      context.output.progress('The model sent only reasoning, and no reply.')
+    if (choice && !choice.message?.content)
+      context.output.progress(
+        emptyReplyNotice(reasoningIn(choice.message) === undefined ? 'nothing' : 'reasoning'),
+      )
     if (choice?.finish_reason === 'length')
       context.output.progress('The reply was truncated at its token limit.')
   }

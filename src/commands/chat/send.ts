@@ -7,7 +7,7 @@ import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
-import { ReplyPrinter } from '../../cli/chat/show-reply.ts'
+import { emptyReplyNotice, ReplyPrinter } from '../../cli/chat/show-reply.ts'
 import type { Context } from '../../cli/context.ts'
 import { noConversation, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -163,6 +163,7 @@ async function openExchange(
   })
   const close = async (): Promise<void> => {
     await rememberContext(context, exchange.contextId)
+    if (exchange.emptiness) output.progress(emptyReplyNotice(exchange.emptiness))
     if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')
     if (lost) {
       const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])

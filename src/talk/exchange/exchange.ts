@@ -24,6 +24,8 @@ export class Exchange {
   contextId: string | undefined
   /** Whether a completion has reached its maximum number of tokens. */
   isCutShort = false
+  /** What a complete reply without text consists of. Undefined for any other reply. */
+  emptiness: 'reasoning' | 'nothing' | undefined
   readonly #options: ExchangeOptions
 
   constructor(options: ExchangeOptions) {
@@ -135,6 +137,8 @@ export class Exchange {
         } else if (event.type === 'end') {
           outcome.end = event
           this.isCutShort = this.isCompletion && event.finishReason === 'length'
+          if (event.complete && event.text === '')
+            this.emptiness = thinkingSince === undefined ? 'nothing' : 'reasoning'
         }
       },
       /** Records the text that has arrived since. */

@@ -24,6 +24,31 @@ describe('the reasoning of a model, in a pipe,', () => {
     ])
   })
 
+  for (const [title, words] of [
+    ['a stream', []],
+    ['a stream that is printed while it arrives', ['--stream']],
+  ] as const) {
+    it(`is not the reply of chat send in ${title}, which says that the reply is empty`, async () => {
+      const { exitCode, stderr } = await served.run(['chat', 'send', 'Hi', ...words], sse(frames.slice(0, 1)))
+      expect(exitCode).to.equal(0)
+      expect(stderr).to.equal('The model sent only reasoning, and no reply.\n')
+      const quiet = await served.run(['chat', 'send', 'Hi', '-q', ...words], sse(frames.slice(0, 1)))
+      expect(quiet.stderr).to.equal('')
+    })
+  }
+
+  it('is not the reply of chat send --system, which says that the reply is empty', async () => {
+    const body = { choices: [{ index: 0, message: { role: 'assistant', content: '', reasoning: 'Hm' } }] }
+    const words = ['chat', 'send', 'Hi', '--system', 'Be brief']
+    expect((await served.run(words, json(200, body))).stderr).to.include('only reasoning')
+  })
+
+  it('is not mentioned for an empty reply without reasoning', async () => {
+    const body = { id: 'm1', response: '', context_id: 'c1', created_at: '2026-01-01T00:00:00Z' }
+    const { stderr } = await served.run(['chat', 'send', 'Hi', '--no-stream'], json(200, body))
+    expect(stderr).to.equal('The reply is empty.\n')
+  })
+
   it('is not the reply of chat complete, which says that the reply is empty', async () => {
     const message = { role: 'assistant', content: null, reasoning_content: 'Hm' }
     const choices = [{ index: 0, message, finish_reason: 'length' }]
