@@ -23,7 +23,7 @@ export interface FlagUse {
 export function flagHint(flag: string, { known, line }: FlagUse): string | undefined {
   const name = flag.replace(/^-+/, '').replaceAll('_', '-')
   if (asksSecret.test(name.toLowerCase())) return secretHint(/pass/i.test(name), known)
-  const wanted = findFlagSynonym(name) ?? name
+  const wanted = findFlagSynonym(name, (one) => known.includes(one)) ?? name
   const shape = line?.catalog.get(line.id)
   const use = line && shape && { ...line, shape, flag }
   const certain = known.includes(wanted) ? wanted : undefined

@@ -1,10 +1,12 @@
-import { afterColon, Failure } from '../contract/failure.ts'
+import { afterColon, Failure, type Help } from '../contract/failure.ts'
 import type { TextFile } from '../contract/file-block.ts'
 import { decodeText } from './decode-text.ts'
 import { readNamedFile } from './read-named-file.ts'
 
 /** Default maximum of one file in a message. */
 export const maxFileBytes = 1024 * 1024
+
+export const ifFileTooLarge: Help = { advice: [{ code: 'larger_files' }] }
 
 /** A pipe that the shell has opened, as for `<(…)`. Reading waits only for a program that is running. */
 const openDescriptor = /^\/(dev|proc\/self)\/fd\/\d+$/
@@ -19,7 +21,7 @@ export function readTextFileAt(name: string, at: string, maxBytes: number): Text
   const bytes = readNamedFile(name, {
     at,
     maxBytes,
-    ifTooLarge: { advice: [{ code: 'larger_files' }] },
+    ifTooLarge: ifFileTooLarge,
     isRegular: !openDescriptor.test(name),
     kind: 'refused',
   })

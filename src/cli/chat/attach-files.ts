@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import type { TextFile } from '../../contract/file-block.ts'
-import { maxFileBytes, readEach, readTextFileAt } from '../../system/read-text-files.ts'
+import { ifFileTooLarge, maxFileBytes, readEach, readTextFileAt } from '../../system/read-text-files.ts'
 import { quoteWord } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { readStdin } from '../input/read-input.ts'
@@ -39,8 +39,8 @@ export async function attachFiles(
     !existsSync(context.resolvePath(last))
   const isMessage = mayBeMessage && /\s/.test(last)
   const read = async (name: string): Promise<TextFile> =>
-    name === '-'
-      ? { name: 'stdin', content: await readStdin('a file', context, maxBytes) }
+    name === '-' || name === '/dev/stdin'
+      ? { name: 'stdin', content: await readStdin('a file', context, maxBytes, ifFileTooLarge) }
       : readTextFileAt(name, context.resolvePath(name), maxBytes)
   try {
     const files = await readEach(isMessage ? names.slice(0, -1) : names, read)

@@ -1,4 +1,4 @@
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
 import { decodeText } from '../../system/decode-text.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import type { Context } from '../context.ts'
@@ -19,6 +19,7 @@ export async function readStdin(
   what: string,
   { host: { stdin }, output, signal }: Context,
   maxBytes = maxTextBytes,
+  ifTooLarge?: Help,
 ): Promise<string> {
   if (stdin.readableEnded)
     throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
@@ -29,7 +30,7 @@ export async function readStdin(
     for await (const chunk of stdin) {
       stopTimer()
       total += chunk.length
-      demandSize(total, maxBytes, 'stdin', 'refused')
+      demandSize(total, maxBytes, 'stdin', 'refused', ifTooLarge)
       chunks.push(chunk)
     }
   }

@@ -67,7 +67,7 @@ function withoutPlaceholders(own: string[], carried: readonly string[], shape: C
 function translateFlags(words: readonly string[], shape: CommandShape): string[] {
   return words.map((word) => {
     const [, name = '', value = ''] = /^--?([a-z][\w-]+)(=.*)?$/s.exec(word) ?? []
-    const ours = findFlagSynonym(name)
+    const ours = findFlagSynonym(name, (one) => Object.hasOwn(shape.flags, one))
     const isKnown = findFlag(shape, word) !== undefined && !/^-[a-z][\w-]/.test(word)
     return isKnown || ours === undefined || !shape.flags[ours] ? word : `--${ours}${value}`
   })

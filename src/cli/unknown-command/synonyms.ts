@@ -78,8 +78,8 @@ const verbs: Readonly<Record<string, string>> = {
   upload: 'import',
 }
 
-/** Flags as other tools spell them, and ours. */
-const flagSynonyms: Readonly<Record<string, string>> = {
+/** Flags as other tools spell them, and ours. Of several, the first that the command has. */
+const flagSynonyms: Readonly<Record<string, string | readonly [string, string]>> = {
   format: 'output',
   verbose: 'debug',
   trace: 'debug',
@@ -102,8 +102,13 @@ const flagSynonyms: Readonly<Record<string, string>> = {
   'non-interactive': 'no-input',
   'no-colour': 'no-color',
   query: 'jq',
-  template: 'jq',
+  template: ['prompt', 'jq'],
   pattern: 'prompt',
+  fragment: 'file',
+  attachment: 'file',
+  cid: 'context',
+  sys: 'system',
+  'no-log': 'no-save',
   param: 'var',
   variable: 'var',
   columns: 'fields',
@@ -175,12 +180,20 @@ export const guessWords: ReadonlySet<string> = new Set([
   ...Object.keys(verbs),
 ])
 
-/** @param flag as typed, without its dashes */
-export function findFlagSynonym(flag: string): string | undefined {
-  return own(flagSynonyms, flag)
+/**
+ * @param flag as typed, without its dashes
+ * @param isKnown whether the command has a flag with this name
+ */
+export function findFlagSynonym(
+  flag: string,
+  isKnown: (name: string) => boolean = () => false,
+): string | undefined {
+  const meant = own(flagSynonyms, flag)
+  if (meant === undefined || typeof meant === 'string') return meant
+  return meant.find(isKnown) ?? meant[1]
 }
 
-function own(table: Readonly<Record<string, string>>, key: string): string | undefined {
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 

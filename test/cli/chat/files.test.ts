@@ -57,6 +57,11 @@ describe('a file in a message', () => {
     expect(await sentParts(['-f', 'a.ts', '--file=b.md', 'What is this?', '-m', 'x'])).to.deep.equal(parts)
   })
 
+  it('is sent once if it is /dev/stdin', async () => {
+    const files = [{ name: 'stdin', content: 'piped\n' }]
+    expect(await sentParts(['Hi', '-f', '/dev/stdin'], 'piped\n')).to.deep.equal({ files, text: 'Hi' })
+  })
+
   it('precedes a message from stdin', async () => {
     const parts = await sentParts(['Review', '-f', 'a.ts', 'my notes.txt'], 'the diff\n')
     expect(parts).to.deep.equal({
@@ -138,7 +143,12 @@ describe('a file in a message', () => {
       expectFailure(await sized('0'), 2, '"0" is not between 1 byte and 64m')
       expectFailure(await sized('1g'), 2, '"1g" is not between 1 byte and 64m')
       expectFailure(await sized('some'), 2, '"some" is not a size such as 500k or 2m')
-      expectFailure(await send(['Hi', '-f', '-', '--max-file-size', '3'], 'four'), 2, 'stdin is larger')
+      expectFailure(
+        await send(['Hi', '-f', '-', '--max-file-size', '3'], 'four'),
+        2,
+        'stdin is larger',
+        '--max-file-size SIZE',
+      )
     })
 
     it('if there is no message', async () => {

@@ -30,6 +30,11 @@ describe('--prompt', () => {
     return JSON.parse(stdout).body
   }
 
+  it('refuses --stream for a prompt that needs a completion', async () => {
+    const args = ['chat', 'send', '--prompt', 'review', '--var', 'language=Go', 'First', '--stream']
+    expectFailure(await run(args), 2, 'The reply to this prompt cannot be streamed')
+  })
+
   it('sends the parameters, the system message, and the text of the prompt with chat complete', async () => {
     const args = ['chat', 'complete', '--prompt', 'review', '--var', 'language=Go', 'First']
     expect(await bodyOf(args, 'second\n')).to.deep.equal({
