@@ -54,7 +54,7 @@ export default class Complete extends HostedCommand {
 
 async function findModels(flags: { profile?: string; base_url?: string }, host: Host, userAgent: string) {
   const { findModels: find } = await import('../cli/completion/live-models.ts')
-  return find(flags, host, async (baseUrl, credential) => {
+  return find(flags, host, async ({ baseUrl, path, credential }) => {
     const { Client } = await import('../client/client.ts')
     const client = new Client({
       baseUrl,
@@ -67,8 +67,9 @@ async function findModels(flags: { profile?: string; base_url?: string }, host: 
       clock: host.clock,
       signal: AbortSignal.timeout(patience),
     })
-    const { body } = await client.chat.models()
-    const models = Array.isArray(body?.data) ? body.data : []
+    const { text } = await client.request({ method: 'GET', path })
+    const { data } = JSON.parse(text)
+    const models: readonly { id?: unknown }[] = Array.isArray(data) ? data : []
     return models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
   })
 }

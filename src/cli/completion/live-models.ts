@@ -2,19 +2,30 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
+import { resolveUpstream, type UpstreamChoice } from '../../config/resolve-upstream.ts'
 import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { isFresh, secretOf } from '../../credentials/stored-credential.ts'
+import { decodeText } from '../../system/decode-text.ts'
 import { Directories } from '../../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/private-directory.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { type Host, resolvePath } from '../host.ts'
 import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
 import { chooseTarget, type Target } from '../target.ts'
 
-/** Requests the IDs of the models of a service. */
-export type AskForModels = (baseUrl: string, secret: string) => Promise<readonly string[]>
+/** Where a list of models is. */
+interface ModelList {
+  baseUrl: string
+  path: string
+  /** Undefined for a model server without a key. */
+  credential?: string | undefined
+}
+
+/** Requests the IDs of the models in a list. */
+export type AskForModels = (list: ModelList) => Promise<readonly string[]>
 
 type Remote = Extract<Target, { kind: 'remote' }>
 
@@ -29,7 +40,7 @@ const timeout = 500
 
 /**
  * The models of the service that a line selects, cached for some minutes. Does not start the embedded
- * service, and does not unlock the keychain.
+ * service, but asks its model server, and does not unlock the keychain.
  *
  * @param flags of the line
  * @throws Failure if the line and the configuration select no service
@@ -49,14 +60,15 @@ export async function findModels(
   const target = chooseTarget(options, () =>
     readEnvironmentCredential(env, (name) => resolvePath(host, name)),
   )
-  if (target.kind === 'local') return []
+  const upstream = target.kind === 'local' ? chosenUpstream(host, configuration()) : undefined
+  if (target.kind === 'local' && !upstream) return []
   const cache = directories.cache
-  const path = cachePath(cache, target)
+  const path = cachePath(cache, target.kind === 'local' ? [upstream?.url] : aboutRemote(target))
   const kept = readKept(cache, path)
   if (kept && Math.abs(clock.now() - kept.at) < life) return kept.models
   try {
-    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration, host))
-    const models = secret === undefined ? (kept?.models ?? []) : await ask(target.baseUrl, secret)
+    const list = target.kind === 'local' ? listOf(upstream) : await remoteList(target, configuration, host)
+    const models = list === undefined ? (kept?.models ?? []) : await ask(list)
     keep(cache, path, { at: clock.now(), models })
     return models
   } catch {
@@ -64,6 +76,32 @@ export async function findModels(
     keep(cache, path, { at: clock.now() - life + pause, models })
     return models
   }
+}
+
+type Upstream = UpstreamChoice['server']
+
+function chosenUpstream(host: Host, configuration: Configuration): Upstream {
+  return resolveUpstream({ name: '' }, host.env, configuration, (name) => resolvePath(host, name)).server
+}
+
+/** @throws Failure if the file of its key cannot be read */
+function listOf(server: Upstream): ModelList | undefined {
+  if (server === undefined) return undefined
+  const file = { maxBytes: maxSecretBytes, isSecret: true, isRegular: true, kind: 'refused' } as const
+  const key = server.keyFile && decodeText(readNamedFile(server.keyFile, file), server.keyFile).trim()
+  return { baseUrl: server.url, path: '/models', credential: key || undefined }
+}
+
+/** Undefined without a credential that can be used now. */
+async function remoteList(
+  target: Remote,
+  configuration: () => Configuration,
+  host: Host,
+): Promise<ModelList | undefined> {
+  const credential = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration, host))
+  return credential === undefined
+    ? undefined
+    : { baseUrl: target.baseUrl, path: '/v1/chat/models', credential }
 }
 
 /** Undefined if the profile is not signed in, or the token must be renewed. */
@@ -88,10 +126,14 @@ interface Kept {
   models: readonly string[]
 }
 
-function cachePath(cache: string, { baseUrl, profile, fromEnvironment }: Remote): string {
+function aboutRemote({ baseUrl, profile, fromEnvironment }: Remote): readonly unknown[] {
+  return [baseUrl, profile ?? null, fromEnvironment !== undefined]
+}
+
+/** @param about what the models depend on */
+function cachePath(cache: string, about: readonly unknown[]): string {
   const { createHash } = process.getBuiltinModule('node:crypto')
-  const about = JSON.stringify([baseUrl, profile ?? null, fromEnvironment !== undefined])
-  const name = createHash('sha256').update(about).digest('hex').slice(0, 32)
+  const name = createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32)
   return join(cache, 'models', `${name}.json`)
 }
 

@@ -132,6 +132,17 @@ describe('chatctl complete', () => {
     })
   }
 
+  it('offers the models of the upstream for the embedded service, without starting it', async () => {
+    await server.start(models)
+    writeFileSync(join(sandbox.home, 'key'), 'upstream-key\n', { mode: 0o600 })
+    const keyFile = join(sandbox.home, 'key')
+    const env = { CHATCTL_UPSTREAM: `${server.url}/v1`, CHATCTL_UPSTREAM_KEY_FILE: keyFile }
+    for (let time = 0; time < 2; time++) expect(await complete(modelFlag, { env })).to.equal('large\nsmall\n')
+    const asked = server.requests.map(({ method, path, headers }) => [method, path, headers['authorization']])
+    expect(asked).to.deep.equal([['GET', '/v1/models', 'Bearer upstream-key']])
+    expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
+  })
+
   it('does not start the embedded service', async () => {
     expect(await complete(modelFlag)).to.equal('')
     expect(await complete([...modelFlag.slice(0, -2), '-p', 'local', '--model', ''])).to.equal('')
