@@ -99,9 +99,9 @@ async function remoteList(
   host: Host,
 ): Promise<ModelList | undefined> {
   const credential = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration, host))
-  return credential === undefined
-    ? undefined
-    : { baseUrl: target.baseUrl, path: '/v1/chat/models', credential }
+  if (credential === undefined) return undefined
+  const { endpoints } = await import('../../contract/endpoints.ts')
+  return { baseUrl: target.baseUrl, path: endpoints.listModels.path, credential }
 }
 
 /** Undefined if the profile is not signed in, or the token must be renewed. */

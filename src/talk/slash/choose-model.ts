@@ -23,7 +23,8 @@ async function isListed(session: Session, id: string): Promise<boolean> {
   await session.stoppable(async (signal) => {
     try {
       const models = await session.models.fetch(session.client, signal)
-      if (models.length > 0 && !models.includes(id)) throw unlisted(id, models)
+      if (models.length > 0 && !models.includes(id))
+        throw unlisted(id, [...Object.keys(session.options.aliases), ...models])
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure) || error.kind === 'usage') throw error
       session.output.note(`The list of models cannot be fetched, so ${id} was not checked`)
@@ -33,8 +34,9 @@ async function isListed(session: Session, id: string): Promise<boolean> {
   return isKnown
 }
 
-function unlisted(id: string, models: readonly string[]): Failure {
-  const meant = findMeant(id, models)
+/** @param names of the models and aliases */
+function unlisted(id: string, names: readonly string[]): Failure {
+  const meant = findMeant(id, names)
   const suggestion =
     meant.length === 0 ? 'List the models with /model' : `Did you mean ${meant.join(' or ')}?`
   return new Failure('usage', `The service does not list the model "${id}"`, {
@@ -42,11 +44,11 @@ function unlisted(id: string, models: readonly string[]): Failure {
   })
 }
 
-/** The models whose ID contains the text, or else the most similar one. */
-function findMeant(id: string, models: readonly string[]): readonly string[] {
+/** The names that contain the text, or else the most similar one. */
+function findMeant(id: string, names: readonly string[]): readonly string[] {
   const text = id.toLowerCase()
-  const containing = models.filter((model) => model.toLowerCase().includes(text)).slice(0, 3)
-  const similar = containing.length === 0 ? nearest(id, models) : undefined
+  const containing = names.filter((name) => name.toLowerCase().includes(text)).slice(0, 3)
+  const similar = containing.length === 0 ? nearest(id, names) : undefined
   return similar === undefined ? containing : [similar]
 }
 

@@ -50,6 +50,12 @@ describe('the model of a session', () => {
     expect(world.server.sends.at(-1)).not.to.have.property('model')
   })
 
+  it('stays for a part of an alias, and the alias is named', async () => {
+    const run = await world.run({ kind: 'new' }, { aliases: { quick: 'model-b' } })
+    await run.say('/model quic', 'Did you mean quick?')
+    await run.say('/model quick', 'Using model model-b from now on')
+  })
+
   it('can be one that the service does not list, with --force', async () => {
     const run = await world.run()
     await run.say('/model model-x --force', 'Using model model-x from now on')
