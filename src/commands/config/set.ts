@@ -73,8 +73,13 @@ async function noticeRestart({ findRunningService, output }: Context, upstream: 
 
 /** Also accepts `KEY=VALUE`, like `settings set`. @throws Failure `usage` if the value is missing */
 function readAssignment(key: string, value: string | undefined): [key: string, value: string] {
-  if (value !== undefined) return [key, value]
   const at = key.indexOf('=')
+  if (value !== undefined && at < 0) return [key, value]
+  if (value !== undefined) {
+    throw new Failure('usage', 'config set sets one key at a time', {
+      hint: `Set ${key.slice(0, at)} and the next key with one command each.`,
+    })
+  }
   if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
   throw new Failure('usage', `Missing value for ${key}`, {
     hint: `Remove the key with: chatctl config unset ${key}`,
