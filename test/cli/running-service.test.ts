@@ -142,12 +142,22 @@ describe('a service that runs on the data of local', () => {
     expect(told[1]).to.include('runs in this process')
   })
 
-  it('is told by config set that it must be restarted to use another upstream', async () => {
+  it('is named by config set, because it must be restarted to use another upstream', async () => {
     const service = await serveInProcess(sandbox)
     const { stderr } = await run(['config', 'set', 'upstream=ollama'])
     expect(stderr).to.include(`The service at ${service.url} (pid ${process.pid}) still replies with`)
     const { stdout } = await run(['chat', 'send', 'hi'])
     expect(stdout).to.include('run the service with a model server: chatctl service run --upstream ollama\n')
     await service.stop()
+  })
+
+  it('is named by config unset, because it keeps its upstream', async () => {
+    const server = await startModelServer()
+    await run(['config', 'set', 'upstream', server.url])
+    const service = await serveInProcess(sandbox)
+    const { stderr } = await run(['config', 'unset', 'upstream'])
+    expect(stderr).to.include(`still replies with the model server ${server.url}. Restart it`)
+    await service.stop()
+    await server.close()
   })
 })
