@@ -26,7 +26,7 @@ interface WrittenRecord extends RunRecord {
   upstream: string | null
   /**
    * An API key of the service for commands of this user, who alone can read the file. Null in a record of
-   * a service on another directory, or of another user.
+   * a service on another directory or on PostgreSQL, or of another user.
    */
   key: string | null
 }
@@ -115,13 +115,12 @@ export async function findRunningServices(directory: string, location: string): 
   }))
 }
 
-/** The records of living processes on the SQLite database of a directory that contain a key. */
+/** The records of living processes on the SQLite database of a directory: they contain a key. */
 export async function listKeyedRecords(directory: string): Promise<(WrittenRecord & { key: string })[]> {
   const found: (WrittenRecord & { key: string })[] = []
   for (const name of await listRecords(directory)) {
     const record = isInOwnDirectory(name) ? await readRecord(join(directory, name)) : null
-    if (record?.key && isAbsolute(record.place) && isAlive(record.pid))
-      found.push({ ...record, key: record.key })
+    if (record?.key && isAlive(record.pid)) found.push({ ...record, key: record.key })
   }
   return found
 }
