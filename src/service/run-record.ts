@@ -181,7 +181,7 @@ async function readRecord(file: string): Promise<WrittenRecord | null> {
   }
 }
 
-/** Another user who can write to the directory must not have messages sent to a service of theirs. */
+/** A service whose record another user has written must not receive messages. */
 async function readOwned(name: string): Promise<{ text: string; isOurs: boolean }> {
   await using file = await open(name)
   const { uid } = await file.stat()
