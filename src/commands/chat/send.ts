@@ -161,7 +161,10 @@ async function openExchange(
     clock: host.clock,
     signal,
   })
+  const withdrawCleanup = host.onExit(() => exchange.close())
   const close = async (): Promise<void> => {
+    withdrawCleanup()
+    exchange.close()
     await rememberContext(context, exchange.contextId)
     if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')
     if (lost) {
