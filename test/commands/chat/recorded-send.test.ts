@@ -327,6 +327,10 @@ describe('chat send records its exchange', () => {
       for (const flag of ['--stream', '--stream-format=sse']) {
         expectFailure(await runChatctl(sandbox, [...args, flag], { env }), 2, 'does not stream completions')
       }
+      const text = '---\nsystem: Be brief\n---\nHi\n'
+      await runChatctl(sandbox, ['chat', 'prompts', 'set', 'brief'], { stdin: text })
+      const prompted = await runChatctl(sandbox, ['chat', 'send', '--prompt', 'brief', '--stream'], { env })
+      expectFailure(prompted, 2, 'The reply to this prompt cannot be streamed')
       expect(server?.requests).to.deep.equal([])
     })
 
