@@ -1,6 +1,7 @@
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { countOf } from '../../view/count.ts'
+import { localTime } from '../../view/local-time.ts'
 import type { Context } from '../context.ts'
 
 interface ListedSession {
@@ -28,7 +29,9 @@ export async function pickSession(
   const known = sessions.map((session) => {
     const { path, name, firstMessage, turns, updatedAt } = session
     const title = stripControls([name, firstMessage].filter(Boolean).join(': ').slice(0, 1_000))
-    const label = `${timeOf(updatedAt)}  ${title.replaceAll(/\s+/g, ' ').trim()}`
+    // Without the year, because a narrow terminal has little room.
+    const time = (localTime(updatedAt) ?? '').slice('2026-'.length).padEnd('11-21 14:22'.length)
+    const label = `${time}  ${title.replaceAll(/\s+/g, ' ').trim()}`
     const about = `${name ?? ''}\n${firstMessage ?? ''}`.toLowerCase()
     return { path, label, turns: countOf(turns, 'turn'), about }
   })
@@ -41,12 +44,4 @@ export async function pickSession(
     }))
   }
   return prompter.pick('Session to resume:', find, 'chatctl chat sessions')
-}
-
-/** Local time to the minute: `11-21 14:22`. */
-function timeOf(iso: string): string {
-  const at = new Date(iso)
-  if (Number.isNaN(at.getTime())) return ' '.repeat(11)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`
 }
