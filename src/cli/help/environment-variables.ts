@@ -16,12 +16,12 @@ export const flagVariables: readonly Row[] = [
   ['CHATCTL_TIMEOUT', '--timeout'],
   ['CHATCTL_RETRIES', '--retries'],
   ['CHATCTL_MAX_WAIT', '--max-wait'],
-  ['CHATCTL_SAVE', 'on or off; off is --no-save'],
+  ['CHATCTL_SAVE', 'on or off: whether chats are recorded (--no-save)'],
   ['CHATCTL_DRY_RUN', '--dry-run'],
   ['CHATCTL_YES', '--yes'],
   ['CHATCTL_DATABASE', '--database'],
   ['CHATCTL_UPSTREAM', '--upstream of service run; also for local'],
-  ['CHATCTL_UPSTREAM_KEY_FILE', '--upstream-key-file; also for local'],
+  ['CHATCTL_UPSTREAM_KEY_FILE', '--upstream-key-file of service run; also for local'],
   ['CHATCTL_AUTH_URL', '--auth-url of auth login'],
   ['CHATCTL_CLIENT_ID', '--client-id of auth login'],
   ['CHATCTL_TOKEN_URL', '--token-url of auth login'],
@@ -37,11 +37,11 @@ export const credentialVariables: readonly Row[] = [
 ]
 
 export const otherVariables: readonly Row[] = [
-  ['CHATCTL_NOTIFY', 'Set to off: no notification of long replies (in chat)'],
+  ['CHATCTL_NOTIFY', 'on or off: whether chat notifies of long replies'],
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
   ['NO_PROXY', 'Hosts to reach without the proxy'],
   ['NODE_EXTRA_CA_CERTS', 'PEM file of additional certificate authorities'],
-  ['VISUAL, EDITOR', 'Editor for settings edit and chat (default: vi)'],
+  ['VISUAL, EDITOR', 'Editor for settings edit, chat, and chat prompts set (default: vi)'],
   ['BROWSER', 'Browser for auth login'],
   ['NO_COLOR', 'Disable color'],
   ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],

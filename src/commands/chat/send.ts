@@ -163,6 +163,7 @@ async function openExchange(
   })
   const close = async (): Promise<void> => {
     await rememberContext(context, exchange.contextId)
+    if (exchange.hasOnlyReasoning) output.progress('The model sent only reasoning, and no reply.')
     if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')
     if (lost) {
       const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])

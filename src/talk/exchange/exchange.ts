@@ -24,6 +24,8 @@ export class Exchange {
   contextId: string | undefined
   /** Whether a completion has reached its maximum number of tokens. */
   isCutShort = false
+  /** Whether the reply is complete and empty, after reasoning. */
+  hasOnlyReasoning = false
   readonly #options: ExchangeOptions
 
   constructor(options: ExchangeOptions) {
@@ -135,6 +137,7 @@ export class Exchange {
         } else if (event.type === 'end') {
           outcome.end = event
           this.isCutShort = this.isCompletion && event.finishReason === 'length'
+          this.hasOnlyReasoning = event.complete && event.text === '' && thinkingSince !== undefined
         }
       },
       /** Records the text that has arrived since. */

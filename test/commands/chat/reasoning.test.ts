@@ -24,6 +24,13 @@ describe('the reasoning of a model, in a pipe,', () => {
     ])
   })
 
+  it('is not the reply of chat send, which says that the reply is empty', async () => {
+    const only = sse([{ context_id: 'c1', reasoning: 'Hm' }, { done: true }])
+    const expected = { exitCode: 0, stdout: '\n', stderr: 'The model sent only reasoning, and no reply.\n' }
+    expect(await served.run(['chat', 'send', 'Hi'], only)).to.deep.equal(expected)
+    expect(await served.run(['chat', 'send', 'Hi', '--stream'], only)).to.deep.equal(expected)
+  })
+
   it('is not the reply of chat complete, which says that the reply is empty', async () => {
     const message = { role: 'assistant', content: null, reasoning_content: 'Hm' }
     const choices = [{ index: 0, message, finish_reason: 'length' }]
