@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { type BuildOptions, build, type Loader, type Metafile, type Plugin } from 'esbuild'
 import { buildClientLibrary } from './client-library.ts'
 import { leanDependencies } from './lean-dependencies.ts'
@@ -63,10 +63,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/transcript/list-transcripts.ts'
             export * from './src/talk/transcript/rename-transcript.ts'
             export * from './src/talk/transcript/render-transcript.ts'
-            export * from './src/talk/transcript/read-messages.ts'
+            export * from './src/talk/transcript/transcript-messages.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked:
-      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript|read-messages)\.ts$/,
+      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript|transcript-messages)\.ts$/,
   },
   exchange: {
     entry: `export * from './src/talk/exchange/open-exchange.ts'`,
@@ -257,11 +257,16 @@ function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',
     setup(build) {
-      for (const [name, { asked }] of Object.entries(lazyBundles)) {
+      for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
         if (name === asking) continue
-        build.onResolve({ filter: asked }, ({ importer }) =>
-          importer.includes('node_modules') ? undefined : { path: `./${name}.cjs`, external: true },
-        )
+        build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {
+          if (importer.includes('node_modules')) return undefined
+          const file = relative(build.initialOptions.absWorkingDir ?? '', join(resolveDir, path))
+          if (path.startsWith('.') && !entry.includes(`'./${file.replaceAll('\\', '/')}'`)) {
+            return { errors: [{ text: `${file} matches the pattern of the bundle ${name}, which lacks it` }] }
+          }
+          return { path: `./${name}.cjs`, external: true }
+        })
       }
     },
   }

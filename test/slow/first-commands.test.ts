@@ -45,6 +45,7 @@ describe('the first commands on a machine', () => {
       'cache',
       'chatctl.db',
       'config.json',
+      'sessions',
       'state',
     ])
     expect(readdirSync(sandbox.home).sort()).to.deep.equal(['.cache', '.local', 'xdg'])

@@ -47,8 +47,10 @@ describe('a full disk', () => {
       env: { XDG_DATA_HOME: disk },
       stdin: 'x'.repeat(1_000_000),
     })
-    expect(big).to.include({ exitCode: 69, stdout: '' })
-    expect(JSON.parse(big.stderr).error).to.include({ code: 'storage_full', status: 507 })
+    expect(big, big.stderr).to.include({ exitCode: 69, stdout: '' })
+    const [warning = '', error = ''] = big.stderr.split('\n')
+    expect(JSON.parse(warning).warning.message).to.contain('does not record the message and its reply')
+    expect(JSON.parse(error).error).to.include({ code: 'storage_full', status: 507 })
     expect(JSON.parse((await run('history', 'list', '--json')).stdout)).to.deep.equal(before)
     expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
     const after = JSON.parse((await run('history', 'list', '--json')).stdout)

@@ -82,7 +82,7 @@ export default class HistorySearch extends BaseCommand {
 }
 
 async function loadReader() {
-  const { readMessages } = await import('../../talk/transcript/read-messages.ts')
+  const { readMessages } = await import('../../talk/transcript/transcript-messages.ts')
   return readMessages
 }
 

@@ -4,6 +4,7 @@ import {
   existsSync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readSync,
   writeSync,
@@ -124,11 +125,22 @@ export class TranscriptWriter {
       let at = 0
       try {
         while (at < bytes.length) at += writeSync(descriptor, bytes, at)
-      } finally {
-        if (at > 0) this.#torn = at < bytes.length
+        this.#torn = false
+      } catch (error) {
+        if (at > 0) this.#removePart(descriptor, at)
+        throw error
       }
     })
     this.#repeated.take(lines, bytes.length)
+  }
+
+  /** Removes the part of the lines that was written, which would take the last space of a full disk. */
+  #removePart(descriptor: number, length: number): void {
+    try {
+      ftruncateSync(descriptor, fstatSync(descriptor).size - length)
+    } catch {
+      this.#torn = true
+    }
   }
 }
 

@@ -26,6 +26,9 @@ const prepared: Record<string, Partial<Call>> = {
   'auth:login': { stdin: 'another-key\n' },
   // In a pipe, no user types.
   chat: { args: ['chat'], typed: '\u0004', fine: { terminal: 0, pipe: 2, JSON: 2 } },
+  'chat:delete': { args: ['chat', 'delete', 'TRANSCRIPT', '--yes'] },
+  'chat:prompts:delete': { args: ['chat', 'prompts', 'delete', 'review', '--yes'] },
+  'chat:rename': { args: ['chat', 'rename', 'TRANSCRIPT', 'trip'] },
   'chat:show': { args: ['chat', 'show', 'TRANSCRIPT'] },
   'config:get': { args: ['config', 'get', 'base_url'] },
   'service:admin:create': {

@@ -173,11 +173,11 @@ export async function expectNothingLeft({ world }: Ran, before: ReadonlySet<stri
  */
 function isOurs(file: string): boolean {
   return [
-    /^home\/\.config\/chatctl\/config\.json$/,
+    /^home\/\.config\/chatctl\/(config\.json|prompts\/review\.md)$/,
     /^home\/\.local\/share\/chatctl\/chatctl\.db(-wal|-shm)?$/,
     /^home\/\.local\/share\/chatctl\/before-restore-[\w-]+\.db$/,
     /^home\/\.local\/share\/chatctl\/credentials\/[0-9a-f]{64}\.json(\.lock)?$/,
-    /^home\/\.local\/share\/chatctl\/(sessions|imports|plans)\//,
+    /^home\/\.local\/share\/chatctl\/(sessions|imports|plans|mirrors)\//,
     /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
     /^home\/\.local\/state\/chatctl\//,
     /^home\/\.cache\/chatctl\//,

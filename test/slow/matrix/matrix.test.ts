@@ -192,7 +192,7 @@ function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outco
 
 /** In a terminal, stdout and stderr are one stream. */
 function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): void {
-  const shown = stripVTControlCharacters(stdout).replaceAll('\r', '')
+  const shown = stripVTControlCharacters(withoutStatusLines(stdout)).replaceAll('\r', '')
   if (reportsFailures(call)) {
     expect(/^\d+ failures?\b/m.test(shown), shown).to.equal('exitCode' in ending)
     return
@@ -201,6 +201,13 @@ function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): 
   if (!('done' in ending)) return
   expect(/^Warning: \S/m.test(shown), shown).to.equal(ending.warned === true)
   if (ending.done === 'body' && !call.printsNothing) expect(shown).to.match(/\S/)
+}
+
+/** A status line is erased before other text is written. */
+function withoutStatusLines(output: string): string {
+  const parts = output.split('\r\u001b[2K')
+  const last = parts.pop() ?? ''
+  return parts.map((part) => part.slice(0, part.lastIndexOf('\n') + 1)).join('') + last
 }
 
 /** Events of a stream are printed before the stream turns out to be unusable. */

@@ -22,6 +22,7 @@ const files: Record<string, string> = {
   'settings.yaml': 'theme: { mode: dark }\n',
   'api.yaml': 'version: v1\n',
   'messages.jsonl': '{"role":"user","content":"a"}\n',
+  'review.md': 'Review this change:\n',
   'key.txt': 'key-of-a-model-server\n',
   'password.txt': `${canaryPassword}\n`,
 }
@@ -60,6 +61,7 @@ export class PreparedHome {
     ids.set('TRANSCRIPT', plantTranscript(join(data, 'sessions'), url))
     await run('service', 'backup', '--to', join(here, 'copy.db'))
     plantProfiles(home, url)
+    plant(join(home, '.config', 'chatctl', 'prompts'), 'review.md', files['review.md'])
     const { cert, key } = makeCertificate('127.0.0.1')
     const all = { ...files, 'tls.crt': cert, 'tls.key': key }
     for (const [name, text] of Object.entries(all)) writeFileSync(join(here, name), text, { mode: 0o600 })
@@ -133,11 +135,11 @@ function plantProfiles(home: string, url: string): void {
   const configuration = { default_profile: 'work', profiles: { work } }
   const name = createHash('sha256').update(`chatctl:${url}\0work`).digest('hex')
   const credential = { version: 1, kind: 'api_key', key: canary }
-  plant(join(home, '.config', 'chatctl'), 'config.json', configuration)
-  plant(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, credential)
+  plant(join(home, '.config', 'chatctl'), 'config.json', JSON.stringify(configuration))
+  plant(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, JSON.stringify(credential))
 }
 
-function plant(directory: string, name: string, value: unknown): void {
+function plant(directory: string, name: string, text = ''): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  writeFileSync(join(directory, name), JSON.stringify(value), { mode: 0o600 })
+  writeFileSync(join(directory, name), text, { mode: 0o600 })
 }

@@ -116,14 +116,12 @@ export const files: readonly Surrounding[] = [
   {
     name: 'the data directory is a file',
     make: (world) => replaceByFile(dataDirectory(world)),
-    ends: (call) =>
-      needsCredential(call)
-        ? [4]
-        : keepsSomething(call) || /^chat:(show|sessions)/.test(call.name)
-          ? [0, 1]
-          : needsData(call)
-            ? [1]
-            : 'fine',
+    ends: (call) => {
+      if (/^(history:sync|chat:send with valid --continue)/.test(call.name)) return [1]
+      if (needsCredential(call)) return [4]
+      if (keepsSomething(call) || /^(chat:(show|sessions)|history:search)/.test(call.name)) return [0, 1]
+      return needsData(call) ? [1] : 'fine'
+    },
   },
   {
     name: 'the state directory is a file',

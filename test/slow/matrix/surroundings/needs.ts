@@ -12,14 +12,14 @@ export function needsConfiguration(call: Call): boolean {
 
 /** Whether the call reads files in the working directory. */
 export function namesFile({ args }: Pick<Call, 'args'>): boolean {
-  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key)$|^copy\.db$/.test(word))
+  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key|md)$|^copy\.db$/.test(word))
 }
 
 /** Whether the call sends requests to the service of the profile. */
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:export to|users:|settings:(edit|api|diff|apply)|chat:(send|complete))/.test(
+    /^(auth:login that|history:(export to|sync)|users:|settings:(edit|api|diff|apply)|chat:(send|complete))/.test(
       name,
     )
   )
@@ -35,9 +35,11 @@ export function needsData({ name }: Call): boolean {
   return name.startsWith('service:')
 }
 
-/** Whether the purpose of the call is to change the configuration or a credential. */
+/** Whether the purpose of the call is to change the configuration, a credential, or a file of its data. */
 export function keepsSomething({ name }: Call): boolean {
-  return /^(config:(set|unset)|auth:(use|login|logout))/.test(name)
+  return /^(config:(set|unset)|auth:(use|login|logout)|chat:(rename|delete|prompts:(set|delete))|history:sync)/.test(
+    name,
+  )
 }
 
 /**
