@@ -19,9 +19,6 @@ export const localModelServers: readonly LocalModelServer[] = [
 /** Selects the built-in test program. */
 export const noUpstream = 'none'
 
-/** The model ID of that program. */
-export const testProgramModel = 'offline'
-
 /** The names that stand for an address. */
 export const upstreamNames: readonly string[] = [
   ...localModelServers.map(({ upstream }) => upstream),

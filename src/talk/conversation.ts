@@ -1,6 +1,6 @@
 import type { CompletionRequest, Message } from '../contract/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/conversation.ts'
-import { testProgramModel } from '../contract/upstream-address.ts'
+import { testProgramModel } from '../contract/test-program.ts'
 import type { Transcript } from './transcript/transcript.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
 
