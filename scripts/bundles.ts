@@ -96,8 +96,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
   mirror: {
     entry: `export * from './src/mirror/sync-history.ts'
-            export * from './src/mirror/search-messages.ts'`,
-    asked: /\/mirror\/(sync-history|search-messages)\.ts$/,
+            export * from './src/mirror/search-messages.ts'
+            export * from './src/mirror/transcript-index.ts'`,
+    asked: /\/mirror\/(sync-history|search-messages|transcript-index)\.ts$/,
   },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'

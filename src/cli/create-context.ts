@@ -55,7 +55,8 @@ export function createContext(invocation: Invocation): Context {
   const stores = new CredentialStores(configuration, directories, output)
   let answer: string | undefined
   const upstream: Context['upstream'] = (flags = { name: '' }) => {
-    const stored = answer === undefined ? configuration() : { ...configuration(), upstream: answer }
+    const known = configuration()
+    const stored = answer === undefined ? known : withValue(known, null, 'upstream', answer)
     return resolveUpstream(flags, env, stored, fromWorkingDirectory)
   }
   const local = new LocalServices({

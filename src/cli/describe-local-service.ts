@@ -1,4 +1,3 @@
-import type { Source } from '../config/resolve-options.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
@@ -21,24 +20,35 @@ export function nameModelServer(message: string, upstream: string): string {
 }
 
 /** What to do about a failure of the model server; undefined if nothing is known. */
-export function hintOfModelServer({ code, details }: Failure, service: LocalService): string | undefined {
-  const { upstream, running, upstreamFrom } = service
+export function hintOfModelServer(
+  { code, details }: Failure,
+  { upstream, running, upstreamFrom }: Pick<LocalService, 'upstream' | 'running' | 'upstreamFrom'>,
+): string | undefined {
   if (code === 'upstream_unreachable') {
     if (running) {
       return `Start the model server. The service that runs at ${running.url} (pid ${running.pid}) uses it.`
     }
-    return hintOfUnreachable(upstreamFrom?.source)
+    const isOfEnvironment = upstreamFrom?.source === 'environment'
+    const without = isOfEnvironment
+      ? 'unset CHATCTL_UPSTREAM'
+      : 'stop using it with: chatctl config unset upstream'
+    return `Start the model server, or ${without}`
   }
   const status = isRecord(details) ? String(details['upstream_status']) : undefined
-  if (code === 'upstream_error' && status === '404' && !upstream?.endsWith('/v1')) {
+  if (code !== 'upstream_error' || status === undefined) return undefined
+  if (status === '404' && !/\/v1\/?$/.test(upstream ?? '')) {
     return 'Most model servers need /v1 at the end of the address.'
   }
+  if (status === '401' || status === '403') return hintOfKey(running, upstreamFrom)
   return undefined
 }
 
-/** @param source of the upstream of this process */
-export function hintOfUnreachable(source: Source | undefined): string {
-  const without =
-    source === 'environment' ? 'unset CHATCTL_UPSTREAM' : 'stop using it with: chatctl config unset upstream'
-  return `Start the model server, or ${without}`
+function hintOfKey(running: LocalService['running'], choice: LocalService['upstreamFrom']): string {
+  if (running)
+    return `Check the upstream key file of the service that runs at ${running.url} (pid ${running.pid}).`
+  const file = choice?.server?.keyFile
+  if (file !== undefined) return `Check the key of the model server in ${file}`
+  return choice?.source === 'environment'
+    ? 'Save the key of the model server in a file, and set CHATCTL_UPSTREAM_KEY_FILE to its path.'
+    : 'Save the key of the model server in a file, and run: chatctl config set upstream_key_file=FILE'
 }

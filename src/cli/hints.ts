@@ -69,6 +69,7 @@ const hints: Hints = {
     `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
+  set_upstream: 'Set it first with: chatctl config set upstream=URL',
   upstream_address: ({ meant }) =>
     `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${upstreamNames.join(', ')}`,
   create_database: ({ exists }) =>
@@ -143,6 +144,7 @@ function withPath(origin: string, connection: Connection | undefined): string {
 
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
+  if (connection?.localService) return 'The service has ended. Run the command again.'
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
   if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'

@@ -14,7 +14,8 @@ export type CredentialSource = (rejected?: string) => Promise<string | undefined
 export interface ClientOptions {
   /**
    * The address of the service (docs/interface.md, "Endpoints"): `https://chat.example`, or `http://`
-   * on loopback. A function is called just before each request is sent.
+   * on loopback. A function is called just before each request
+   * is sent, and before each retry, which goes to the address that it then returns.
    */
   baseUrl: string | (() => Promise<string>)
   /** API key or access token, sent as `Authorization: Bearer` (docs/interface.md, "Authentication"). */

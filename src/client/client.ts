@@ -158,7 +158,20 @@ export class Client {
         : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
     await options.gate?.(request)
+    for (;;) {
+      const sent = await this.#sendToBase(request, known, signal, stream)
+      if (sent) return sent
+    }
+  }
 
+  /** @returns undefined if a retry must go to another base URL */
+  async #sendToBase(
+    request: OutgoingRequest,
+    known: URL | undefined,
+    signal: AbortSignal | undefined,
+    stream: boolean,
+  ) {
+    const options = this.#options
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
@@ -188,15 +201,16 @@ export class Client {
             signal,
             redact,
             observe: options.observe,
+            isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
       )
-      return { finalResponse, redact }
+      return finalResponse && { finalResponse, redact }
     }
 
     const credential = await pending
     const first = await send(credential)
-    if (first.finalResponse.status !== 401 || credential === undefined) return first
+    if (first?.finalResponse.status !== 401 || credential === undefined) return first
     const another = await this.#credential(credential)
     if (another === undefined || another === credential) return first
     return send(another)

@@ -25,6 +25,8 @@ interface Delivery {
   signal: AbortSignal | undefined
   redact: Redact
   observe: ((event: ClientEvent) => void) | undefined
+  /** Whether a retry still goes to the same base URL. */
+  isCurrent(): Promise<boolean>
 }
 
 /** The final response, after redirects and retries. */
@@ -38,9 +40,10 @@ export interface FinalResponse extends AttemptResponse {
 /**
  * Sends a request, follows its redirects, and retries it if that is safe (see `judge`).
  *
+ * @returns undefined if a retry must go to another base URL
  * @throws Failure of the network or a redirect; the reason of the signal
  */
-export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {
+export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
   const { dispatcher, policy, clock, signal } = delivery
   const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
   const { authorization: _, ...headers } = first.headers
@@ -97,6 +100,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
         : { ...about, type: 'retry', after: verdict.after, reason },
     )
     await clock.sleep(verdict.after, signal)
+    if (!(await delivery.isCurrent())) return undefined
   }
 }
 

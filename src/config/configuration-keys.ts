@@ -63,6 +63,8 @@ export function withValue(
   if (isGlobalKey(key)) {
     judge(key, value)
     if (key === 'default_profile') demandProfile(configuration, value)
+    if (key === 'upstream_key_file') demandUpstream(configuration)
+    if (key === 'upstream') return withUpstream(configuration, value)
     return { ...configuration, [key]: value }
   }
   const known = key as ProfileKey
@@ -86,6 +88,7 @@ export function withoutValue(
   profile: string | null,
   key: string,
 ): Configuration {
+  if (key === 'upstream') return withUpstream(configuration, undefined)
   if (isGlobalKey(key)) {
     const { [key]: _, ...rest } = configuration
     return rest
@@ -106,6 +109,35 @@ function demandProfile({ profiles = {} }: Configuration, name: string): void {
   if (name === localProfile || Object.hasOwn(profiles, name)) return
   throw new Failure('usage', `Unknown profile "${name}"`, {
     advice: [{ code: 'create_profile', profile: name }],
+  })
+}
+
+/** The key of an upstream must not reach another one, so only the same origin keeps it. */
+function withUpstream(configuration: Configuration, value: string | undefined): Configuration {
+  const { upstream, upstream_key_file: keyFile, ...rest } = configuration
+  const keepsKey =
+    keyFile !== undefined && originOf(value) !== undefined && originOf(value) === originOf(upstream)
+  return {
+    ...rest,
+    ...(value !== undefined && { upstream: value }),
+    ...(keepsKey && { upstream_key_file: keyFile }),
+  }
+}
+
+/** Undefined for `none`, and for a value that was edited into the file and is invalid. */
+function originOf(upstream: string | undefined): string | undefined {
+  try {
+    return upstream === undefined ? undefined : readUpstream(upstream).origin
+  } catch {
+    return undefined
+  }
+}
+
+/** Without an upstream, the key would go to the next one that is chosen. */
+function demandUpstream({ upstream }: Configuration): void {
+  if (originOf(upstream) !== undefined) return
+  throw new Failure('usage', 'upstream_key_file is the key of the stored upstream, but none is stored', {
+    advice: [{ code: 'set_upstream' }],
   })
 }
 

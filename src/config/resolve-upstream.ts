@@ -64,13 +64,15 @@ export function resolveUpstream(
 
 /**
  * A key belongs to the upstream that it was configured with: that of the same source, or the next one. It is
- * not sent to another origin, which a flag or the environment selects for one run.
+ * not sent to another origin, which a flag or the environment selects for one run. Without any, the key of a
+ * flag or the environment belongs to this run; a stored key was edited into the file, and belongs to none.
  */
 function findKeyFile(levels: readonly Level[], url: URL): string | undefined {
-  return levels.find(({ keyFile }, index) => {
+  return levels.find(({ keyFile, source }, index) => {
     if (keyFile === undefined) return false
     const owner = levels.slice(index).find(({ upstream }) => upstream !== undefined)
-    return owner === undefined || readLevel(owner)?.origin === url.origin
+    if (owner === undefined) return source !== 'profile'
+    return readLevel(owner)?.origin === url.origin
   })?.keyFile
 }
 

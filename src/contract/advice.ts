@@ -64,6 +64,7 @@ interface ServiceAdvice {
   other_port: { listener: Listener }
   unprivileged_port: { listener: Listener }
   encrypt: NoData
+  set_upstream: NoData
   /** `meant`: the name of a model server that was probably meant. */
   upstream_address: { meant: string | undefined }
   /** The database does not exist, or has another encoding. */

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { isDamaged } from '../system/sqlite-error.ts'
 import {
@@ -9,8 +10,9 @@ import {
   OtherVersion,
   type SearchFilters,
 } from './message-database.ts'
-import type { MirrorOwner } from './mirror-file.ts'
+import { type MirrorOwner, mirrorsDirectory } from './mirror-file.ts'
 import type { SearchQuery } from './search-query.ts'
+import { storageError } from './storage-error.ts'
 
 /** A transcript on disk. It is only appended to. */
 export interface TranscriptFile {
@@ -191,6 +193,23 @@ export class TranscriptIndex {
       .prepare('select id from messages where session_id = ? and turn >= ?')
       .all(session, turn)
     for (const { id } of rows) this.#store.remove(Number(id))
+  }
+}
+
+/**
+ * Removes the texts of all transcripts from the disk: SQLite leaves a deleted text in its file. The next
+ * search builds the index again.
+ *
+ * @throws Failure `storage`
+ */
+export async function emptyTranscriptIndex(directories: Directories): Promise<void> {
+  const directory = mirrorsDirectory(directories)
+  try {
+    if (!newestFile(directory, name).exists) return
+    const index = await TranscriptIndex.rebuild(directory, { files: [], loadReader: async () => () => [] })
+    index.close()
+  } catch (error) {
+    throw storageError(directory, error)
   }
 }
 

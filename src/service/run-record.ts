@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { open, readdir, realpath, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
@@ -26,7 +26,7 @@ interface WrittenRecord extends RunRecord {
   upstream: string | null
   /**
    * An API key of the service for commands of this user, who alone can read the file. Null in a record of
-   * a service on another directory.
+   * a service on another directory or on PostgreSQL, or of another user.
    */
   key: string | null
 }
@@ -115,13 +115,12 @@ export async function findRunningServices(directory: string, location: string): 
   }))
 }
 
-/** The records of living processes on the SQLite database of a directory that contain a key. */
+/** The records of living processes on the SQLite database of a directory: they contain a key. */
 export async function listKeyedRecords(directory: string): Promise<(WrittenRecord & { key: string })[]> {
   const found: (WrittenRecord & { key: string })[] = []
   for (const name of await listRecords(directory)) {
     const record = isInOwnDirectory(name) ? await readRecord(join(directory, name)) : null
-    if (record?.key && isAbsolute(record.place) && isAlive(record.pid))
-      found.push({ ...record, key: record.key })
+    if (record?.key && isAlive(record.pid)) found.push({ ...record, key: record.key })
   }
   return found
 }
@@ -170,15 +169,23 @@ async function listRecords(directory: string): Promise<string[]> {
 
 async function readRecord(file: string): Promise<WrittenRecord | null> {
   try {
-    const record = JSON.parse(await readFile(file, 'utf8'))
+    const { text, isOurs } = await readOwned(file)
+    const record = JSON.parse(text)
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
     if (!isRecord) return null
     const { url, pid, admin_url = null, version = null, started_at = null, upstream = null } = record
-    const key = typeof record.key === 'string' ? record.key : null
+    const key = isOurs && typeof record.key === 'string' ? record.key : null
     return { url, pid, admin_url, version, started_at, upstream, key, place: String(record.place) }
   } catch {
     return null
   }
+}
+
+/** A service whose record another user has written must not receive messages. */
+async function readOwned(name: string): Promise<{ text: string; isOurs: boolean }> {
+  await using file = await open(name)
+  const { uid } = await file.stat()
+  return { text: await file.readFile('utf8'), isOurs: [undefined, uid].includes(process.getuid?.()) }
 }
 
 function isAlive(pid: number): boolean {

@@ -95,7 +95,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     processKeys.add(hashKey(key))
     return key
   }
-  const runKey = announce && createProcessKey()
+  // Commands join a service on SQLite only, whose data the readers of the record have anyway.
+  const runKey = announce && options.database === undefined ? createProcessKey() : undefined
   const stopping = new AbortController()
   const readiness = new Readiness(store.db, clock)
   let listening: FastifyInstance | undefined

@@ -1,10 +1,15 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { describeLocalService } from '../../src/cli/describe-local-service.ts'
 import { LocalServices } from '../../src/cli/local-service.ts'
 import { findJoinableService } from '../../src/service/find-joinable-service.ts'
+import { challengeHeader, proofHeader, proveRun } from '../../src/service/run-proof.ts'
 import { startService } from '../../src/service/start-service.ts'
+import { expectFailure } from '../support/expect-failure.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { startModelServer } from '../support/model-server.ts'
@@ -19,6 +24,25 @@ describe('a service that runs on the data of local', () => {
   const record = () => {
     const [name = ''] = readdirSync(data()).filter((file) => file.startsWith('running-'))
     return join(data(), name)
+  }
+  const plantRecord = (url: string) => {
+    mkdirSync(data(), { recursive: true, mode: 0o700 })
+    const { pid } = process
+    const written = { url, pid, place: join(data(), 'chatctl.db'), key: 'ck_canary', upstream: null }
+    writeFileSync(join(data(), `running-${pid}.json`), JSON.stringify(written))
+  }
+  /** Ends after its first response, which proves its key. Returns its requests. */
+  const plantEndingService = async () => {
+    const requests: string[] = []
+    const ending = createServer(({ method, url, headers }, response) => {
+      requests.push(`${method} ${url}`)
+      const proof = proveRun('ck_canary', headers[challengeHeader]) ?? ''
+      response.writeHead(200, { [proofHeader]: proof, connection: 'close' }).end('{}')
+      ending.close()
+    })
+    await once(ending.listen(0, '127.0.0.1'), 'listening')
+    plantRecord(`http://127.0.0.1:${(ending.address() as AddressInfo).port}`)
+    return requests
   }
   const answering = (stderr: string) => /^\* The embedded service (.*)$/m.exec(stderr)?.[1]
 
@@ -100,20 +124,37 @@ describe('a service that runs on the data of local', () => {
 
   it('that has ended leaves a record whose port, now of another program, receives only a challenge', async () => {
     const other = await startFaultServer({ choose: () => json(200, { status: 'ready' }) })
-    mkdirSync(data(), { recursive: true, mode: 0o700 })
-    const stale = {
-      url: other.url,
-      pid: process.pid,
-      place: join(data(), 'chatctl.db'),
-      key: 'ck_canary',
-      upstream: null,
-    }
-    writeFileSync(join(data(), `running-${process.pid}.json`), JSON.stringify(stale))
+    plantRecord(other.url)
     const { stdout } = await run(['chat', 'send', 'a secret'])
     expect(stdout).to.include('test program')
     expect(other.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal(['GET /readyz'])
     expect(JSON.stringify(other.requests)).not.to.match(/ck_canary|a secret/)
     await other.close()
+  })
+
+  it('that ends after its proof is replaced by one in this process, and its port receives nothing', async () => {
+    const requests = await plantEndingService()
+    const { stdout, stderr } = await run(['chat', 'send', 'hi', '--debug'])
+    expect(stdout).to.include('test program')
+    expect(stderr)
+      .to.include('connection refused, retrying')
+      .and.to.match(/runs in this process/)
+    expect(requests).to.deep.equal(['GET /readyz'])
+  })
+
+  it('that ends after its proof is an error without retries, which says what to do', async () => {
+    await plantEndingService()
+    const failed = await run(['chat', 'send', 'hi', '--retries', '0'])
+    expectFailure(failed, 69, 'connection refused', 'The service has ended. Run the command again.')
+  })
+
+  it('of another user is not used', async function () {
+    if (process.getuid?.() !== 0) return this.skip()
+    const service = await serveInProcess(sandbox)
+    chownSync(record(), 65_534, 65_534)
+    const { stderr } = await run(['chat', 'models', '--debug'])
+    expect(answering(stderr)).to.match(/^runs in this process/)
+    await service.stop()
   })
 
   it('with a key of the same service as the key of the record does not prove anything else', async () => {
@@ -142,12 +183,22 @@ describe('a service that runs on the data of local', () => {
     expect(told[1]).to.include('runs in this process')
   })
 
-  it('is told by config set that it must be restarted to use another upstream', async () => {
+  it('is named by config set, because it must be restarted to use another upstream', async () => {
     const service = await serveInProcess(sandbox)
     const { stderr } = await run(['config', 'set', 'upstream=ollama'])
     expect(stderr).to.include(`The service at ${service.url} (pid ${process.pid}) still replies with`)
     const { stdout } = await run(['chat', 'send', 'hi'])
     expect(stdout).to.include('run the service with a model server: chatctl service run --upstream ollama\n')
     await service.stop()
+  })
+
+  it('is named by config unset, because it keeps its upstream', async () => {
+    const server = await startModelServer()
+    await run(['config', 'set', 'upstream', server.url])
+    const service = await serveInProcess(sandbox)
+    const { stderr } = await run(['config', 'unset', 'upstream'])
+    expect(stderr).to.include(`still replies with the model server ${server.url}. Restart it`)
+    await service.stop()
+    await server.close()
   })
 })

@@ -5,6 +5,7 @@ import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { OutgoingRequest } from '../../src/client/outgoing-request.ts'
 import {
   answer,
+  deadUrl,
   type FaultServer,
   json,
   redirect,
@@ -233,6 +234,20 @@ describe('the safety of requests', () => {
       await client.settings.get()
       await client.settings.get()
       expect(servers.map(({ requests }) => requests.length)).to.deep.equal([1, 1])
+      await client.close()
+    })
+
+    it('resolves the base URL again before a retry, so that no other program gets it', async () => {
+      const next = await serve(json(200, { id: 'm' }))
+      const addresses = [await deadUrl(), next.url]
+      let calls = 0
+      const client = connect({
+        baseUrl: async () => (addresses.length > 1 ? addresses.shift() : addresses[0]) ?? '',
+        gate: () => void calls++,
+      })
+      await client.users.create({ email: 'a@b.example' })
+      expect(calls).to.equal(1)
+      expect(next.requests.map(({ method }) => method)).to.deep.equal(['POST'])
       await client.close()
     })
 

@@ -75,6 +75,11 @@ describe('the upstream', () => {
       { flag: { upstream: b }, env: { upstream: a, keyFile: 'k' }, stored: { upstream: b, keyFile: '/k' } },
       '/k',
     ],
+    [
+      'of the configuration not without its upstream',
+      { env: { upstream: b }, stored: { keyFile: '/k' } },
+      undefined,
+    ],
     ['of a flag always', { flag: { keyFile: 'k' }, stored: { upstream: a, keyFile: '/k' } }, 'k'],
   ]
   for (const [title, given, keyFile] of keys) {
@@ -88,7 +93,7 @@ describe('the upstream', () => {
     fc.assert(
       fc.property(level, level, stored, (flag, env, kept) => {
         const { server } = resolve({ flag, env, stored: kept })
-        if (server?.keyFile === undefined || kept.upstream === undefined) return
+        if (server?.keyFile === undefined) return
         const owned = resolve({ stored: kept }).server?.url ?? 'none:'
         expect(new URL(server.url).origin).to.equal(new URL(owned).origin)
       }),

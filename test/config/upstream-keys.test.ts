@@ -56,8 +56,38 @@ describe('config with a key that belongs to no profile', () => {
   })
 
   it('stores the path of a key file as an absolute path', async () => {
+    await run('config', 'set', 'upstream=ollama')
     await run('config', 'set', 'upstream_key_file', 'up.key')
     expect(stored().upstream_key_file).to.equal(join(sandbox.home, 'up.key'))
+  })
+
+  const changes: [title: string, keeps: boolean, ...args: string[]][] = [
+    ['is kept with another path of the same origin', true, 'set', 'upstream=https://a.example/v2'],
+    ['is removed with another origin', false, 'set', 'upstream=https://b.example/v1'],
+    ['is removed with a name', false, 'set', 'upstream=ollama'],
+    ['is removed with none', false, 'set', 'upstream=none'],
+    ['is removed without the upstream', false, 'unset', 'upstream'],
+  ]
+  for (const [title, keeps, ...args] of changes) {
+    it(`the key file ${title}`, async () => {
+      await run('config', 'set', 'upstream=https://a.example/v1')
+      await run('config', 'set', 'upstream_key_file', 'up.key')
+      const before = stored()
+      const planned = await run('config', ...args, '--dry-run')
+      expect(stored()).to.deep.equal(before)
+      const { stderr } = await run('config', ...args)
+      expect('upstream_key_file' in stored()).to.equal(keeps)
+      const words = 'upstream_key_file, the key of https://a.example/v1\n'
+      expect(planned.stderr).to.equal(keeps ? '' : `Would remove ${words}`)
+      expect(stderr).to.equal(keeps ? '' : `Removed ${words}`)
+    })
+  }
+
+  it('refuses a key file without a stored upstream, which could then be any', async () => {
+    const hint = 'Set it first with: chatctl config set upstream=URL'
+    expectFailure(await run('config', 'set', 'upstream_key_file', 'up.key'), 2, 'but none is stored', hint)
+    await run('config', 'set', 'upstream=none')
+    expectFailure(await run('config', 'set', 'upstream_key_file', 'up.key'), 2, 'but none is stored', hint)
   })
 
   const wrong: [value: string, ...words: string[]][] = [

@@ -1,5 +1,11 @@
 import { existsSync } from 'node:fs'
-import { configurationPath, globalKeys, type Profile, profileKeys } from '../../config/configuration-file.ts'
+import {
+  type Configuration,
+  configurationPath,
+  globalKeys,
+  type Profile,
+  profileKeys,
+} from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -23,7 +29,11 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
     faults.push(warning('configuration', `The default profile "${standard}" does not exist`, hint))
   }
   const globals = globalKeys.filter((key) => key !== 'default_profile')
-  faults.push(...globals.flatMap((key) => faultsOfValue(path, key, configuration[key], localProfile, '')))
+  faults.push(
+    ...globals.flatMap((key) =>
+      faultsOfValue(path, key, configuration[key], localProfile, '', configuration),
+    ),
+  )
   if (faults.length > 0) return faults
   return [
     ok('configuration', `${path}: profiles ${names.join(', ')}${standard ? `; default: ${standard}` : ''}`),
@@ -41,17 +51,21 @@ function faultsOf(name: string, profile: Profile): Examined[] {
   return [...missing, ...unreadable]
 }
 
-/** @param place the flag that selects the profile of the key */
+/**
+ * @param place the flag that selects the profile of the key
+ * @param others the keys that belong to no profile
+ */
 function faultsOfValue(
   owner: string,
   key: string,
   value: string | undefined,
   profile: string,
   place: string,
+  others: Configuration = {},
 ): Examined[] {
   if (value === undefined) return []
   try {
-    withValue({ profiles: { [profile]: {} } }, profile, key, value)
+    withValue({ ...others, profiles: { [profile]: {} } }, profile, key, value)
     return []
   } catch (error) {
     if (!(error instanceof Failure)) throw error

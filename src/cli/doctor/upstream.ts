@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
 import { countOf } from '../../view/count.ts'
-import { describeReplies, hintOfUnreachable, nameModelServer } from '../describe-local-service.ts'
+import { describeReplies, hintOfModelServer, nameModelServer } from '../describe-local-service.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 
@@ -10,7 +10,8 @@ export async function examineUpstream({ context }: DoctorContext): Promise<Exami
   if (context.target().kind === 'remote') {
     return [skipped('upstream', 'only the embedded service, which is not selected, has one')]
   }
-  const { server, source, from } = context.upstream()
+  const choice = context.upstream()
+  const { server, source, from } = choice
   const running = await context.findRunningService()
   if (running) {
     const words = `the service at ${running.url}, pid ${running.pid}, replies with ${describeReplies(running.upstream)}`
@@ -30,7 +31,10 @@ export async function examineUpstream({ context }: DoctorContext): Promise<Exami
     return [warning('upstream', `${place}, has no models`, 'Add a model to the model server.')]
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unreachable') throw error
-    const hint = hintOfUnreachable(source)
-    throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, { hint })
+    const service = { upstream: server.url, running: undefined, upstreamFrom: choice }
+    const hint = hintOfModelServer(error, service)
+    throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, {
+      ...(hint !== undefined && { hint }),
+    })
   }
 }

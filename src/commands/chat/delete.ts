@@ -10,7 +10,7 @@ import { countOf } from '../../view/count.ts'
 export default class ChatDelete extends BaseCommand {
   static override summary = 'Delete chat sessions from this machine'
   static override description =
-    'Deletes the transcripts, after confirmation. The service keeps its history, because its API cannot delete messages.'
+    'Deletes the transcripts, after confirmation. The service keeps its history, because its API cannot delete messages, and so does the mirror that history sync made.'
   static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const
@@ -32,6 +32,7 @@ export default class ChatDelete extends BaseCommand {
     const { args, flags, context } = await this.start(ChatDelete)
     const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
     const { describeSession } = await import('../../talk/transcript/list-transcripts.ts')
+    const { emptyTranscriptIndex } = await import('../../mirror/transcript-index.ts')
     const { lockTranscripts } = await import('../../talk/transcript/delete-transcripts.ts')
     const { sessions } = context.directories
     const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
@@ -45,6 +46,7 @@ export default class ChatDelete extends BaseCommand {
         locked.delete(path)
         deleted.push(rows[index] ?? {})
       }
+      await emptyTranscriptIndex(context.directories)
     } finally {
       locked.release()
       if (deleted.length > 0) await report(context, deleted)
@@ -64,5 +66,5 @@ async function report({ output }: Context, deleted: readonly Record<string, unkn
   output.progress(`Deleted ${countOf(deleted.length, 'session')} from this machine.`)
   const contexts = deleted.flatMap(({ context_id: id }) => (typeof id === 'string' ? [id] : []))
   if (contexts.length > 0)
-    output.notice(`The history of the service may still contain: ${contexts.join(', ')}`)
+    output.notice(`The history of the service, and its mirror, may still contain: ${contexts.join(', ')}`)
 }

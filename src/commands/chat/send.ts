@@ -92,7 +92,7 @@ export default class ChatSend extends BaseCommand {
     const parameters = { ...prompted, ...(system !== undefined && { system }) }
     const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined
-    if (isCompletion && wantsStream) throw notStreamed(flags.system !== undefined)
+    if (isCompletion && wantsStream) throw notStreamed(begin, flags.system !== undefined)
     const view = isCompletion ? completionView : sendView
     const isShown = output.showsText(view) && context.streams.isShown
     const streams = wantsStream || (flags.stream === undefined && (isShown || extract !== undefined))
@@ -128,10 +128,9 @@ async function chooseBeginning(
   throw noConversation()
 }
 
-function notStreamed(hasSystem: boolean): Failure {
-  const why = hasSystem
-    ? '--stream and --system cannot be used together'
-    : 'The last conversation cannot be streamed'
+function notStreamed({ kind }: ConversationStart, hasSystem: boolean): Failure {
+  const prompted = kind === 'transcript' ? 'The last conversation' : 'The reply to this prompt'
+  const why = hasSystem ? '--stream and --system cannot be used together' : `${prompted} cannot be streamed`
   return new Failure('usage', `${why}, because the service does not stream completions`, {
     hint: 'Omit --stream and --stream-format.',
   })
@@ -161,7 +160,10 @@ async function openExchange(
     clock: host.clock,
     signal,
   })
+  const withdrawCleanup = host.onExit(() => exchange.close())
   const close = async (): Promise<void> => {
+    withdrawCleanup()
+    exchange.close()
     await rememberContext(context, exchange.contextId)
     if (exchange.hasOnlyReasoning) output.progress('The model sent only reasoning, and no reply.')
     if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')

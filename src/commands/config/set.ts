@@ -2,15 +2,13 @@ import { resolve } from 'node:path'
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
-import type { Context } from '../../cli/context.ts'
-import { describeReplies } from '../../cli/describe-local-service.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { noticeUpstreamChange } from '../../cli/notice-upstream-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { Failure } from '../../contract/failure.ts'
-import { noUpstream, readUpstream } from '../../contract/upstream-address.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
@@ -51,24 +49,12 @@ export default class ConfigSet extends BaseCommand {
     const value = key === 'upstream_key_file' ? resolve(context.resolvePath(text)) : text
     const profile = profileOfKey(key, context)
     const set = (configuration: Configuration) => withValue(configuration, profile, key, value)
-    const change = { profile, key, value }
-    if (context.dryRun) set(context.configuration)
-    else await changeConfiguration(context.directories, set)
-    await context.output.show(configValueView, change)
-    if (key === 'upstream' && !context.dryRun) await noticeRestart(context, value)
+    if (!context.dryRun) await changeConfiguration(context.directories, set)
+    const after = set(context.configuration)
+    await context.output.show(configValueView, { profile, key, value })
+    if (key === 'upstream') await noticeUpstreamChange(context, after)
     if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, value)
   }
-}
-
-/** A service that runs keeps its model server. */
-async function noticeRestart({ findRunningService, output }: Context, upstream: string): Promise<void> {
-  const running = await findRunningService()
-  const url = upstream === noUpstream ? null : readUpstream(upstream).href
-  if (!running || running.upstream === url) return
-  const replies = describeReplies(running.upstream)
-  output.notice(
-    `The service at ${running.url} (pid ${running.pid}) still replies with ${replies}. Restart it to apply the change.`,
-  )
 }
 
 /** Also accepts `KEY=VALUE`, like `settings set`. @throws Failure `usage` if the value is missing */

@@ -2,9 +2,10 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { noticeUpstreamChange } from '../../cli/notice-upstream-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
-import { changeConfiguration } from '../../config/configuration-file.ts'
+import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
 
@@ -37,10 +38,11 @@ export default class ConfigUnset extends BaseCommand {
     const { args, context } = await this.start(ConfigUnset)
     const key = readConfigurationKey(args.key, context, { command: 'unset' })
     const profile = profileOfKey(key, context)
-    if (!context.dryRun)
-      await changeConfiguration(context.directories, (known) => withoutValue(known, profile, key))
-    const change = { profile, key, value: null }
-    await context.output.show(configValueView, change)
+    const unset = (configuration: Configuration) => withoutValue(configuration, profile, key)
+    if (!context.dryRun) await changeConfiguration(context.directories, unset)
+    const after = unset(context.configuration)
+    await context.output.show(configValueView, { profile, key, value: null })
+    if (key === 'upstream') await noticeUpstreamChange(context, after)
     if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, undefined)
   }
 }

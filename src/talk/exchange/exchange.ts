@@ -27,6 +27,7 @@ export class Exchange {
   /** Whether the reply is complete and empty, after reasoning. */
   hasOnlyReasoning = false
   readonly #options: ExchangeOptions
+  #endTurn: ((isStopped: boolean) => void) | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -35,6 +36,12 @@ export class Exchange {
   /** Whether the reply is a completion: not streamed, and not in the history of the service. */
   get isCompletion(): boolean {
     return this.#options.conversation.mode === 'completions'
+  }
+
+  /** Ends the record, also of a reply that is still arriving when the process ends. */
+  close(): void {
+    this.#endTurn?.(true)
+    this.#options.recorder.close()
   }
 
   /** Requests the reply as events. Each is recorded before it is returned. */
@@ -119,6 +126,15 @@ export class Exchange {
       text = ''
       reasoning = ''
     }
+    this.#endTurn = (isStopped) => {
+      this.#endTurn = undefined
+      flush()
+      outcome.totalMs = elapsed()
+      if (thinkingSince !== undefined) {
+        outcome.thoughtMs = Math.max(0, (outcome.firstMs ?? outcome.totalMs) - thinkingSince)
+      }
+      turn.end(outcome, isStopped)
+    }
     return {
       take: (event: StreamEvent): void => {
         const named = 'contextId' in event ? event.contextId : undefined
@@ -146,15 +162,7 @@ export class Exchange {
         const isInterrupted = signal.aborted || outcome.end?.complete === false
         if (!isInterrupted && error instanceof Failure) outcome.failure = error
       },
-      end: (): void => {
-        flush()
-        outcome.totalMs = elapsed()
-        if (thinkingSince !== undefined) {
-          outcome.thoughtMs = Math.max(0, (outcome.firstMs ?? outcome.totalMs) - thinkingSince)
-        }
-        turn.end(outcome, signal.aborted)
-        recorder.close()
-      },
+      end: (): void => this.#endTurn?.(signal.aborted),
     }
   }
 }

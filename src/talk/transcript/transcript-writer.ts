@@ -80,8 +80,7 @@ export class TranscriptWriter {
       }
       this.#open('ax')
     }
-    const isDue = line.type === 'user' && this.#repeated.written > repeatAfter
-    this.#write([...this.#waiting, ...(isDue ? this.#repeated.repeat(line.at) : []), line])
+    this.#write([...this.#waiting, ...this.#repeated.addTo(line)])
     this.#waiting = []
   }
 
@@ -179,14 +178,14 @@ type NameAndOptions = Pick<
 /** The name and the options in force, which are repeated in a long transcript. */
 class RepeatedOptions {
   /** Bytes since they were last written. */
-  written = 0
+  #written = 0
   #name: string | undefined
   #options: Omit<LineOf<'options'>, 'at'> | undefined
 
   static of(current: NameAndOptions): RepeatedOptions {
     const { name, mode, contextId, model, system, temperature, maxTokens } = current
     const repeated = new RepeatedOptions()
-    repeated.written = Infinity
+    repeated.#written = Infinity
     repeated.#name = name
     repeated.#options = {
       type: 'options',
@@ -201,7 +200,7 @@ class RepeatedOptions {
   }
 
   take(lines: readonly TranscriptLine[], bytes: number): void {
-    this.written += bytes
+    this.#written += bytes
     for (const line of lines) {
       if (line.type === 'name') this.#name = line.name
       else if (line.type === 'options') this.#options = line
@@ -209,13 +208,14 @@ class RepeatedOptions {
     }
   }
 
-  /** The lines that repeat them. */
-  repeat(at: string): TranscriptLine[] {
-    this.written = 0
-    const lines: TranscriptLine[] = []
-    if (this.#options) lines.push({ ...this.#options, at })
-    if (this.#name !== undefined) lines.push({ type: 'name', name: this.#name })
-    return lines
+  /** A line, with those that are repeated if it is time for that. New options replace the repeated ones. */
+  addTo(line: TranscriptLine): TranscriptLine[] {
+    const isPlace = line.type === 'user' || line.type === 'options'
+    if (!isPlace || this.#written <= repeatAfter) return [line]
+    this.#written = 0
+    const name: TranscriptLine[] = this.#name === undefined ? [] : [{ type: 'name', name: this.#name }]
+    if (line.type === 'options') return [line, ...name]
+    return [...(this.#options ? [{ ...this.#options, at: line.at }] : []), ...name, line]
   }
 
   /** The reply to the first prompt names the context. */

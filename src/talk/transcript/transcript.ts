@@ -3,8 +3,8 @@ import type { StreamEvent } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 
 /**
- * Bytes after which the name and the options are repeated before a prompt, so that a reader finds them
- * near the end of a long transcript.
+ * Bytes after which the name and the options are repeated, at the latest before the next prompt, so that a
+ * reader finds them near the end of a long transcript.
  */
 export const repeatAfter = 32 * 1024
 

@@ -1,4 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { failing, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -51,6 +55,30 @@ describe('doctor on the upstream', () => {
       hint: 'Start the model server, or stop using it with: chatctl config unset upstream',
     })
     expect(found('upstream').message).to.include(`Cannot reach the model server ${server.url}`)
+  })
+
+  it('says what to do if it responds with an error', async () => {
+    const server = await startFaultServer(failing(401, 'invalid_api_key', 'No'))
+    const key = join(sandbox.home, 'up.key')
+    writeFileSync(key, 'sk-canary', { mode: 0o600 })
+    const set = (file: string) => runChatctl(sandbox, ['config', 'set', 'upstream_key_file', file])
+    const hint = async () => {
+      const { exitCode, found } = await diagnose(sandbox)
+      expect(exitCode).to.equal(69)
+      expect(found('configuration').status).to.equal('ok')
+      return found('upstream').hint
+    }
+    await use(`${server.url}/v1`)
+    expect(await hint()).to.include('run: chatctl config set upstream_key_file=FILE')
+    await set(key)
+    expect(await hint()).to.equal(`Check the key of the model server in ${key}`)
+    const sent = await runChatctl(sandbox, ['chat', 'send', 'hi'])
+    expectFailure(sent, 69, 'rejects the credentials', `Check the key of the model server in ${key}`)
+    await server.close()
+    const other = await startFaultServer(failing(404, 'not_found', 'No'))
+    await use(other.url)
+    expect(await hint()).to.equal('Most model servers need /v1 at the end of the address.')
+    await other.close()
   })
 
   it('warns about a value that was edited into the file', async () => {

@@ -136,6 +136,36 @@ describe('chat send records its exchange', () => {
     expect(only().at(-1)).to.deep.include({ type: 'end', complete: false, interrupted: true })
   })
 
+  it('as interrupted if the process ends while the reply arrives, as when its reader closes stdout', async () => {
+    const env = await serve(sse([{ context_id: 'c1', delta: 'Hel' }], { done: false, ending: 'stalled' }))
+    const cleanups: ((exitCode: number) => void)[] = []
+    const onExit = (cleanup: (exitCode: number) => void) => {
+      cleanups.push(cleanup)
+      return () => {}
+    }
+    const running = startChatctl(sandbox, ['chat', 'send', 'Hi', '--stream'], { env, host: { onExit } })
+    running.stdin.end()
+    await until(() => running.written().stdout === 'Hel')
+    for (const cleanup of cleanups) cleanup(0)
+    expect(only().at(-1)).to.deep.include({ type: 'end', complete: false, interrupted: true })
+    expect(readdirSync(directory())).to.deep.equal(files())
+    running.interrupt()
+    await running.ended
+    expect(only().filter(({ type }) => type === 'end')).to.have.lengthOf(1)
+  })
+
+  it('with the options once per message', async () => {
+    const env = await serve(reply)
+    await runChatctl(sandbox, ['chat', 'send', 'one'], { env })
+    await runChatctl(sandbox, ['chat', 'rename', files()[0]?.slice(0, -6) ?? '', 'trip'])
+    await runChatctl(sandbox, ['chat', 'send', '--continue', 'two', '-m', 'large'], { env })
+    expect(only().map(({ type }) => type)).to.deep.equal([
+      ...['session', 'options', 'user', 'start', 'delta', 'end', 'name'],
+      ...['options', 'name', 'user', 'start', 'delta', 'end'],
+    ])
+    expect(only()[7]).to.include({ context_id: 'c1', model: 'large' })
+  })
+
   it('in one transcript per conversation', async () => {
     const env = await serve(reply)
     const send = (...args: string[]) => runChatctl(sandbox, ['chat', 'send', ...args], { env })
@@ -297,6 +327,10 @@ describe('chat send records its exchange', () => {
       for (const flag of ['--stream', '--stream-format=sse']) {
         expectFailure(await runChatctl(sandbox, [...args, flag], { env }), 2, 'does not stream completions')
       }
+      const text = '---\nsystem: Be brief\n---\nHi\n'
+      await runChatctl(sandbox, ['chat', 'prompts', 'set', 'brief'], { stdin: text })
+      const prompted = await runChatctl(sandbox, ['chat', 'send', '--prompt', 'brief', '--stream'], { env })
+      expectFailure(prompted, 2, 'The reply to this prompt cannot be streamed')
       expect(server?.requests).to.deep.equal([])
     })
 

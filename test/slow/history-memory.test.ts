@@ -8,24 +8,23 @@ import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takesAll } from '../support/take-sample.ts'
 
-/** Maximum bytes above the peak of an empty export. */
+/** Maximum bytes above the peak with an empty history. */
 const bound = 40 * 1024 * 1024
 
-describe('the memory of history export', function () {
+describe('the memory of history export and history sync', function () {
   this.timeout(300_000)
-  let sandbox: Sandbox
+  const sandboxes: Sandbox[] = []
   const servers: FaultServer[] = []
   before(function () {
     // Memory is read from /proc, and the test takes long.
     if (!takesAll || process.platform !== 'linux') this.skip()
-    sandbox = createSandbox()
   })
   after(async () => {
     for (const server of servers) await server.close()
-    sandbox?.remove()
+    for (const sandbox of sandboxes) sandbox.remove()
   })
 
-  async function peakOf(messages: number): Promise<number> {
+  async function peakOf(command: string, messages: number): Promise<number> {
     const stored = storedAt(Array.from({ length: messages }, (_, index) => index)).map((message) => ({
       ...message,
       content: `${message.content} ${'some words that a message may hold. '.repeat(5)}`,
@@ -40,7 +39,9 @@ describe('the memory of history export', function () {
       },
     })
     servers.push(server)
-    const child = spawn(process.execPath, [binary, 'history', 'export'], {
+    const sandbox = createSandbox()
+    sandboxes.push(sandbox)
+    const child = spawn(process.execPath, [binary, 'history', command], {
       env: { ...sandbox.env, ...exportEnvironment(server.url) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -49,10 +50,12 @@ describe('the memory of history export', function () {
     return peak
   }
 
-  it('does not grow with the number of messages', async () => {
-    await peakOf(0)
-    const [nothing, everything] = [await peakOf(0), await peakOf(100_000)]
-    expect(nothing).to.be.above(0)
-    expect(everything - nothing).to.be.below(bound)
-  })
+  for (const command of ['export', 'sync']) {
+    it(`does not grow with the number of messages: ${command}`, async () => {
+      await peakOf(command, 0)
+      const [nothing, everything] = [await peakOf(command, 0), await peakOf(command, 100_000)]
+      expect(nothing).to.be.above(0)
+      expect(everything - nothing).to.be.below(bound)
+    })
+  }
 })
