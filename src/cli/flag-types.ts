@@ -33,7 +33,7 @@ export const codeFlag = Flags.custom<CodeSelection>({
   helpValue: '[=N|last|all]',
   parse: async (input) => {
     const selection = input === omittedValue ? 1 : readCodeSelection(input)
-    if (selection === undefined) throw new Error(`"${input}" is not a number from 1, last, or all`)
+    if (selection === undefined) throw new Error(`"${input}" is not the number of a code block, last, or all`)
     return selection
   },
 })

@@ -76,7 +76,7 @@ export const sharedFlags = {
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,
-  summary: 'Timeout of one attempt; for a stream, until the first byte arrives (default: 10m)',
+  summary: 'Timeout until the reply begins (default: 10m)',
 }
 
 export const noSaveFlag = Flags.boolean({

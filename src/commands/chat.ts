@@ -28,7 +28,7 @@ import type { ConversationStart } from '../talk/session-options.ts'
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
   static override description =
-    'Every message is recorded in a transcript on this machine: see chat show. In the session, /help lists commands and keys. With --system, chatctl requests completions: replies are not streamed, and only this machine stores the conversation.'
+    'Every message is recorded on this machine: see chat show. In the session, /help lists commands and keys. With --system, the requests are POST /v1/chat/completions: replies are not streamed, and only this machine stores the conversation.'
   static override usage = ['chat [MESSAGE]', 'chat COMMAND']
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
   static override examples = [
@@ -36,14 +36,10 @@ export default class Chat extends BaseCommand {
     { description: 'Start with a question', command: 'chatctl chat "What is a write-ahead log?"' },
     { description: 'Continue the last conversation', command: 'chatctl chat --continue' },
     { description: 'Choose a session to resume', command: 'chatctl chat --resume' },
-    {
-      description: 'Resume a session with another model',
-      command: 'chatctl chat --resume SESSION --model MODEL',
-    },
   ]
   static override args = {
     message: Args.string({
-      description: 'First message. A single word needs -- before it, because it may be a mistyped command.',
+      description: 'First message. Before a single word, type --.',
       ignoreStdin: true,
     }),
   }
@@ -62,9 +58,9 @@ export default class Chat extends BaseCommand {
     resume: optionalTextFlag({
       char: 'r',
       helpValue: '[SESSION]',
-      summary: 'Session to resume: ID or name (default: choose from a list)',
+      summary: 'Session ID or name to resume (default: choose one)',
     }),
-    system: { ...systemFlag, summary: 'System message; @FILE reads it from a file' },
+    system: { ...systemFlag, summary: 'System message, or @FILE' },
     'no-save': noSaveFlag,
     'stream-format': streamFormatFlag(),
     'max-file-size': fileFlags['max-file-size'],
@@ -74,7 +70,7 @@ export default class Chat extends BaseCommand {
     json: { ...sharedFlags.json, hidden: true },
     fields: { ...sharedFlags.fields, hidden: true },
     jq: { ...sharedFlags.jq, hidden: true },
-    timeout: { ...replyTimeoutFlag, summary: 'Timeout until a reply begins (default: 10m)' },
+    timeout: replyTimeoutFlag,
   }
   static override documentFormats = ['text'] as const
 

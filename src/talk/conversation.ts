@@ -1,5 +1,6 @@
 import type { CompletionRequest, Message } from '../contract/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/conversation.ts'
+import { testProgramModel } from '../contract/test-program.ts'
 import type { Transcript } from './transcript/transcript.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
 
@@ -63,7 +64,9 @@ export class Conversation {
 
   completionRequest(prompt: string): CompletionRequest {
     const { system, temperature, maxTokens } = this.parameters
-    const model = this.model ?? this.replyModel
+    // A model server may have replaced the test program since.
+    const earlier = this.replyModel === testProgramModel ? undefined : this.replyModel
+    const model = this.model ?? earlier
     return {
       ...(model !== undefined && { model }),
       messages: [

@@ -77,6 +77,15 @@ describe('the upstream of the embedded service', () => {
     expect(stdout).to.include('run: chatctl config set upstream=ollama\n')
   })
 
+  it('replies to a completion that continues a conversation with the test program', async () => {
+    await run(['chat', 'send', 'hi', '--system', 'Be brief.'])
+    await use()
+    expect(await run(['chat', 'send', '--continue', 'more'])).to.include({
+      stdout: 'I am m1.\n',
+      exitCode: 0,
+    })
+  })
+
   it('that has ended is an error that names its address and what to do', async () => {
     await use()
     await server.close()

@@ -114,11 +114,6 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   {
-    text: 'chatctl chat --resume SESSION --model MODEL',
-    why: 'needs a terminal',
-    test: 'test/system/talk-resume.test.ts',
-  },
-  {
     text: 'chatctl chat --resume "trip to Rome"',
     why: 'needs a terminal',
     test: 'test/system/talk-resume.test.ts',

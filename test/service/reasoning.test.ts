@@ -38,8 +38,8 @@ onEachEngine('a model that sends reasoning', (withService) => {
           expect(events.slice(0, reasoning.length)).to.deep.equal(reasoning)
           expect(reasoning.map(({ data }) => data.reasoning).join('')).to.equal('Let me see.')
           for (const { data } of reasoning) {
-            expect(data).to.have.all.keys('id', 'context_id', 'created_at', 'reasoning')
-            expect(data.id).to.equal(done?.data.id)
+            expect(data).to.have.all.keys('id', 'context_id', 'created_at', 'model', 'reasoning')
+            expect(data).to.include({ id: done?.data.id, model: done?.data.model })
           }
           expect(done?.data.response).to.equal('Hello you')
           expect(done?.data).not.to.have.property('reasoning')

@@ -6,9 +6,9 @@ export const fileFlags = {
     char: 'f',
     helpValue: 'FILE...',
     multiple: true,
-    summary: 'Text files to send before the text, several after one -f; - is stdin',
+    summary: 'Text files to send; - is stdin',
   }),
-  'max-file-size': fileSizeFlag({ summary: 'Maximum size of each file, such as 500k or 2m (default: 1m)' }),
+  'max-file-size': fileSizeFlag({ summary: 'Maximum size of a file, such as 2m (default: 1m)' }),
 }
 
 /** The values of these flags, and the words of the command line. */

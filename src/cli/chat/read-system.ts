@@ -7,7 +7,7 @@ import { readTextValue } from '../input/read-text-value.ts'
 export const systemFlag = textFlag({
   char: 's',
   helpValue: 'TEXT',
-  summary: 'System message; @FILE reads it from a file, - from stdin, and @@TEXT begins with an @',
+  summary: 'System message, @FILE, or - for stdin',
 })
 
 /**

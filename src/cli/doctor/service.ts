@@ -2,6 +2,7 @@ import type { ClientEvent } from '../../client/client-event.ts'
 import type { ApiResponse } from '../../client/response.ts'
 import { roundDuration } from '../../config/duration.ts'
 import { Failure } from '../../contract/failure.ts'
+import { testProgramModel } from '../../contract/test-program.ts'
 import { commandFor } from '../command-line.ts'
 import { describeFailure } from '../describe-failure.ts'
 import { hasData } from './data.ts'
@@ -95,7 +96,7 @@ async function examineModels(
 }
 
 function describeModels(models: readonly Model[], wanted: string | undefined): string {
-  const isTestProgram = ({ id, owned_by: owner }: Model) => id === 'offline' && owner === 'chatctl'
+  const isTestProgram = ({ id, owned_by: owner }: Model) => id === testProgramModel && owner === 'chatctl'
   const names = models.map(
     (model) => `${model.id}${isTestProgram(model) ? ' (the built-in test program)' : ''}`,
   )

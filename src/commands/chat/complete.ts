@@ -17,13 +17,12 @@ import { completionView } from '../../view/chat.ts'
 export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages without storing them'
   static override description =
-    'The messages are sent in this order: --system, --messages, PROMPT. With --prompt, PROMPT becomes part of that prompt: see chat prompts.'
+    'The request is POST /v1/chat/completions: the reply is not streamed, and nothing is stored. The messages are sent in this order: --system, --messages, PROMPT. With --prompt, PROMPT becomes part of that prompt: see chat prompts.'
   static override requests = calls('createCompletion')
   static override view = completionView
   static override examples = [
-    { description: 'Complete one prompt', command: 'chatctl chat complete "Say hello in French"' },
     {
-      description: 'Add a system message',
+      description: 'Complete a prompt, with a system message',
       command: 'chatctl chat complete --system "Answer in one word" "Capital of Peru?"',
     },
     {
@@ -38,7 +37,7 @@ export default class ChatComplete extends BaseCommand {
   static override args = {
     prompt: Args.string({
       description:
-        'Text to complete, or - to read it from stdin. Piped text is added after PROMPT; without PROMPT, it is the prompt. With -f, PROMPT comes before it, or last in quotes.',
+        'Text to complete, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
       ignoreStdin: true,
     }),
   }
@@ -47,7 +46,7 @@ export default class ChatComplete extends BaseCommand {
     system: systemFlag,
     messages: textFlag({
       helpValue: 'FILE',
-      summary: 'Earlier messages (role and content) as YAML, JSON, or JSONL',
+      summary: 'Earlier messages, as YAML, JSON, or JSONL',
     }),
     temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
     'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
@@ -55,7 +54,7 @@ export default class ChatComplete extends BaseCommand {
     ...fileFlags,
     ...replyFlags,
     'dry-run': dryRunFlag,
-    timeout: replyTimeoutFlag,
+    timeout: { ...replyTimeoutFlag, summary: 'Timeout of one attempt (default: 10m)' },
   }
   protected override readonly takesText = true
 

@@ -8,7 +8,7 @@ import { chatSessionsView } from '../../view/chat-sessions.ts'
 export default class ChatRename extends BaseCommand {
   static override summary = 'Name a chat session'
   static override description =
-    'Commands accept the name in place of the ID. Only this machine stores it; no request is sent.'
+    'Commands accept the name in place of the ID. The name is only stored on this machine; no request is sent.'
   static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const

@@ -22,7 +22,7 @@ import { completionView, sendView, streamEventView } from '../../view/chat.ts'
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation. The next command can continue it with --continue, or with --context. With --system, a completion is requested instead: the reply is not streamed, and only this machine stores the conversation, for --continue.'
+    'The request is POST /api/chat/send. The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions: the reply is not streamed, and only this machine stores the conversation.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
@@ -39,7 +39,7 @@ export default class ChatSend extends BaseCommand {
   static override args = {
     message: Args.string({
       description:
-        'Text to send. Text from a pipe is added after it. Without MESSAGE, or with -, the text from stdin is the message. With -f, MESSAGE comes before it, or last in quotes.',
+        'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
       ignoreStdin: true,
     }),
   }

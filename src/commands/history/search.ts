@@ -37,7 +37,7 @@ export default class HistorySearch extends BaseCommand {
     context: textFlag({
       char: 'c',
       helpValue: 'ID',
-      summary: 'Only messages that are known to be of this conversation',
+      summary: 'Only messages that are known to belong to this conversation',
     }),
     limit: integerFlag({
       char: 'n',

@@ -59,7 +59,7 @@ export default class ServiceRun extends BaseCommand {
     upstream: textFlag({
       helpValue: 'URL',
       summary:
-        'OpenAI-compatible model server: a URL, ollama, llama.cpp, lm-studio, or none (default: config get upstream)',
+        'OpenAI-compatible model server: a URL, ollama, llama.cpp, lm-studio, or none (default: see config get upstream)',
     }),
     'upstream-key-file': textFlag({
       helpValue: 'FILE',

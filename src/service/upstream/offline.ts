@@ -1,8 +1,7 @@
+import { testProgramModel } from '../../contract/test-program.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
-
-const offlineModel = 'offline'
 
 /** 2025-01-01. Constant, because the model never changes. */
 const created = 1_735_689_600
@@ -14,13 +13,13 @@ const created = 1_735_689_600
  */
 export function createOffline(notice = '', clock: Clock = systemClock): Upstream {
   return {
-    listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
-    defaultModel: async () => offlineModel,
+    listModels: async () => [{ id: testProgramModel, created, object: 'model', owned_by: 'chatctl' }],
+    defaultModel: async () => testProgramModel,
     async complete(modelRequest) {
       const { pieces, reason } = replyTo(modelRequest, notice)
       const result: CompletionResult = {
         created: Math.floor(clock.now() / 1000),
-        model: offlineModel,
+        model: testProgramModel,
         usage: count(modelRequest, pieces),
         choices: [
           { index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: reason },
@@ -32,9 +31,9 @@ export function createOffline(notice = '', clock: Clock = systemClock): Upstream
       const { pieces, reason } = replyTo(modelRequest, notice)
       for (const text of pieces) {
         signal.throwIfAborted()
-        yield { kind: 'delta', text, model: offlineModel }
+        yield { kind: 'delta', text, model: testProgramModel }
       }
-      yield { kind: 'finish', reason, model: offlineModel, usage: count(modelRequest, pieces) }
+      yield { kind: 'finish', reason, model: testProgramModel, usage: count(modelRequest, pieces) }
     },
     close: async () => {},
   }
@@ -44,8 +43,8 @@ function replyTo(
   { model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: ModelRequest,
   notice: string,
 ) {
-  if (model !== offlineModel) {
-    throw new ApiError('model_not_found', `No model ${model}; this service has only ${offlineModel}`)
+  if (model !== testProgramModel) {
+    throw new ApiError('model_not_found', `No model ${model}; this service has only ${testProgramModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const pieces = describe(asked, notice).split(/(?<= )/)

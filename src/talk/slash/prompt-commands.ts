@@ -29,7 +29,14 @@ async function openPrompts({ options }: Session) {
   const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
   const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
   const library = new PromptLibrary(options.directories)
-  const read = (name: string) => parsePrompt(library.pathOf(name), library.read(name))
+  const read = (name: string) => {
+    try {
+      return parsePrompt(library.pathOf(name), library.read(name))
+    } catch (error) {
+      if (!(error instanceof Failure && error.kind === 'not_found')) throw error
+      throw error.reworded(error.message, { hint: error.hint ?? 'List the prompts with: /prompt' })
+    }
+  }
   return { fillPrompt, library, read }
 }
 

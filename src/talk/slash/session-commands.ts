@@ -76,12 +76,13 @@ const formatsByExtension: Record<string, TranscriptFormat> = {
 }
 
 function formatOf(path: string): TranscriptFormat {
+  if (path === '')
+    throw new Failure('usage', 'Missing file name', { hint: 'For example: /export session.md' })
   const form = formatsByExtension[extname(path).toLowerCase()]
   if (form) return form
-  throw new Failure(
-    'usage',
-    `Unknown file extension of "${path}"; use ${Object.keys(formatsByExtension).join(', ')}`,
-  )
+  throw new Failure('usage', `Unknown file extension of "${path}"`, {
+    hint: `Use one of: ${Object.keys(formatsByExtension).join(', ')}`,
+  })
 }
 
 function showInfo(session: Session): void {

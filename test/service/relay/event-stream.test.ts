@@ -19,7 +19,7 @@ import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
 
 const piece = (text: string): ChatEvent => ({
   event: 'delta',
-  data: { id: 'msg_1', context_id: 'ctx_1', created_at: '2025-01-01T00:00:00.000Z', delta: text },
+  data: { id: 'msg_1', context_id: 'ctx_1', created_at: '2025-01-01T00:00:00.000Z', model: 'm', delta: text },
 })
 
 describe('a stream to a client', () => {

@@ -45,6 +45,12 @@ describe('a reply in a session', () => {
     expect(await saved('resumed.md')).to.equal('The beginning and the end.\n\nAnd an afterword.\n')
   })
 
+  it('is exported to a file that must have a name and a known extension', async () => {
+    await run.say('Hello', /total/)
+    await run.say('/export', 'For example: /export session.md')
+    await run.say('/export session', 'Use one of: .md, .txt, .json, .jsonl')
+  })
+
   it('is searched for the code block that /copy names', async () => {
     world.server.answerNext('One:\n```\na\n```\nTwo:\n~~~\nb\n~~~')
     await run.say('Hello', /total/)

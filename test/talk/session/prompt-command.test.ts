@@ -40,6 +40,7 @@ describe('/prompt', () => {
     await run.say('/prompt translate language=x', 'needs a message')
     await run.say('/prompt bad', 'bad.md:1:1: {{')
     await run.say('/prompt translated', 'Did you mean translate?')
+    await run.say('/prompt unlike', 'List the prompts with: /prompt')
     expect(world.server.sends).to.deep.equal([])
   })
 

@@ -5,7 +5,8 @@ import { promptFileView } from '../../../view/prompts.ts'
 
 export default class ChatPromptsShow extends BaseCommand {
   static override summary = 'Print a prompt'
-  static override description = 'The text is the file of the prompt, which chat prompts set can read again.'
+  static override description =
+    'Prints the file of the prompt unchanged, so that chat prompts set can read it again.'
   static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptFileView

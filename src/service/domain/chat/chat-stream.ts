@@ -6,18 +6,17 @@ import { type MessageRequest, type PreparedExchange, prepareExchange, type Reque
 import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
-type ReplyIds = { id: string; context_id: string; created_at: string }
+type ReplyHead = { id: string; context_id: string; created_at: string; model: string }
 
-/** The events of a streamed reply. Each contains `id` and `context_id`, so that any one of them is enough. */
+/** The events of a streamed reply. Each contains `id`, `context_id`, and `model`, so that any one of them is enough. */
 export type ChatEvent =
   /** What the model thinks before it replies. It is never stored. */
-  | { event: 'reasoning'; data: ReplyIds & { reasoning: string } }
-  | { event: 'delta'; data: ReplyIds & { delta: string } }
+  | { event: 'reasoning'; data: ReplyHead & { reasoning: string } }
+  | { event: 'delta'; data: ReplyHead & { delta: string } }
   | {
       event: 'done'
-      data: ReplyIds & {
+      data: ReplyHead & {
         response: string
-        model: string
         finish_reason: string
         /** Omitted if the model server does not report it. */
         usage?: TokenCounts
@@ -50,8 +49,8 @@ export async function* streamMessage(
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
       if (piece.kind === 'reasoning')
-        yield { event: 'reasoning', data: { ...idsOf(record.exchange), reasoning: piece.text } }
-      if (delta !== '') yield { event: 'delta', data: { ...idsOf(record.exchange), delta } }
+        yield { event: 'reasoning', data: { ...headOf(record.exchange), reasoning: piece.text } }
+      if (delta !== '') yield { event: 'delta', data: { ...headOf(record.exchange), delta } }
     }
   } finally {
     signal.removeEventListener('abort', keep)
@@ -60,20 +59,20 @@ export async function* streamMessage(
   if (record) yield doneEvent(record.exchange, usage)
 }
 
-const idsOf = ({ replyId, contextId, createdAt }: Exchange): ReplyIds => ({
+const headOf = ({ replyId, contextId, createdAt, model }: Exchange): ReplyHead => ({
   id: replyId,
   context_id: contextId,
   created_at: createdAt,
+  model,
 })
 
 function doneEvent(exchange: Exchange, usage: TokenCounts | undefined): ChatEvent {
-  const { reply: response, model, finishReason } = exchange
+  const { reply: response, finishReason } = exchange
   return {
     event: 'done',
     data: {
-      ...idsOf(exchange),
+      ...headOf(exchange),
       response,
-      model,
       finish_reason: finishReason ?? 'stop',
       ...(usage && { usage }),
     },
