@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import blns from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
@@ -71,6 +71,7 @@ describe('the Big List of Naughty Strings in a chat', function () {
       ;(isFile ? files : others).add(name)
     }
     for (const name of [...others, ...files]) run.terminal.type(`${paste(`/save ${name}`)}\r`)
+    await until(() => existsSync(join(world.home, [...files].at(-1) ?? '')), 60_000)
     await run.say('/name saved', '"saved"')
     for (const name of files) {
       expect(readFileSync(join(world.home, name), 'utf8'), name).to.contain('You said: ')
