@@ -15,7 +15,7 @@ const colored: TextStyle = styleOf((name) => color[name === 'strike' ? 'striketh
 const uncolored: TextStyle = styleOf(() => (text) => `\u001b[0m${text}`)
 
 describe('Markdown in a terminal emulator', function () {
-  this.timeout(120_000)
+  this.timeout(300_000)
 
   it('shows the same characters in the same cells with and without color, in pieces of any size', async () => {
     const highlight = await loadHighlight()

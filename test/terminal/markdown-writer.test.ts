@@ -107,6 +107,19 @@ describe('streamed Markdown', () => {
     )
   })
 
+  it('puts no style between a character of code and its combining mark', () => {
+    const style = { ...plainStyle, blue: (text: string) => `<${text}>`, cyan: (text: string) => `<${text}>` }
+    const shown = renderMarkdown('```js\na.e\u0301\n```\n', { columns: 40, style, highlight })
+    expect(shown).not.to.match(/>\p{M}/u)
+    expect(shown).to.include('e\u0301')
+  })
+
+  it('shows no line for a table row without text', () => {
+    expect(renderMarkdown('| a |\n|---|\n| |\n| b |\n|', { columns: 40, style: plainStyle })).to.match(
+      /^a\n─+\nb\n$/,
+    )
+  })
+
   it('contains no control characters', () => {
     fc.assert(
       fc.property(anyMarkdown, (text) => {

@@ -167,26 +167,30 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
  */
 function paintFrom(value: string, skipped: number, style: TextStyle): string {
   const marks: (Mark | undefined)[] = []
+  const runs: { text: string; mark: Mark | undefined }[] = []
   let line = 0
-  let painted = ''
   let text = ''
-  const paint = (): void => {
-    const mark = marks.at(-1)
-    painted += mark === undefined || text === '' ? text : style[mark](text)
+  const endRun = (): void => {
+    if (text !== '') runs.push({ text, mark: marks.at(-1) })
     text = ''
+  }
+  const add = (part: string): void => {
+    // A style between a character and its combining marks would separate them in a terminal.
+    const [joined = ''] = text === '' ? (/^\p{M}+/u.exec(part) ?? []) : []
+    const last = runs.at(-1)
+    if (last) last.text += joined
+    text += last ? part.slice(joined.length) : part
   }
   for (const [part, scope, entity] of value.matchAll(html)) {
     if (part === '\n') {
       if (line === skipped) break
       line++
     } else if (scope !== undefined || part === '</span>') {
-      paint()
+      endRun()
       if (scope === undefined) marks.pop()
       else marks.push(marksOf[scope] ?? (scope === 'subst' ? undefined : marks.at(-1)))
-    } else if (line === skipped) {
-      text += entity === undefined ? part : entities[entity]
-    }
+    } else if (line === skipped) add(entity === undefined ? part : (entities[entity] ?? ''))
   }
-  paint()
-  return painted
+  endRun()
+  return runs.map(({ text: run, mark }) => (mark === undefined ? run : style[mark](run))).join('')
 }

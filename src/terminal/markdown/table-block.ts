@@ -75,7 +75,7 @@ export class TableBlock {
     const isTable = widths.length > 0
     if (!isFitted && isTable) this.#showHeader(widths)
     if (!isTable && !this.#hasRows) this.#showList([])
-    for (const cells of this.#waiting) {
+    for (const cells of this.#waiting.filter((row) => row.some((cell) => cell !== ''))) {
       if (isTable) this.#showRow(cells, widths, unmarked)
       else this.#showList(cells)
     }

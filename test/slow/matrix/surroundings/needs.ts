@@ -57,5 +57,7 @@ export function needsState({ name, args }: Call): boolean {
 
 /** Whether the call writes a file or uses a data directory in the working directory. */
 export function writesHere({ args }: Call): boolean {
-  return ['new.db', 'history.json', 'new-data'].some((name) => args.includes(name))
+  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv'].some((name) =>
+    args.includes(name),
+  )
 }
