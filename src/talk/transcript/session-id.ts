@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { systemClock } from '../../system/clock.ts'
 
 const letters = 'abcdefghijkmnpqrstuvwxyz23456789'
 
@@ -11,8 +12,9 @@ export const extension = '.jsonl'
  */
 export function makeSessionId(now: Date): string {
   const [date = '', time = ''] = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
-  const random = crypto.getRandomValues(new Uint8Array(4))
-  return `s${date}-${time}-${Array.from(random, (byte) => letters[byte % letters.length]).join('')}`
+  // Not of the host's clock, which may return one number only. The Web Crypto API takes 3 ms to load.
+  const letter = () => letters[Math.floor(systemClock.random() * letters.length)]
+  return `s${date}-${time}-${Array.from({ length: 4 }, letter).join('')}`
 }
 
 /** The ID of the session whose transcript is at a path. */
