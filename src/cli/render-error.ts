@@ -39,7 +39,7 @@ export async function reportError(error: unknown, style: ErrorStyle): Promise<nu
   if (error instanceof Interruption) return error.exitCode
   const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style.connection)
   await sayRendered(rendered, style)
-  if (style.debug) style.streams.say(stackOf(error))
+  if (style.debug) for (const line of originOf(error)) style.streams.say(line)
   return exitCode
 }
 
@@ -111,8 +111,27 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   streams.sayStyled(lines.join('\n'))
 }
 
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const own = error.stack ?? error.message
-  return error.cause === undefined ? own : `${own}\nCaused by: ${stackOf(error.cause)}`
+/** Where an error comes from: its causes, and the stack of each that is a bug. */
+function originOf(error: unknown): string[] {
+  const lines = error instanceof Failure ? [] : stackOf(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause === undefined) return lines
+  // The message repeats it.
+  if (cause instanceof Failure) return [...lines, ...originOf(cause)]
+  return [
+    ...lines,
+    `Caused by: ${cause instanceof Error ? cause.message : String(cause)}`,
+    ...originOf(cause),
+  ]
+}
+
+/** The functions of a stack, with their places in the source. A place in a bundle tells a reader nothing. */
+function stackOf(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return [...stack.matchAll(/^ +at (.+)$/gm)].flatMap(([, frame = '']) => {
+    if (/\(?node:/.test(frame)) return []
+    const [, name] = /^(.+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
+    if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
+    return [`    at ${name ?? frame}`]
+  })
 }

@@ -3,12 +3,13 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
 import type { SendResponse } from '../contract/conversation.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { deliver, type FinalResponse } from './deliver.ts'
+import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
@@ -23,7 +24,14 @@ import {
 } from './outgoing-request.ts'
 import { openPool } from './pool.ts'
 import { readResponse } from './read-response.ts'
-import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
+import {
+  concealFailure,
+  passwordOf,
+  type Redact,
+  redactBytes,
+  redactorOf,
+  withoutSecret,
+} from './redaction.ts'
 import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
@@ -65,12 +73,10 @@ export class Client {
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, false)
+    const { finalResponse, redact } = await this.#deliver(request, input.signal)
     return withoutSecret(redact, () => {
       this.#assertSuccess(finalResponse)
-      return readResponse(endpoints[name] as Endpoint, finalResponse, finalResponse.request) as ApiResponse<
-        ResponseOf<N>
-      >
+      return readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
     })
   }
 
@@ -106,7 +112,7 @@ export class Client {
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, true)
+    const { finalResponse, redact } = await this.#deliver(request, input.signal, { stream: true })
     await withoutSecret(redact, () => this.#assertSuccess(finalResponse))
     const idleTimeout = this.#options.idleTimeout ?? 120_000
     return { source: { finalResponse, format, idleTimeout, redact }, redact }
@@ -119,8 +125,11 @@ export class Client {
    *   network otherwise
    */
   async send(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawResponse(finalResponse, redact)
+    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, {
+      wholeErrors: true,
+    })
+    const failure = this.#failureOf(finalResponse)
+    return rawResponse(finalResponse, redact, failure && concealFailure(failure, redact))
   }
 
   /**
@@ -129,11 +138,9 @@ export class Client {
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return withoutSecret(redact, () => {
-      this.#assertSuccess(finalResponse)
-      return rawResponse(finalResponse, redact)
-    })
+    const response = await this.send(raw)
+    if (response.failure) throw response.failure
+    return response
   }
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
@@ -143,7 +150,7 @@ export class Client {
     for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
-  async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, stream: boolean) {
+  async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, reading: Partial<Reading> = {}) {
     const options = this.#options
     const signals = [options.signal, own].filter((signal) => signal !== undefined)
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
@@ -159,7 +166,11 @@ export class Client {
     if (typeof options.credential === 'string') bearer(options.credential)
     await options.gate?.(request)
     for (;;) {
-      const sent = await this.#sendToBase(request, known, signal, stream)
+      const sent = await this.#sendToBase(request, known, signal, {
+        stream: false,
+        wholeErrors: false,
+        ...reading,
+      })
       if (sent) return sent
     }
   }
@@ -169,7 +180,7 @@ export class Client {
     request: OutgoingRequest,
     known: URL | undefined,
     signal: AbortSignal | undefined,
-    stream: boolean,
+    reading: Reading,
   ) {
     const options = this.#options
     const base = await this.#baseUrl()
@@ -195,12 +206,13 @@ export class Client {
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
             timeout,
-            stream,
+            ...reading,
             maxBodyMiB: options.maxBodyMiB,
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,
             observe: options.observe,
+            openTrace: options.trace,
             isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
@@ -234,8 +246,13 @@ export class Client {
   }
 
   #assertSuccess(finalResponse: FinalResponse): void {
-    if (finalResponse.status >= 200 && finalResponse.status <= 299) return
-    throw responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
+    const failure = this.#failureOf(finalResponse)
+    if (failure) throw failure
+  }
+
+  #failureOf(finalResponse: FinalResponse): Failure | undefined {
+    if (finalResponse.status >= 200 && finalResponse.status <= 299) return undefined
+    return responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
   }
 }
 
@@ -244,14 +261,22 @@ function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }
 
-function rawResponse(
-  { status, statusText, bytes, cut, ...rest }: FinalResponse,
-  redact: Redact,
-): RawResponse {
-  const headers = redact(rest.headers)
+function rawResponse(received: FinalResponse, redact: Redact, failure: Failure | undefined): RawResponse {
+  const { status, statusText, cut } = received
+  const headers = redact(received.headers)
   const requestId = requestIdOf(headers)
+  const bytes = failure ? redactBytes(received.bytes, redact) : received.bytes
   const text = new TextDecoder().decode(bytes)
-  return { status, statusText, headers, bytes, text, cut, ...(requestId === undefined ? {} : { requestId }) }
+  return {
+    status,
+    statusText,
+    headers,
+    bytes,
+    text,
+    cut,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(failure === undefined ? {} : { failure }),
+  }
 }
 
 function encode(body: unknown): string | Uint8Array | undefined {
