@@ -37,7 +37,7 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style.connection)
+  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style)
   await sayRendered(rendered, style)
   if (style.debug) for (const line of originOf(error)) style.streams.say(line)
   return exitCode
@@ -62,7 +62,7 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
   else await sayInWords(rendered, style)
 }
 
-function render(error: unknown, connection: Connection | undefined): Rendered {
+function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
   if (error instanceof Failure) {
     const { message, hint } = describeFailure(error, connection)
     return {
@@ -79,7 +79,7 @@ function render(error: unknown, connection: Connection | undefined): Rendered {
     exitCode: bugExitCode,
     code: 'internal_error',
     message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
-    hint: 'Run the command again with --debug, and report the output.',
+    hint: debug ? 'Report this output.' : 'Run the command again with --debug, and report the output.',
   }
 }
 

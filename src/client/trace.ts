@@ -42,6 +42,9 @@ const maxShown = 16 * 1024
 /** Number of bytes after those in which the rest of a secret is searched for. */
 const margin = 8 * 1024
 
+/** Number of bytes of a request body in which secrets are searched for that the response may repeat. */
+const maxSearched = 256 * 1024
+
 /** Reports what crosses the network, for debugging. */
 export class Trace {
   readonly #report: (event: TraceEvent) => void
@@ -166,7 +169,7 @@ function cleanerOf(sent: HttpRequest, redact: Redact): Clean {
     return value
   }
   const { headers, url } = sent
-  const text = new TextDecoder().decode(bytesOf(sent))
+  const text = new TextDecoder().decode(bytesOf(sent).subarray(0, maxSearched))
   if (isForm(headers)) hideSecretParameters(text, (value) => keep(decoded(value)))
   else hideSecretFields(text, (written) => keep(stringOf(written)))
   hideSecretParameters(url.search, (value) => keep(decoded(value)))

@@ -39,7 +39,7 @@ export function hideSecretFields(text: string, hide: (written: string) => string
 }
 
 /** A whole string, or a word that says more than `null`, `true`, or `false`. */
-const notBlank = /^"[\s\S]*|(?!(?:null|true|false)\b)\S+/
+const notBlank = /^"[\s\S]*|(?<!\S)(?!(?:null|true|false)(?!\S))\S+/
 
 function isFollowedByColon(all: readonly string[], index: number): boolean {
   const next = all[index + 1] ?? ''
