@@ -11,7 +11,7 @@ const secretNames = [
   'token',
   'access_token',
   'refreshToken',
-  'accesstoken',
+  'authtoken',
   'id_token',
   'key',
   'api_key',
@@ -67,7 +67,7 @@ describe('the fields that hold a secret', () => {
   }))
   const indent = fc.constantFrom(0, 2)
 
-  it('are hidden in any JSON, wherever it is cut', () => {
+  it('are hidden in any JSON, even if it is truncated', () => {
     fc.assert(
       fc.property(json, indent, fc.double({ min: 0, max: 1, noNaN: true }), (value, spaces, part) => {
         const text = JSON.stringify(value, null, spaces)
