@@ -11,7 +11,6 @@ const secretNames = [
   'token',
   'access_token',
   'refreshToken',
-  'authtoken',
   'id_token',
   'key',
   'api_key',
