@@ -24,8 +24,8 @@ const { method: pagedMethod, path: pagedPath } = endpoints.listHistory
 export function readPagedQuery({ method, path }: { method: string; path: string }): HistoryQuery {
   const [name = '', search = ''] = path.split(/\?(.*)/s)
   if (method.toUpperCase() !== pagedMethod || name !== pagedPath) {
-    throw new Failure('usage', `--paginate works only with ${pagedMethod} ${pagedPath}`, {
-      hint: 'No other documented endpoint has pages. Omit --paginate.',
+    throw new Failure('usage', `The only documented endpoint with pages is ${pagedMethod} ${pagedPath}`, {
+      hint: 'Omit --paginate.',
     })
   }
   const query: Record<string, string | number> = { limit: pageSize }
@@ -42,7 +42,7 @@ export function readPagedQuery({ method, path }: { method: string; path: string 
 function invalidParameter(key: string, value: string): Failure {
   if (key === 'limit')
     return new Failure('usage', `The limit "${value}" in the query is not a positive integer`)
-  return new Failure('usage', `--paginate does not support the query parameter "${key}"`, {
+  return new Failure('usage', `The query parameter "${key}" cannot be used with --paginate`, {
     hint: 'Use context_id, limit, and before, or omit --paginate.',
   })
 }

@@ -198,7 +198,7 @@ describe('chatctl api', () => {
     it('sends nothing if two contradict each other, and names both', async () => {
       const { exitCode, stderr } = await run(['POST', '/v1/x', '-F', 'a=1', '-F', 'a.b=2'], json(200, {}))
       expect(exitCode).to.equal(2)
-      expect(stderr).to.contain('--field a and --field a.b contradict each other')
+      expect(stderr).to.contain('Two fields contradict each other: a and a.b')
       expect(server.requests).to.deep.equal([])
     })
   })
@@ -282,9 +282,9 @@ describe('chatctl api', () => {
     })
 
     const refused: [string[], string][] = [
-      [['/v1/users'], '--paginate works only with GET /api/chat/history'],
-      [['POST', path], '--paginate works only with GET /api/chat/history'],
-      [[`${path}?role=user`], '--paginate does not support the query parameter "role"'],
+      [['/v1/users'], 'The only documented endpoint with pages is GET /api/chat/history'],
+      [['POST', path], 'The only documented endpoint with pages is GET /api/chat/history'],
+      [[`${path}?role=user`], 'The query parameter "role" cannot be used with --paginate'],
       [[`${path}?limit=0`], 'The limit "0" in the query is not a positive integer'],
       [[`${path}?limit=x`], 'The limit "x" in the query is not a positive integer'],
       [[`${path}?limit=1&limit=2`], 'The query has limit twice'],
