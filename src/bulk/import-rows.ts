@@ -5,6 +5,7 @@ import { countOf } from '../view/count.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
+import { describeRespelled } from './input/csv-columns.ts'
 import { type Input, openInput } from './input/input.ts'
 import type { InputRow, RowFault } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
@@ -86,6 +87,7 @@ async function check(
 ): Promise<CheckedInput> {
   const faults = new FaultList(input.name)
   const checked = await checkInput(input, kind, (fault) => faults.add(fault))
+  if (checked.respelled.length > 0) await warn(describeRespelled(input.name, checked.respelled))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
     await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
