@@ -93,7 +93,7 @@ describe('users import --dry-run', () => {
 
   it('warns of columns in another case', async () => {
     expect((await dryRun()).stderr).to.include(
-      'users.csv: chatctl reads the column "Email" as "email", and the column "ID" as "id".',
+      'users.csv: names of columns are in lower case, so "Email" is read as "email", and "ID" is read as "id"\n',
     )
   })
 })

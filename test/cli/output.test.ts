@@ -268,7 +268,7 @@ describe('output', function () {
       const { exitCode, stderr } = await run(args, empty, { stdin })
       expect(exitCode).to.equal(0)
       expect(stderr).to.equal(
-        'Created a user. The service did not return the user, so the values that were sent are shown.\nWarning: The response does not contain the ID of the new user\n',
+        'Created a user. The service did not return the user, so the values that were sent are shown.\nWarning: The ID of the new user is unknown, because the response has none in "id" or in the Location header\n',
       )
     })
   })
@@ -327,6 +327,19 @@ describe('output', function () {
         }
       })
     }
+  })
+
+  it('completes a response that lacks some of the values that were sent, and names them', async () => {
+    const args = ['users', 'create', '--email', 'a@example.com', '--name', 'Ada', '--no-password']
+    const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
+    expect(await run(args, partial)).to.deep.equal({
+      exitCode: 0,
+      stdout: 'u1\tA@example.com\tAda\t\t\t\n',
+      stderr: 'Created user u1. The service did not return name, so the values that were sent are shown.\n',
+    })
+    const structured = await run([...args, '--json'], partial)
+    expect(structured.stderr).to.equal('')
+    expect(JSON.parse(structured.stdout)).to.include({ email: 'A@example.com', name: null })
   })
 
   describe('as plain text', () => {

@@ -110,8 +110,8 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
 
 /** @param name of the input */
 export function describeRespelled(name: string, columns: readonly RespelledColumn[]): string {
-  const words = columns.map(({ given, field }) => `${JSON.stringify(given)} as "${field}"`)
-  return `${name}: chatctl reads the column ${words.join(', and the column ')}. Names of columns are in lower case`
+  const words = columns.map(({ given, field }) => `"${given}" is read as "${field}"`)
+  return `${name}: names of columns are in lower case, so ${words.join(', and ')}`
 }
 
 interface Column {

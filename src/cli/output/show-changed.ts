@@ -5,7 +5,7 @@ import { describeChange, sentView } from '../../view/settings-plan.ts'
 import type { View } from '../../view/view.ts'
 import type { Context } from '../context.ts'
 import type { OneTimeSecret } from './output.ts'
-import { excerptOf, isUndocumented } from './show-undocumented.ts'
+import { excerptOf, hasValue, isUndocumented } from './show-undocumented.ts'
 
 /** A change that the service has confirmed by its status. */
 export interface Changed {
@@ -23,8 +23,8 @@ export interface Changed {
 
 /**
  * Shows the response to a change, whose body the interface does not show (docs/interface.md, "Endpoints",
- * rule 3). JSON and YAML are that body, with the known ID. Columns show the values that were sent if the body has
- * none of them.
+ * rule 3). JSON and YAML are that body, with the known ID. Columns show the values that were sent where the body has
+ * none.
  */
 export async function showChanged(
   view: View,
@@ -35,19 +35,22 @@ export async function showChanged(
   const { output } = context
   const received = isRecord(answer.body) ? answer.body : {}
   if (received !== answer.body && answer.body !== undefined)
-    answer.warning ??= 'the response is not a JSON object, so it is not shown'
+    answer.warning ??= 'The response is not a JSON object, so it is not shown'
   const isShown = !isUndocumented(view, { ...received, id: undefined })
-  const isSentShown = !isShown && !output.isDocument
-  const fields: Record<string, unknown> = isSentShown ? { ...sent } : received
-  const lacksId = id !== undefined && (fields['id'] ?? '') === ''
+  const absent = Object.entries(sent).filter(([name, value]) => hasValue(value) && !hasValue(received[name]))
+  const isFilled = absent.length > 0 && !output.isDocument
+  const fields = isFilled ? { ...(isShown && received), ...Object.fromEntries(absent) } : received
+  const lacksId = id !== undefined && !hasValue(fields['id'])
   const identified = lacksId ? Object.assign({ id }, fields, { id }) : fields
   const body = secret === undefined ? identified : { ...identified, [secret.name]: secret.value }
   await context.show(view, { ...answer, body }, secret)
-  if (isShown) return
-  const missing = `${done}. The service did not return ${resource}`
-  if (!isSentShown) return output.notice(`${missing}.`)
-  const rest = Object.keys(received).length === 0 ? '' : ` The response is ${excerptOf(received)}.`
-  output.notice(`${missing}, so the values that were sent are shown.${rest}`)
+  if (isShown && !isFilled) return
+  const missing = isShown ? absent.map(([name]) => name).join(', ') : resource
+  const words = `${done}. The service did not return ${missing}`
+  if (!isFilled) return output.notice(`${words}.`)
+  const isExplained = isShown || Object.keys(received).length === 0
+  const rest = isExplained ? '' : ` The response is ${excerptOf(received)}.`
+  output.notice(`${words}, so the values that were sent are shown.${rest}`)
 }
 
 /** Says what an API configuration changes against what was last sent from here, since nobody can read it. */

@@ -6,7 +6,12 @@ import { hideSecrets } from '../held-request.ts'
 
 /** Whether a body has a value in none of the columns of a view. */
 export function isUndocumented({ columns }: View, body: unknown): boolean {
-  return columns.every(({ path }) => (valueAt(body, path) ?? '') === '')
+  return !columns.some(({ path }) => hasValue(valueAt(body, path)))
+}
+
+/** Whether a column with the value is not blank. */
+export function hasValue(value: unknown): boolean {
+  return (value ?? '') !== ''
 }
 
 /** Shows the columns of the view or, if the body has none of them, all of its fields. */

@@ -111,7 +111,10 @@ export default class UsersCreate extends BaseCommand {
     const done = id === undefined ? 'Created a user' : `Created user ${id}`
     const changed = { done, resource: 'the user', id, sent, secret }
     await showChanged(secret ? newUserView : userView, response, changed, context)
-    if (id === undefined) await context.output.warn('The response does not contain the ID of the new user')
+    if (id !== undefined) return
+    await context.output.warn(
+      'The ID of the new user is unknown, because the response has none in "id" or in the Location header',
+    )
   }
 }
 
