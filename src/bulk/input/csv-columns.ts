@@ -28,23 +28,24 @@ export interface RespelledColumn {
   field: string
 }
 
+/** For values in which nobody means the spaces around them. */
+const trimmed =
+  (field: 'id' | 'email' | 'role'): SetCell =>
+  (row, cell) => {
+    const value = cell.trim()
+    if (value !== '') row[field] = value
+  }
+
 const settersByColumn: Readonly<Record<string, SetCell>> = {
-  id: (row, cell) => {
-    row.id = cell
-  },
-  email: (row, cell) => {
-    const email = cell.trim()
-    if (email !== '') row.email = email
-  },
+  id: trimmed('id'),
+  email: trimmed('email'),
   name: (row, cell) => {
     row.name = cell
   },
   password: (row, cell) => {
     row.password = cell
   },
-  role: (row, cell) => {
-    row.role = cell
-  },
+  role: trimmed('role'),
   permissions: (row, cell) => {
     // A trailing separator is allowed.
     row.permissions = cell

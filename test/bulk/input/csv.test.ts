@@ -104,12 +104,14 @@ describe('a CSV file', () => {
     })
   })
 
-  it('is read the same with spaces around the names of columns and the email addresses', async () => {
+  it('is read the same with spaces around the names of columns, email addresses, IDs, and roles', async () => {
     const [first, second] = await rowsOf(
       textInput('csv', '\ufeff email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'),
     )
     expect(first?.row).to.deep.equal({ email: 'A@x', name: ' A ', metadata: { Seats: '  5' } })
     expect(second?.row).to.deep.equal({ email: 'b@x' })
+    const [assigned] = await rowsOf(textInput('csv', 'id, role\n 7 , editor\n'), 'assignments')
+    expect(assigned?.row).to.deep.equal({ id: '7', role: 'editor' })
     expect(await faultsOf('csv', 'email,name\n  ,A\n')).to.deep.equal([
       '2:1 email is missing: a row without an id creates a user',
     ])
