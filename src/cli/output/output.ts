@@ -64,6 +64,11 @@ export class Output {
     return this.#options.jq !== undefined || this.#fields !== undefined
   }
 
+  /** Whether the result is a whole body, as JSON or YAML, rather than its columns. */
+  get isDocument(): boolean {
+    return this.isJson || this.#options.format === 'yaml'
+  }
+
   /** Whether --quiet was given. */
   get isQuiet(): boolean {
     return this.#options.quiet
