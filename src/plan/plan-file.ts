@@ -13,12 +13,17 @@ import type { Directories } from '../system/directories.ts'
 import { replaceDocument } from '../system/document-file.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import type { SettingsSource } from './file/read-settings-files.ts'
+import { type Part, parts } from './part.ts'
 import { type ManagedKey, type Plan, settingsFileOf } from './plan.ts'
 
 /** A saved plan. */
 export interface PlanFile {
   id: string
   plan: Plan
+  /** As in the file: ISO 8601, UTC. */
+  createdAt: string
+  /** The version of chatctl that made it. */
+  tool: string
 }
 
 /** What a plan file is checked against. */
@@ -28,6 +33,8 @@ export interface PlanContext {
   toolVersion: string
   /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
   refresh?: boolean
+  /** The part to apply (default: both). */
+  only?: Part | undefined
 }
 
 const format = 'chatctl-plan'
@@ -89,10 +96,11 @@ export function isPlanFile(text: string): boolean {
 }
 
 /**
- * @throws Failure `refused` if the file is not a plan or was changed; `conflict` if the plan is for another
- *   service, by another version, or already sent
+ * Reads a plan to show it.
+ *
+ * @throws Failure `refused` if the file is not a plan or was changed; `conflict` if its format is another
  */
-export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
+export function readPlanFile({ name, text }: SettingsSource, toolVersion: string): PlanFile {
   if (!isPlanFile(text))
     throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
@@ -105,7 +113,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
       },
     )
   }
-  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
+  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], toolVersion)
   const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
@@ -113,24 +121,35 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
       advice: [{ code: 'save_plan' }],
     })
   }
-  const { id, tool, service } = parsed.data
-  if (service !== about.service) {
-    throw new Failure(
+  const { id, tool, created_at: createdAt } = parsed.data
+  return { id, plan, createdAt, tool }
+}
+
+/**
+ * @param name of the file
+ * @returns why the plan cannot be applied; undefined if it can
+ */
+export function refusalOf(
+  { id, plan, tool }: PlanFile,
+  name: string,
+  about: PlanContext,
+): Failure | undefined {
+  if (plan.service !== about.service) {
+    return new Failure(
       'conflict',
-      `The plan ${name} is for ${nameOf(service)}, not for ${nameOf(about.service)}`,
+      `The plan ${name} is for ${nameOfService(plan.service)}, not for ${nameOfService(about.service)}`,
       {
         advice: [{ code: 'service_of_plan' }],
       },
     )
   }
-  if (about.refresh) return { id, plan }
-  if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
-  if (isApplied(about.directories, id)) {
-    throw new Failure('conflict', `The plan ${name} was already sent`, {
-      advice: [{ code: 'save_new_plan' }],
-    })
-  }
-  return { id, plan }
+  if (about.refresh) return undefined
+  if (tool !== about.toolVersion) return madeByAnother(name, tool, about.toolVersion)
+  if (!isApplied(about.directories, id, about.only)) return undefined
+  const isWhole = about.only !== undefined || existsSync(markOf(about.directories, id, undefined))
+  return new Failure('conflict', `The plan ${name} was already sent${isWhole ? '' : ' in part'}`, {
+    advice: [{ code: 'save_new_plan' }],
+  })
 }
 
 function hasChecksum(checksum: unknown, content: unknown): boolean {
@@ -142,7 +161,7 @@ function hasChecksum(checksum: unknown, content: unknown): boolean {
   }
 }
 
-function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext): Failure {
+function madeByAnother(name: string, tool: unknown, toolVersion: string): Failure {
   return new Failure(
     'conflict',
     `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${toolVersion}`,
@@ -152,7 +171,8 @@ function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext
   )
 }
 
-function nameOf(service: string): string {
+/** The service of a plan, for a person. */
+export function nameOfService(service: string): string {
   return service === 'local' ? 'the embedded service' : service
 }
 
@@ -222,10 +242,11 @@ function appliedPlansDirectory({ state }: Directories): string {
  * Records that a plan was applied, so that it cannot be applied again.
  *
  * @param id from `composePlanFile`, because it becomes a file name
+ * @param only the part that was applied (default: both)
  * @throws Failure `storage`
  */
-export function markApplied(directories: Directories, id: string): void {
-  const path = join(appliedPlansDirectory(directories), id)
+export function markApplied(directories: Directories, id: string, only?: Part): void {
+  const path = markOf(directories, id, only)
   try {
     makePrivateDirectory(appliedPlansDirectory(directories))
     writeFileSync(path, '', { mode: 0o600 })
@@ -237,6 +258,12 @@ export function markApplied(directories: Directories, id: string): void {
   }
 }
 
-export function isApplied(directories: Directories, id: string): boolean {
-  return existsSync(join(appliedPlansDirectory(directories), id))
+/** @param only the part in question (default: any part) */
+export function isApplied(directories: Directories, id: string, only?: Part): boolean {
+  const marked = [undefined, ...(only === undefined ? parts : [only])]
+  return marked.some((part) => existsSync(markOf(directories, id, part)))
+}
+
+function markOf(directories: Directories, id: string, only: Part | undefined): string {
+  return join(appliedPlansDirectory(directories), only === undefined ? id : `${id}.${only}`)
 }

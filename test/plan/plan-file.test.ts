@@ -12,6 +12,7 @@ import {
   markApplied,
   type PlanContext,
   readPlanFile,
+  refusalOf,
 } from '../../src/plan/plan-file.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/directories.ts'
@@ -40,7 +41,10 @@ const file = { settings: { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
 const plan = makePlan(service, file, someSettings, undefined, systemClock)
 
 function read(text: string, context = about) {
-  return readPlanFile({ name: 'a.plan', text }, context)
+  const saved = readPlanFile({ name: 'a.plan', text }, context.toolVersion)
+  const refusal = refusalOf(saved, 'a.plan', context)
+  if (refusal) throw refusal
+  return saved
 }
 
 /** The plan file after a change, with a new checksum. */
