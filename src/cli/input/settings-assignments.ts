@@ -8,6 +8,7 @@ import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { looksSecret } from '../unknown-command/suggest-command.ts'
+import { type NestedField, nestFields } from './nested-fields.ts'
 import { readTextValue } from './read-text-value.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
@@ -19,19 +20,16 @@ const paths = settingsKeys.map(({ path }) => path)
  * @throws Failure `usage` for an unknown or repeated key, `refused` for a value of the wrong type
  */
 export async function readAssignments(words: readonly string[], context: Context): Promise<SettingsPatch> {
-  const patch: Record<string, unknown> = {}
-  const seen = new Set<string>()
+  const fields: NestedField[] = []
   for (const [index, word] of words.entries()) {
     const at = word.indexOf('=')
     if (at < 1) throw notAssignment(word, words[index + 1], context)
     const key = findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
-    if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
-    seen.add(key.path)
     const source = { what: `the value of ${key.path}`, maxBytes: maxSettingsBytes }
     const text = await readTextValue(word.slice(at + 1), source, context)
-    assign(patch, key.path.split('.'), readValue(key, text))
+    fields.push({ key: key.path, value: readValue(key, text) })
   }
-  return patch as SettingsPatch
+  return nestFields(fields, '') as SettingsPatch
 }
 
 /** What `theme.mode dark` and `theme.mode:dark` mean. */
@@ -117,13 +115,4 @@ function readValue(key: SettingsKey, text: string): unknown {
   }
   const [fault] = faultsOf(parsed.error)
   throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
-}
-
-function assign(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {
-  if (rest.length === 0) {
-    target[step] = value
-    return
-  }
-  target[step] ??= {}
-  assign(target[step] as Record<string, unknown>, rest, value)
 }
