@@ -2,17 +2,24 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import { canonicalJson, parseJson } from '../contract/exact-json.ts'
+import { canonicalJson, isRecord, parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
 import { namedSettingsFile } from '../contract/settings-file.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import {
+  apiConfigurationKeys,
+  isPathName,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../contract/settings-keys.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { replaceDocument } from '../system/document-file.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import type { SettingsSource } from './file/read-settings-files.ts'
+import { leavesOf, patchOf } from './leaves.ts'
 import { type Part, parts } from './part.ts'
 import { type ManagedKey, type Plan, settingsFileOf } from './plan.ts'
 
@@ -186,11 +193,23 @@ function planOf({ service, created_at: comparedAt, settings, api }: z.infer<type
 
 /** Whether a settings file could contain the same keys and values, each key once. */
 function isApplicable(plan: Plan): boolean {
-  const { settings, api } = settingsFileOf(plan)
+  const undocumented = plan.settings.filter(({ path }) => isUndocumentedKey(path))
+  const documented = plan.settings.filter((key) => !undocumented.includes(key))
+  const { settings, api } = settingsFileOf({ ...plan, settings: documented })
   return (
-    areKeys(plan.settings, settingsKeys) &&
+    areKeys(documented, settingsKeys) &&
+    areLeaves(undocumented) &&
     areKeys(plan.api?.managed ?? [], apiConfigurationKeys) &&
     checkShape(namedSettingsFile, { settings, api }).success
+  )
+}
+
+/** Whether the paths are those of values and lists, each once, and none contains another. */
+function areLeaves(managed: readonly ManagedKey[]): boolean {
+  const found = leavesOf(patchOf(new Map(managed.map(({ path, to }) => [path, to]))))
+  return (
+    found.size === managed.length &&
+    managed.every(({ path, to }) => path.split('.').every(isPathName) && !isRecord(to) && found.has(path))
   )
 }
 

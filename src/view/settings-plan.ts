@@ -1,4 +1,4 @@
-import { visibleJson } from '../terminal/strip-controls.ts'
+import { showControls, visibleJson } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
 import { codeSpan, markdownTable } from './markdown-table.ts'
 import type { Span, View } from './view.ts'
@@ -11,6 +11,8 @@ interface Change {
   from: unknown
   to: unknown
   compared_with?: 'last_sent'
+  /** Whether only this service has the key. */
+  undocumented?: true
 }
 
 /** Context of a comparison. */
@@ -47,7 +49,13 @@ export interface IgnoredKeys {
 
 const base: View = {
   layout: 'records',
-  columns: [{ path: 'path' }, { path: 'from' }, { path: 'to' }, { path: 'compared_with', hidden: true }],
+  columns: [
+    { path: 'path' },
+    { path: 'from' },
+    { path: 'to' },
+    { path: 'compared_with', hidden: true },
+    { path: 'undocumented', hidden: true },
+  ],
   rows: changesIn,
 }
 
@@ -137,8 +145,10 @@ function unchanged(text: string): string {
 function differenceMarkdown(changes: Change[], comparison: Comparison): string {
   const { record } = comparison
   const summary = summaryOf(changes, comparison)
+  const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
   const notes = [
     ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison, codeSpan)}.`] : []),
+    ...(undocumented.length > 0 ? [`Not documented: ${undocumented.join(', ')}.`] : []),
     ...(record ? [describeRecord(record, codeSpan)] : []),
   ].map((note) => `${note}\n`)
   if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')
@@ -160,28 +170,30 @@ function lines(changes: readonly Change[], width: number): Span[] {
 }
 
 /** The key, and both values below it. No line is wider than the terminal, unless a word is. */
-function linesBelow({ path, from, to }: Change, width: number): Span[] {
+function linesBelow({ path, from, to, undocumented }: Change, width: number): Span[] {
   const value = (word: string, one: unknown) => `${wrapWords(`    ${word} ${valueText(one)}`, width, 8)}\n`
   return [
-    { text: `  ${path}\n` },
+    { text: `  ${showControls(path)}${undocumented ? mark : ''}\n` },
     { text: value('old', from), style: from === null ? 'dim' : 'red' },
     { text: value('new', to), style: 'green' },
   ]
 }
 
 function linesBeside(changes: readonly Change[]): Span[] {
-  const width = Math.max(...changes.map(({ path }) => path.length))
+  const width = Math.max(...changes.map(({ path }) => showControls(path).length))
   const before = Math.max(...changes.map(({ from }) => valueText(from).length).filter((one) => one <= 24), 0)
-  return changes.flatMap(({ path, from, to }) => [
-    { text: `  ${path.padEnd(width)}  ` },
+  return changes.flatMap(({ path, from, to, undocumented }) => [
+    { text: `  ${showControls(path).padEnd(width)}  ` },
     from === null
       ? { text: valueText(from), style: 'dim' as const }
       : { text: valueText(from), style: 'red' as const },
     { text: `${' '.repeat(Math.max(0, before - valueText(from).length))} → ` },
     { text: valueText(to), style: 'green' },
-    { text: '\n' },
+    { text: undocumented ? `${mark}\n` : '\n' },
   ])
 }
+
+const mark = ' (not documented)'
 
 /** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {
@@ -196,7 +208,8 @@ function valueText(value: unknown): string {
 function describeApplied(changes: Change[]): Span[] {
   const verified = changes.filter(({ compared_with }) => compared_with === undefined)
   const sent = changes.filter(({ compared_with }) => compared_with !== undefined)
-  const names = (some: Change[]): string => some.map(({ path }) => path).join(', ')
+  const names = (some: Change[]): string =>
+    some.map((one) => showControls(one.path) + (one.undocumented ? mark : '')).join(', ')
   return [
     ...(verified.length > 0 ? [{ text: `Applied and verified: ${names(verified)}\n` }] : []),
     ...(sent.length > 0 ? [{ text: `Sent, and cannot be read back: ${names(sent)}\n` }] : []),

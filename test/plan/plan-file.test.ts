@@ -171,7 +171,16 @@ describe('a plan file', () => {
     const changes: Record<string, (content: Record<string, unknown>) => void> = {
       'an id that leads elsewhere': (content) => (content['id'] = '../../x'),
       'an unknown field': (content) => (content['more'] = 1),
-      'an unknown key': (content) => (content['settings'] = [{ path: 'foo', from: null, to: 1 }]),
+      'an undocumented key with an empty name': (content) =>
+        (content['settings'] = [{ path: 'foo..bar', from: null, to: 1 }]),
+      'an undocumented key with keys': (content) =>
+        (content['settings'] = [{ path: 'foo', from: null, to: { bar: 1 } }]),
+      'an undocumented key in another': (content) =>
+        (content['settings'] = ['foo', 'foo.bar'].map((path) => ({ path, from: null, to: 1 }))),
+      'a key below a documented one': (content) =>
+        (content['settings'] = [{ path: 'theme.mode.x', from: null, to: 1 }]),
+      'an unknown key of the API configuration': (content) =>
+        Object.assign(content['api'] as object, { managed: [{ path: 'foo', from: null, to: 1 }] }),
       'a group for a key': (content) =>
         (content['settings'] = [{ path: 'theme', from: null, to: { mode: 'x' } }]),
       'a value of another type': (content) =>
@@ -187,6 +196,12 @@ describe('a plan file', () => {
       expect(failure.kind, what).to.equal('refused')
       expect(failure.message, what).to.equal('a.plan is not a plan made by chatctl')
     }
+  })
+
+  it('can contain keys that are not documented', () => {
+    const settings = [{ path: 'foo.bar', from: null, to: [{ a: 1 }] }]
+    const unknown = { service, settings }
+    expect(read(composePlanFile(unknown, '1.2.3', systemClock)).plan).to.deep.equal(unknown)
   })
 
   it('is rejected if it is nested too deep', () => {

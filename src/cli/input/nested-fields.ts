@@ -64,7 +64,10 @@ export function nestFields(fields: readonly NestedField[], prefix: string): Reco
 
 function objectOf(places: ReadonlyMap<string, Place>): Record<string, unknown> {
   return Object.fromEntries(
-    [...places].map(([name, { fields, items, value }]) => [name, fields ? objectOf(fields) : (items ?? value)]),
+    [...places].map(([name, { fields, items, value }]) => [
+      name,
+      fields ? objectOf(fields) : (items ?? value),
+    ]),
   )
 }
 

@@ -44,6 +44,10 @@ export const settingsFileFlag = () =>
     summary: 'A file that overrides earlier ones',
   })
 
+export const allowUnknownKeysFlag = Flags.boolean({
+  summary: 'Accept settings that the interface does not document',
+})
+
 export const onlyFlag = Flags.option({
   helpValue: 'settings|api',
   options: ['settings', 'api'] as const,

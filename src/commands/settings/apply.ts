@@ -5,7 +5,13 @@ import { commandFor, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { expandEnvFlag, onlyFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
+import {
+  allowUnknownKeysFlag,
+  expandEnvFlag,
+  onlyFlag,
+  readSources,
+  settingsFileFlag,
+} from '../../cli/input/read-sources.ts'
 import {
   confirmPlan,
   lockingFor,
@@ -14,6 +20,7 @@ import {
   settingsIn,
 } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
 import type { Part } from '../../plan/part.ts'
@@ -45,6 +52,7 @@ export default class SettingsApply extends BaseCommand {
   }
   static override flags = {
     file: settingsFileFlag(),
+    'allow-unknown-keys': allowUnknownKeysFlag,
     'expand-env': expandEnvFlag,
     only: onlyFlag,
     refresh: Flags.boolean({
@@ -127,7 +135,7 @@ export default class SettingsApply extends BaseCommand {
   async #read(
     sources: SettingsSource[],
     service: string,
-    flags: { 'expand-env': boolean; refresh: boolean; only?: Part | undefined },
+    flags: ReadingFlags & { refresh: boolean },
     { directories, env }: Context,
   ) {
     const { isPlanFile, readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
@@ -136,18 +144,31 @@ export default class SettingsApply extends BaseCommand {
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
       const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-      const read = readSettingsFiles(sources, flags['expand-env'] ? env : undefined)
+      const read = readSettingsFiles(sources, {
+        env: flags['expand-env'] ? env : undefined,
+        allowsUnknownKeys: flags['allow-unknown-keys'],
+      })
       const { file, ignored } = partOfFile(read, only, sources.map(({ name }) => name).join(', '))
       return { wanted: file, ignored }
     }
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', `chatctl settings apply ${plan.name}`)
-    const { settingsFileOf } = await import('../../plan/plan.ts')
+    const { settingsFileOf, undocumentedIn } = await import('../../plan/plan.ts')
     const about = { directories, service, toolVersion: this.config.version, refresh, only }
     const saved = readPlanFile(plan, about.toolVersion)
     const refusal = refusalOf(saved, plan.name, about)
     if (refusal) throw refusal
     const part = partOfPlan(saved.plan, only, plan.name)
+    const [unknown] = undocumentedIn(part.plan)
+    if (unknown !== undefined && !flags['allow-unknown-keys']) {
+      throw new Failure(
+        'refused',
+        `${plan.name} contains ${unknown}, which the interface does not document`,
+        {
+          advice: [{ code: 'allow_unknown_keys' }],
+        },
+      )
+    }
     return {
       wanted: settingsFileOf(part.plan),
       saved: { ...saved, plan: part.plan },
@@ -156,16 +177,24 @@ export default class SettingsApply extends BaseCommand {
   }
 }
 
+/** Flags for reading the files. */
+interface ReadingFlags {
+  'allow-unknown-keys': boolean
+  'expand-env': boolean
+  only?: Part | undefined
+}
+
 /** The command that checks the result. stdin and a plan cannot be compared again. */
 function checkCommand(
   [first = '-', ...others]: readonly string[],
   isPlan: boolean,
-  flags: { 'expand-env': boolean; only?: Part | undefined },
+  flags: ReadingFlags,
   context: Context,
 ): string {
   if (isPlan || first === '-' || others.includes('-')) return commandFor(context, 'settings', 'get')
   const more = others.flatMap((name) => ['--file', name])
   const same = [
+    ...(flags['allow-unknown-keys'] ? ['--allow-unknown-keys'] : []),
     ...(flags['expand-env'] ? ['--expand-env'] : []),
     ...(flags.only === undefined ? [] : ['--only', flags.only]),
   ]

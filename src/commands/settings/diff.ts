@@ -6,7 +6,13 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { expandEnvFlag, onlyFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
+import {
+  allowUnknownKeysFlag,
+  expandEnvFlag,
+  onlyFlag,
+  readSources,
+  settingsFileFlag,
+} from '../../cli/input/read-sources.ts'
 import { planNotAlone, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { localProfile } from '../../config/resolve-options.ts'
@@ -45,6 +51,7 @@ export default class SettingsDiff extends BaseCommand {
   }
   static override flags = {
     file: settingsFileFlag(),
+    'allow-unknown-keys': allowUnknownKeysFlag,
     'expand-env': expandEnvFlag,
     only: onlyFlag,
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
@@ -66,12 +73,15 @@ export default class SettingsDiff extends BaseCommand {
     }
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
     const { partOfFile } = await import('../../plan/part.ts')
-    const read = readSettingsFiles(sources, flags['expand-env'] ? context.env : undefined)
+    const read = readSettingsFiles(sources, {
+      env: flags['expand-env'] ? context.env : undefined,
+      allowsUnknownKeys: flags['allow-unknown-keys'],
+    })
     const { file, ignored } = partOfFile(read, flags.only, sources.map(({ name }) => name).join(', '))
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
+    const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const service = planServiceOf(context)
     const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
@@ -81,7 +91,7 @@ export default class SettingsDiff extends BaseCommand {
         composePlanFile(made, this.config.version, context.host.clock),
       )
       context.output.notice(
-        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, context)}`,
+        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, undocumentedIn(made).length > 0, context)}`,
       )
     }
     const result = resultOf(made)
@@ -139,8 +149,9 @@ function ageOf(time: string, clock: Clock): string | undefined {
 }
 
 /** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */
-function applyCommand(plan: string, context: Context): string {
+function applyCommand(plan: string, hasUnknownKeys: boolean, context: Context): string {
   const target = context.target()
   const local = target.kind === 'local' && !target.named ? ['--profile', localProfile] : []
-  return commandFor(context, 'settings', 'apply', plan, ...local)
+  const allowed = hasUnknownKeys ? ['--allow-unknown-keys'] : []
+  return commandFor(context, 'settings', 'apply', plan, ...allowed, ...local)
 }

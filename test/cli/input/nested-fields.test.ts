@@ -14,8 +14,7 @@ function fieldsOf(value: Record<string, unknown>, above = ''): string[] {
     const key = above + escaped(name)
     if (typeof inner === 'string') return [`${key}=${inner}`]
     const isGroup = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-    if (isGroup && Object.keys(inner).length > 0)
-      return fieldsOf(inner as Record<string, unknown>, `${key}.`)
+    if (isGroup && Object.keys(inner).length > 0) return fieldsOf(inner as Record<string, unknown>, `${key}.`)
     if (Array.isArray(inner) && inner.length > 0)
       return inner.map((item) => `${key}[]:=${JSON.stringify(item)}`)
     return [`${key}:=${JSON.stringify(inner)}`]
