@@ -145,7 +145,7 @@ function ageOf(time: string, clock: Clock): string | undefined {
   const ms = clock.now() - Date.parse(time)
   if (!(ms >= 0)) return undefined
   const days = Math.floor(ms / 86_400_000)
-  return days < 2 ? describeDuration(ms) : `${days} days`
+  return days < 2 ? describeDuration(Math.max(ms, 1000)) : `${days} days`
 }
 
 /** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */
