@@ -1,6 +1,6 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { isRecord, parseJson } from '../contract/exact-json.ts'
-import { isSecretName } from '../contract/secret-fields.ts'
+import { secretField } from '../contract/secret-names.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -20,7 +20,7 @@ export class HeldRequest extends Error {
     const search = query ? `?${new URLSearchParams(query)}` : ''
     const shownPath = `${path}${search}`.replace(
       /([?&]([^=&]+)=)[^&]*/g,
-      (all, start: string, name: string) => (isSecretName(name) ? `${start}${hidden}` : all),
+      (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
     )
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
     const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
@@ -61,6 +61,6 @@ export function hideSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideSecrets)
   if (!isRecord(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, isSecretName(key) ? hidden : hideSecrets(inner)]),
+    Object.entries(value).map(([key, inner]) => [key, secretField.test(key) ? hidden : hideSecrets(inner)]),
   )
 }

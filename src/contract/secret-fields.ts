@@ -1,10 +1,8 @@
-/** The last words of names such as `password`, `client_secret`, `accessToken`, and `X-Api-Key`; not of `max_tokens`. */
-const secretName =
-  /(passwords?|passwd|passphrase|secrets?|token|credentials?|authorization|assertion|verifier|signature)$|(^|[^a-z0-9])(pwd|(api)?key|cookies?|jwt|otp|pin|(authorization|backup|device|recovery|user|verification)_?codes?)$/i
+import { secretField } from './secret-names.ts'
 
 /** Whether a field or a parameter of this name holds a secret. */
 export function isSecretName(name: string): boolean {
-  return secretName.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'))
+  return secretField.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'))
 }
 
 /** JSON strings, of which the last may be cut, its punctuation, and the text between. */

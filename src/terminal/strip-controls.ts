@@ -6,18 +6,18 @@ export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
-/** The same with escapes such as \u001b in place of those characters, so that a reader sees them. */
-export function showControls(text: string): string {
-  return text.replace(controls, escapeOf)
-}
-
 /** JSON of a value on one line, with control characters escaped, so that a reader sees them. */
 export function visibleJson(value: unknown): string {
-  return showControls(JSON.stringify(value)).replace(lineBreaks, escapeOf)
+  return showControls(JSON.stringify(value))
 }
 
-function escapeOf(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+/** A text on one line, with control characters and line breaks as JSON escapes. */
+export function showControls(text: string): string {
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text
+    .replace(/[\t\n]/g, toEscape)
+    .replace(controls, toEscape)
+    .replace(lineBreaks, toEscape)
 }
 
 /**

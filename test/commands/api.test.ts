@@ -198,7 +198,7 @@ describe('chatctl api', () => {
     it('sends nothing if two contradict each other, and names both', async () => {
       const { exitCode, stderr } = await run(['POST', '/v1/x', '-F', 'a=1', '-F', 'a.b=2'], json(200, {}))
       expect(exitCode).to.equal(2)
-      expect(stderr).to.contain('Two fields contradict each other: a and a.b')
+      expect(stderr).to.contain('Two keys contradict each other: a and a.b')
       expect(server.requests).to.deep.equal([])
     })
   })

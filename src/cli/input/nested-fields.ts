@@ -72,8 +72,8 @@ function objectOf(places: ReadonlyMap<string, Place>): Record<string, unknown> {
 }
 
 function contradiction(first: string, second: string): Failure {
-  return new Failure('usage', `Two fields contradict each other: ${first} and ${second}`, {
-    hint: 'A field is one value, a list (KEY[]), or an object (KEY.KEY).',
+  return new Failure('usage', `Two keys contradict each other: ${first} and ${second}`, {
+    hint: 'A key has one value, a list (KEY[]), or an object (KEY.KEY).',
   })
 }
 
