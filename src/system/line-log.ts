@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { Failure } from '../contract/failure.ts'
 import { syncDirectory } from './replace-file.ts'
 
 const newline = 10
@@ -96,7 +97,7 @@ export class LineLog {
     try {
       work()
     } catch (cause) {
-      throw this.#options.failureOf(cause)
+      throw cause instanceof Failure ? cause : this.#options.failureOf(cause)
     }
   }
 }
@@ -107,7 +108,7 @@ export class LineLog {
  * @param onLine called with each line and its offset in bytes
  * @returns the size of the complete lines, and of the file, in bytes
  */
-function readCompleteLines(
+export function readCompleteLines(
   file: number,
   onLine: (text: string, offset: number) => void,
 ): { complete: number; end: number } {
