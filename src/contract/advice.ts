@@ -105,6 +105,10 @@ interface PlanAdvice {
 }
 
 interface UserFileAdvice {
+  /** A user who exists is recorded in the state file with its id. */
+  adopt_user: NoData
+  /** Where the passwords of new users come from. */
+  new_passwords: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
 }
