@@ -4,7 +4,8 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { canonicalJson } from '../../src/contract/exact-json.ts'
+import { canonicalJson, parseJson } from '../../src/contract/exact-json.ts'
+import { yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { type PlacedUser, UserFiles, type UserFilesOptions } from '../../src/reconcile/user-files.ts'
 import { failureOf } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
@@ -58,8 +59,8 @@ describe('files that describe users', () => {
           'users.json': json,
           'more.json': `{"users": ${json}}`,
           'users.jsonl': given.map((user) => JSON.stringify(user)).join('\n'),
-          'users.yaml': stringify(JSON.parse(json)),
-          'map.yaml': stringify({ users: JSON.parse(json) }),
+          'users.yaml': stringify(parseJson(json), yamlWriting(parseJson(json))),
+          'map.yaml': stringify({ users: parseJson(json) }, yamlWriting(parseJson(json))),
         }
         for (const [name, text] of Object.entries(texts)) {
           const users = (await read({ [name]: text })).map(({ user }) => user)
