@@ -13,7 +13,8 @@ export interface AdviceData
     SessionAdvice,
     PlanAdvice,
     UserFileAdvice,
-    ImportAdvice {}
+    ImportAdvice,
+    StateAdvice {}
 
 type NoData = Record<never, never>
 
@@ -111,6 +112,11 @@ interface UserFileAdvice {
   new_passwords: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
+}
+
+interface StateAdvice {
+  /** The state file is for another service. */
+  service_of_state: NoData
 }
 
 interface ImportAdvice {
