@@ -118,6 +118,10 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  other_email:
+    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:

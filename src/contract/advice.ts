@@ -12,6 +12,7 @@ export interface AdviceData
     ServiceAdvice,
     SessionAdvice,
     PlanAdvice,
+    UserFileAdvice,
     ImportAdvice,
     StateAdvice {}
 
@@ -102,6 +103,15 @@ interface PlanAdvice {
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
+}
+
+interface UserFileAdvice {
+  /** A user who exists is recorded in the state file with its id. */
+  adopt_user: NoData
+  /** Where the passwords of new users come from. */
+  new_passwords: NoData
+  /** The id of the state file belongs to a user with another email. */
+  other_email: NoData
 }
 
 interface StateAdvice {
