@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { RequestOutcome } from '../contract/request-outcome.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
-import { type ActivityRun, outcomeLine } from './activity-line.ts'
+import { type ActivityRun, outcomeLine, type SentLine } from './activity-line.ts'
 import { ActivityLog } from './activity-log.ts'
 import { type ChangeRequest, type Endpoints, recordedChange } from './change.ts'
 
@@ -52,7 +52,7 @@ export class ChangeRecorder {
     const repeated = this.#limited.get(key)
     const id = repeated ?? `${this.#runId}-${++this.#count}`
     this.#limited.delete(key)
-    if (repeated === undefined) this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change })
+    if (repeated === undefined) this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
     else this.#add(outcomeLine(id, { outcome: 'unknown' }))
     await this.#turn
     return (outcome) => {

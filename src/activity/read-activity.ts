@@ -151,3 +151,18 @@ function userIn(path: string): string | undefined {
     return segment
   }
 }
+
+export function isUserCreation(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {
+  return isRequestTo(endpoints.createUser, sent)
+}
+
+export function isApiConfiguration(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {
+  return isRequestTo(endpoints.setApiConfiguration, sent)
+}
+
+function isRequestTo(
+  endpoint: { method: string; path: string },
+  { method, path }: Pick<ActivityEntry, 'method' | 'path'>,
+): boolean {
+  return method === endpoint.method && path.split('?')[0] === endpoint.path
+}
