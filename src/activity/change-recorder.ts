@@ -52,7 +52,8 @@ export class ChangeRecorder {
     const repeated = this.#limited.get(key)
     const id = repeated ?? `${this.#runId}-${++this.#count}`
     this.#limited.delete(key)
-    if (repeated === undefined) this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
+    if (repeated === undefined)
+      this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
     else this.#add(outcomeLine(id, { outcome: 'unknown' }))
     await this.#turn
     return (outcome) => {

@@ -18,7 +18,7 @@ export default class SettingsApiGet extends BaseCommand {
     { description: 'Show what was last sent', command: 'chatctl settings api get --last-sent' },
     {
       description: 'Save it as a file that can be sent again',
-      command: 'chatctl settings api get --last-sent -o yaml > api.yaml',
+      command: 'chatctl settings api get --last-sent -o yaml > sent.yaml',
     },
   ]
   static override flags = {
