@@ -12,7 +12,8 @@ export interface AdviceData
     ServiceAdvice,
     SessionAdvice,
     PlanAdvice,
-    ImportAdvice {}
+    ImportAdvice,
+    StateAdvice {}
 
 type NoData = Record<never, never>
 
@@ -101,6 +102,11 @@ interface PlanAdvice {
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
+}
+
+interface StateAdvice {
+  /** The state file is for another service. */
+  service_of_state: NoData
 }
 
 interface ImportAdvice {
