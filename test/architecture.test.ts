@@ -79,7 +79,18 @@ const allowed: Record<string, readonly string[]> = {
 const wiring = 'cli/create-context.ts'
 /** The types of what it wires. */
 const wiredTypes = 'cli/context.ts'
-const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'reconcile', 'export', 'mirror', 'activity']
+const wired = [
+  'client',
+  'service',
+  'auth',
+  'talk',
+  'plan',
+  'bulk',
+  'reconcile',
+  'export',
+  'mirror',
+  'activity',
+]
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 
