@@ -8,6 +8,11 @@ import { tryProcessLock } from '../system/process-lock.ts'
 const files = 4
 const defaultMaxBytes = 16 * 1024 * 1024
 
+interface OpenFile {
+  descriptor: number
+  size: number
+}
+
 /** The files of the log, the current one first. */
 export function activityFiles(directory: string): string[] {
   return Array.from({ length: files }, (_, age) =>
@@ -53,16 +58,14 @@ export class ActivityLog {
    * before the change.
    */
   #openCurrent(): number {
-    const current = this.#current()
-    if (current && current.size < this.#maxBytes) return current.descriptor
-    if (current) this.#rotate()
-    const descriptor = this.#current()?.descriptor ?? this.#open()
-    this.#descriptor = descriptor
-    return descriptor
+    const current = this.#current() ?? this.#open()
+    if (current.size < this.#maxBytes) return current.descriptor
+    this.#rotate()
+    return (this.#current() ?? this.#open()).descriptor
   }
 
   /** The open file, unless another process has replaced it, or it was removed. */
-  #current(): { descriptor: number; size: number } | undefined {
+  #current(): OpenFile | undefined {
     const descriptor = this.#descriptor
     if (descriptor === undefined) return undefined
     const { ino, size } = fstatSync(descriptor)
@@ -76,11 +79,13 @@ export class ActivityLog {
     return activityFiles(this.#directories.state)[0] ?? ''
   }
 
-  #open(): number {
+  #open(): OpenFile {
     makePrivateDirectory(this.#directories.state)
     // Windows has no O_NOFOLLOW.
     const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0 } = constants
-    return openSync(this.#path, O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
+    const descriptor = openSync(this.#path, O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
+    this.#descriptor = descriptor
+    return { descriptor, size: fstatSync(descriptor).size }
   }
 
   /** If another process is doing it, or it fails, the file grows a little more. */

@@ -21,7 +21,7 @@ export interface ActivityEntry {
   user_id: string | null
   /** Dotted paths of the fields that were sent. */
   fields: string[]
-  /** What was sent to change settings or the API configuration. Absent for other changes. */
+  /** The request body of a change of settings or of the API configuration. Absent for other changes. */
   values?: unknown
   outcome: 'done' | 'refused' | 'unknown'
   status: number | null
