@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readSync, renameSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
@@ -10,7 +20,9 @@ const defaultMaxBytes = 16 * 1024 * 1024
 
 interface OpenFile {
   descriptor: number
-  size: number
+  inode: number
+  /** Whether the file may end within a line, as after a write to a full disk. */
+  isTorn: boolean
 }
 
 /** The files of the log, the current one first. */
@@ -27,7 +39,8 @@ export function activityFiles(directory: string): string[] {
 export class ActivityLog {
   readonly #directories: Directories
   readonly #maxBytes: number
-  #descriptor: number | undefined
+  #knownPath: string | undefined
+  #file: OpenFile | undefined
   #canRotate = true
 
   /** @param maxBytes size at which a new file is begun */
@@ -42,41 +55,45 @@ export class ActivityLog {
    * @throws Error of the system; Failure `config` if the user has no home directory
    */
   append(text: string): void {
-    const descriptor = this.#openCurrent()
-    const bytes = Buffer.from(isTorn(descriptor) ? `\n${text}` : text)
-    const written = writeSync(descriptor, bytes)
+    const file = this.#openCurrent()
+    const bytes = Buffer.from(file.isTorn ? `\n${text}` : text)
+    // Until the write has succeeded, a part of the line may be in the file.
+    file.isTorn = true
+    const written = writeSync(file.descriptor, bytes)
     if (written < bytes.length) throw new Error('not enough space for the whole line')
+    file.isTorn = false
   }
 
   close(): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
-    this.#descriptor = undefined
+    if (this.#file) closeSync(this.#file.descriptor)
+    this.#file = undefined
   }
 
   /**
    * The file to write to. A process never goes back to an older file, so that the outcome of a change is never
    * before the change.
    */
-  #openCurrent(): number {
-    const current = this.#current() ?? this.#open()
-    if (current.size < this.#maxBytes) return current.descriptor
+  #openCurrent(): OpenFile {
+    const size = this.#current()
+    const file = this.#file ?? this.#open()
+    if ((size ?? fstatSync(file.descriptor).size) < this.#maxBytes) return file
     this.#rotate()
-    return (this.#current() ?? this.#open()).descriptor
+    return this.#file ?? this.#open()
   }
 
-  /** The open file, unless another process has replaced it, or it was removed. */
-  #current(): OpenFile | undefined {
-    const descriptor = this.#descriptor
-    if (descriptor === undefined) return undefined
-    const { ino, size } = fstatSync(descriptor)
-    if (ino === inodeOf(this.#path)) return { descriptor, size }
+  /** The size of the open file. Undefined if there is none, another process has replaced it, or it was removed. */
+  #current(): number | undefined {
+    if (!this.#file) return undefined
+    const { ino, size } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
+    if (ino === this.#file.inode) return size
     this.close()
     return undefined
   }
 
   /** @throws Failure `config` if the user has no home directory */
   get #path(): string {
-    return activityFiles(this.#directories.state)[0] ?? ''
+    this.#knownPath ??= activityFiles(this.#directories.state)[0] ?? ''
+    return this.#knownPath
   }
 
   #open(): OpenFile {
@@ -84,8 +101,9 @@ export class ActivityLog {
     // Windows has no O_NOFOLLOW.
     const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0 } = constants
     const descriptor = openSync(this.#path, O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
-    this.#descriptor = descriptor
-    return { descriptor, size: fstatSync(descriptor).size }
+    const { ino: inode, size } = fstatSync(descriptor)
+    this.#file = { descriptor, inode, isTorn: size > 0 && !endsInNewline(descriptor, size) }
+    return this.#file
   }
 
   /** If another process is doing it, or it fails, the file grows a little more. */
@@ -94,12 +112,12 @@ export class ActivityLog {
     let release: (() => void) | undefined
     try {
       release = tryProcessLock(`${this.#path}.lock`)
-      if (!release || !this.#current()) return
+      if (!release || this.#current() === undefined) return
       this.close()
       const paths = activityFiles(this.#directories.state)
       for (let age = paths.length - 1; age > 0; age--) {
         const [from = '', to = ''] = paths.slice(age - 1, age + 1)
-        if (inodeOf(from) !== undefined) renameSync(from, to)
+        if (existsSync(from)) renameSync(from, to)
       }
     } catch {
       this.#canRotate = false
@@ -109,15 +127,8 @@ export class ActivityLog {
   }
 }
 
-function inodeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino
-}
-
-/** Whether the file ends within a line, as after a write to a full disk. */
-function isTorn(descriptor: number): boolean {
-  const { size } = fstatSync(descriptor)
-  if (size === 0) return false
+function endsInNewline(descriptor: number, size: number): boolean {
   const last = Buffer.alloc(1)
   readSync(descriptor, last, 0, 1, size - 1)
-  return last[0] !== 0x0a
+  return last[0] === 0x0a
 }

@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { RequestOutcome } from '../contract/request-outcome.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
-import { type ActivityRun, outcomeLine, type SentLine } from './activity-line.ts'
+import { type ActivityRun, type OutcomeLine, outcomeLine, type SentLine } from './activity-line.ts'
 import { ActivityLog } from './activity-log.ts'
 import { type ChangeRequest, type Endpoints, recordedChange } from './change.ts'
+
+/** Maximum time in ms until an outcome is written. Usually the next change takes it along. */
+const maxDelay = 50
 
 /** Maximum number of rate-limited changes that are remembered. */
 const maxLimited = 10_000
@@ -19,8 +22,8 @@ interface RecorderOptions {
 }
 
 /**
- * Records the changes of a run: one line before a change is sent, and one with its outcome. The lines of one turn
- * of the event loop are one write. They are not flushed to disk. A change whose outcome is missing has an unknown
+ * Records the changes of a run: one line before a change is sent, and one with its outcome. Changes that begin in
+ * one turn of the event loop are one write, with the outcomes before them. Nothing is flushed to disk. A change whose outcome is missing has an unknown
  * outcome.
  */
 export class ChangeRecorder {
@@ -28,8 +31,9 @@ export class ChangeRecorder {
   /** Distinguishes this run from all others. */
   readonly #runId = randomBytes(9).toString('base64url')
   readonly #log: ActivityLog
-  #lines: string[] = []
+  #lines: (SentLine | OutcomeLine)[] = []
   #turn: Promise<void> | undefined
+  #outcomeTimer: NodeJS.Timeout | undefined
   #count = 0
   #hasFailed = false
   /** Changes that were rate limited, by what identifies them: the same one may be sent again. */
@@ -48,17 +52,20 @@ export class ChangeRecorder {
   async begin(request: ChangeRequest): Promise<(outcome: RequestOutcome) => void> {
     const { run, clock, endpoints } = this.#options
     const change = recordedChange(request, endpoints)
-    const key = JSON.stringify(change)
-    const repeated = this.#limited.get(key)
+    const key = (): string => JSON.stringify(change)
+    const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#runId}-${++this.#count}`
-    this.#limited.delete(key)
-    if (repeated === undefined)
-      this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
-    else this.#add(outcomeLine(id, { outcome: 'unknown' }))
-    await this.#turn
+    if (repeated === undefined) {
+      this.#lines.push({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
+    } else {
+      this.#limited.delete(key())
+      this.#lines.push(outcomeLine(id, { outcome: 'unknown' }))
+    }
+    await this.#writeSoon()
     return (outcome) => {
-      this.#add(outcomeLine(id, outcome))
-      if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key, id)
+      this.#lines.push(outcomeLine(id, outcome))
+      if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
+      this.#outcomeTimer ??= setTimeout(() => this.#write(), maxDelay).unref()
     }
   }
 
@@ -68,21 +75,24 @@ export class ChangeRecorder {
     this.#log.close()
   }
 
-  #add(line: object): void {
-    this.#lines.push(`${JSON.stringify(line)}\n`)
+  #writeSoon(): Promise<void> {
     this.#turn ??= new Promise((resolve) => {
       setImmediate(() => {
+        this.#turn = undefined
         this.#write()
         resolve()
       })
     })
+    return this.#turn
   }
 
   #write(): void {
-    this.#turn = undefined
+    clearTimeout(this.#outcomeTimer)
+    this.#outcomeTimer = undefined
     if (this.#lines.length === 0) return
+    const lines = this.#lines.splice(0).map((line) => `${JSON.stringify(line)}\n`)
     try {
-      this.#log.append(this.#lines.splice(0).join(''))
+      this.#log.append(lines.join(''))
     } catch (error) {
       if (!this.#hasFailed) this.#options.onFailure(error)
       this.#hasFailed = true

@@ -79,6 +79,7 @@ function fieldsOf(value: unknown, path: string): string[] {
 }
 
 function showPath({ path, query }: ChangeRequest): string {
+  if (!path.includes('?') && query === undefined) return path
   const url = new URL(path, 'http://any.invalid')
   for (const [name, value] of Object.entries(query ?? {})) url.searchParams.append(name, value)
   for (const name of new Set(url.searchParams.keys())) {
