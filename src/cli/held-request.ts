@@ -23,7 +23,7 @@ export class HeldRequest extends Error {
       (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
     )
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
-    const shown = body === undefined ? {} : { body: withoutSecrets(readBody(body)) }
+    const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
   }
 }
@@ -56,13 +56,11 @@ function readBody(body: unknown): unknown {
 
 const hidden = '<hidden>'
 
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
+/** The same value, in which the value of each field whose name belongs to a secret is hidden. */
+export function hideSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideSecrets)
   if (!isRecord(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      secretField.test(key) ? hidden : withoutSecrets(inner),
-    ]),
+    Object.entries(value).map(([key, inner]) => [key, secretField.test(key) ? hidden : hideSecrets(inner)]),
   )
 }

@@ -8,6 +8,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { readWords } from '../../cli/input/read-words.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
 import { showEach } from '../../cli/output/show-each.ts'
+import { showDocumentedOrAll } from '../../cli/output/show-undocumented.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure } from '../../contract/failure.ts'
 import { userView } from '../../view/users.ts'
@@ -43,7 +44,7 @@ export default class UsersGet extends BaseCommand {
     const [first] = args.id
     if (args.id.length === 1 && first !== undefined && first !== '-') {
       const client = await context.connect()
-      return context.show(userView, await client.users.get(first))
+      return showDocumentedOrAll(userView, await client.users.get(first), context)
     }
     const fromStdin = args.id.filter((id) => id === '-').length
     if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
