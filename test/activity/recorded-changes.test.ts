@@ -201,6 +201,36 @@ describe('a change', () => {
     })
   }
 
+  const assignment = { path: '/v1/users/u1/permissions', fields: ['permissions', 'role'] }
+  for (const [args, recorded] of [
+    [['settings', 'apply', 'dark.yaml', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
+    [['settings', 'edit', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
+    [
+      ['users', 'permissions', 'assign', '--file', 'assignments.jsonl', '--yes'],
+      [assignment, assignment],
+    ],
+  ] as const) {
+    it(`of ${args.join(' ')} is recorded once for each request`, async () => {
+      const row = { id: 'u1', role: 'editor', permissions: ['read:chat'] }
+      writeFileSync(join(sandbox.home, 'assignments.jsonl'), `${JSON.stringify(row)}\n`)
+      writeFileSync(join(sandbox.home, 'dark.yaml'), 'theme: { mode: dark }\n')
+      writeFileSync(join(sandbox.home, 'editor'), `#!/bin/sh\nsed -i 's/light/dark/' "$1"\n`, { mode: 0o700 })
+      const url = await server.start({
+        choose: () => {
+          const isChanged = server.requests.some(({ method }) => method !== 'GET')
+          return json(200, { app_name: 'Chat', theme: { mode: isChanged ? 'dark' : 'light' } })
+        },
+      })
+      const env = { ...envFor(url), EDITOR: join(sandbox.home, 'editor') }
+      const { exitCode, stderr } = await runChatctl(sandbox, args, { env })
+      expect(exitCode, stderr).to.equal(0)
+      const command = args.slice(0, args[0] === 'users' ? 3 : 2).join(' ')
+      expect(recordedIn(sandbox).map(({ path, fields }) => ({ path, fields }))).to.deep.equal(recorded)
+      for (const entry of recordedIn(sandbox))
+        expect(entry).to.include({ command, outcome: 'done', status: 200 })
+    })
+  }
+
   const create = ['users', 'create', '--email', 'ada@example.com', '--password-file', 'password']
 
   it('has the ID of the created user and of the request, and the profile', async () => {
