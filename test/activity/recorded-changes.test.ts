@@ -205,10 +205,7 @@ describe('a change', () => {
   for (const [args, recorded] of [
     [['settings', 'apply', 'dark.yaml', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
     [['settings', 'edit', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
-    [
-      ['users', 'permissions', 'assign', '--file', 'assignments.jsonl', '--yes'],
-      [assignment, assignment],
-    ],
+    [['users', 'permissions', 'assign', '--file', 'assignments.jsonl', '--yes'], [assignment]],
   ] as const) {
     it(`of ${args.join(' ')} is recorded once for each request`, async () => {
       const row = { id: 'u1', role: 'editor', permissions: ['read:chat'] }

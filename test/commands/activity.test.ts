@@ -228,6 +228,40 @@ describe('users list', () => {
   })
 })
 
+describe('users list --state', () => {
+  const sandbox = perTest(createSandbox)
+  const run = (...args: string[]) =>
+    runChatctl(sandbox, ['users', 'list', '--state', 'team.state.json', ...args], {
+      env: { CHATCTL_BASE_URL: 'https://chat.example', CHATCTL_API_KEY: 'some-key' },
+    })
+  const write = (service: string, users: readonly object[]) =>
+    writeFileSync(
+      join(sandbox.home, 'team.state.json'),
+      `{"format":"chatctl-users-state","v":1,"service":"${service}","serial":1,"users":[\n${users.map((user) => JSON.stringify(user)).join(',\n')}\n]}\n`,
+    )
+
+  it('shows the users of the file, sorted by email address', async () => {
+    write('https://chat.example/', [
+      { email: 'ada@x.example', id: 'u1', hashes: {} },
+      { email: 'Bob@x.example', creation: 'unknown', hashes: {} },
+    ])
+    const { exitCode, stdout, stderr } = await run('-o', 'csv')
+    expect(exitCode, stderr).to.equal(0)
+    expect(stdout.trim().split(/\r?\n/)).to.deep.equal([
+      'email,id,created_at,source,outcome',
+      'ada@x.example,u1,,state,done',
+      'Bob@x.example,,,state,unknown',
+    ])
+    expect(stderr).to.contain('cannot list users. These are the users in team.state.json.')
+  })
+
+  it('refuses a file that does not exist, or belongs to another service', async () => {
+    expectFailure(await run(), 2, 'The state file team.state.json does not exist')
+    write('https://other.example/', [])
+    expectFailure(await run(), 7, 'https://other.example')
+  })
+})
+
 describe('settings api get', () => {
   const sandbox = perTest(createSandbox)
   const server = scriptedServer()
