@@ -10,8 +10,6 @@ import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-const writer = join(import.meta.dirname, 'write-activity.ts')
-
 describe('the log of changes', () => {
   const sandbox = perTest(createSandbox)
   const open = (maxBytes?: number) => new ActivityLog(new Directories(sandbox.env), maxBytes)
@@ -80,7 +78,9 @@ describe('the log of changes', () => {
   it('loses no line of several processes that write and rotate at the same time', async () => {
     const [processes, lines] = [3, 400]
     const children = Array.from({ length: processes }, (_, index) =>
-      fork(writer, [`process-${index}`, String(lines), '20000'], { env: sandbox.env }),
+      fork(new URL('write-activity.ts', import.meta.url), [`process-${index}`, String(lines), '20000'], {
+        env: sandbox.env,
+      }),
     )
     const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]))
     expect(codes).to.deep.equal([0, 0, 0])
