@@ -1,6 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts'
-import { isRecord, parseJson } from '../contract/exact-json.ts'
-import { secretField, secretParameter } from '../contract/secret-names.ts'
+import { isNumber, isRecord, parseJson } from '../contract/exact-json.ts'
+import { secretParameter } from '../contract/secret-names.ts'
 
 /** A request that changes something, before it is sent. */
 export interface ChangeRequest {
@@ -88,15 +88,15 @@ function showPath({ path, query }: ChangeRequest): string {
   return path.split('?')[0] + url.search
 }
 
+/** Numbers and booleans are not secrets: `max_tokens`, for example. */
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      secretField.test(key) ? hidden : withoutSecrets(inner),
-    ]),
-  )
+  const shown = Object.entries(value).map(([key, inner]) => {
+    const isPlain = isNumber(inner) || typeof inner === 'boolean'
+    return [key, secretParameter.test(key) && !isPlain ? hidden : withoutSecrets(inner)]
+  })
+  return Object.fromEntries(shown)
 }
 
 function shorten(text: string): string {
