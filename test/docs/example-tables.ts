@@ -147,6 +147,7 @@ export const preparations: Readonly<Record<string, string>> = {
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
+  'chatctl settings api get --last-sent': 'chatctl settings api set --version v2',
 }
 
 /** Exit codes other than 0 that the documents promise for an example. */
