@@ -6,8 +6,9 @@ import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { describeRespelled } from './input/csv-columns.ts'
+import { FaultList } from './input/fault-list.ts'
 import { type Input, openInput } from './input/input.ts'
-import type { InputRow, RowFault } from './input/input-row.ts'
+import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
@@ -85,8 +86,8 @@ async function check(
   input: Input,
   { kind, skipInvalid, makePassword, warn, warnOfNoPassword }: ImportOptions,
 ): Promise<CheckedInput> {
-  const faults = new FaultList(input.name)
-  const checked = await checkInput(input, kind, (fault) => faults.add(fault))
+  const faults = new FaultList()
+  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
   if (checked.respelled.length > 0) await warn(describeRespelled(input.name, checked.respelled))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
@@ -147,36 +148,6 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
 
 /** Number of requests that a dry run shows. */
 const shownRequests = 3
-
-/** A file may have a fault in each of a million rows: maximum numbers in `details` and in the message. */
-const maxInDetails = 1000
-const maxDescribed = 100
-
-/** The faults of a file: all counted, the first ones kept. */
-class FaultList {
-  count = 0
-  /** The name of the input. */
-  readonly name: string
-  readonly shown: RowFault[] = []
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  add(fault: RowFault): void {
-    this.count++
-    if (this.shown.length < maxInDetails) this.shown.push(fault)
-  }
-
-  /** One line for each of the first faults. */
-  describe(limit = maxDescribed): string {
-    const lines = this.shown
-      .slice(0, limit)
-      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
-    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
-    return lines.join('\n')
-  }
-}
 
 function faultsFailure(faults: FaultList): Failure {
   const what = countOf(faults.count, 'error')

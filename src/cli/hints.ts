@@ -121,11 +121,17 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  other_email:
+    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
   service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
+  adopt_email: ({ email, state }) =>
+    `If you know the id, run: chatctl users adopt ${quoteWord(`${email}=ID`)} --state ${quoteWord(state)}`,
   json_lines: 'For one object per line, use: --format jsonl',
 }
 

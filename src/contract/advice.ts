@@ -12,6 +12,7 @@ export interface AdviceData
     ServiceAdvice,
     SessionAdvice,
     PlanAdvice,
+    UserFileAdvice,
     ImportAdvice,
     StateAdvice {}
 
@@ -107,9 +108,20 @@ interface PlanAdvice {
   check_settings: { command: string }
 }
 
+interface UserFileAdvice {
+  /** A user who exists is recorded in the state file with its id. */
+  adopt_user: NoData
+  /** Where the passwords of new users come from. */
+  new_passwords: NoData
+  /** The id of the state file belongs to a user with another email. */
+  other_email: NoData
+}
+
 interface StateAdvice {
   /** The state file is for another service. */
   service_of_state: NoData
+  /** The id of this email is not in the state file. */
+  adopt_email: { email: string; state: string }
 }
 
 interface ImportAdvice {

@@ -1,8 +1,9 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
 import type { FieldPath, ReportFault } from '../rows/check-row.ts'
-import { fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
 import { checkMetadata } from '../rows/read-object.ts'
 import type { CsvRecord } from './csv-records.ts'
 import { placeAfter } from './input-row.ts'
@@ -77,10 +78,10 @@ const jsonSuffix = ':='
  * @throws Failure `refused` for an unknown or duplicate column, with its place
  */
 export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): CsvColumns {
-  const refuse = (words: string, offset: number, hint?: string): Failure => {
+  const refuse = (words: string, offset: number, help: { hint?: string; advice?: Advice } = {}): Failure => {
     const { line, column } = placeAfter({ line: record.line, column: 1 }, record.raw.slice(0, offset))
     const message = `${name}:${line}:${column}: ${words}`
-    return new Failure('refused', message, hint === undefined ? {} : { hint })
+    return new Failure('refused', message, { hint: help.hint, advice: help.advice && [help.advice] })
   }
   if (record.fault) throw refuse(record.fault.message, record.fault.offset)
   const known = columnsOf(kind)
@@ -89,18 +90,19 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
   const columns = given.map((column, index) => {
     const found = findColumn(column, known, kind)
     if (found) return found
-    throw refuse(`unknown column "${column}"`, cellOffset(record.raw, index), hintOf(given, column, known))
+    const offset = cellOffset(record.raw, index)
+    const exclusion = exclusionOf(column.toLowerCase(), kind)
+    if (exclusion) throw refuse(exclusion.message, offset, exclusion)
+    throw refuse(`unknown column "${column}"`, offset, { hint: hintOf(given, column, known) })
   })
   const names = columns.map(({ name }) => name)
   const repeated = names.findIndex((name, index) => names.indexOf(name) < index)
   if (repeated !== -1) {
     throw refuse(`duplicate column "${given[repeated]}"`, cellOffset(record.raw, repeated))
   }
-  if (!names.includes('id') && !(kind === 'users' && names.includes('email'))) {
-    throw refuse(
-      kind === 'users' ? 'missing column: email or id is required' : 'missing column: id is required',
-      0,
-    )
+  const required = requiredColumns[kind]
+  if (!required.some((column) => names.includes(column))) {
+    throw refuse(`missing column: ${required.join(' or ')} is required`, 0)
   }
   const respelled = given.flatMap((column, index) => {
     const field = names[index] ?? column
@@ -125,7 +127,7 @@ function findColumn(column: string, known: readonly string[], kind: RowKind): Co
   const lower = column.toLowerCase()
   const set = known.includes(lower) ? settersByColumn[lower] : undefined
   if (set) return { name: lower, set }
-  if (kind !== 'users' || !lower.startsWith(metadataPrefix)) return undefined
+  if (kind === 'assignments' || !lower.startsWith(metadataPrefix)) return undefined
   const isJson = column.endsWith(jsonSuffix)
   const key = column.slice(metadataPrefix.length, isJson ? -jsonSuffix.length : undefined).trimEnd()
   // Assigning to __proto__ would change the prototype.
@@ -133,10 +135,17 @@ function findColumn(column: string, known: readonly string[], kind: RowKind): Co
   return { name: metadataPrefix + key, set: isJson ? jsonSetter(key) : textSetter(key) }
 }
 
+/** One of these columns is required. */
+const requiredColumns: Readonly<Record<RowKind, readonly string[]>> = {
+  users: ['email', 'id'],
+  assignments: ['id'],
+  'managed users': ['email'],
+}
+
 function columnsOf(kind: RowKind): string[] {
   const settings = ['settings.theme', 'settings.notifications_enabled']
   const plain = fieldsOf(kind).filter((field) => field in settersByColumn)
-  return kind === 'users' ? [...plain, ...settings] : plain
+  return kind !== 'assignments' ? [...plain, ...settings] : plain
 }
 
 function textSetter(key: string): SetCell {
