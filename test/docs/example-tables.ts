@@ -144,6 +144,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
+  'chatctl users list --state users.state.json -o csv': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',

@@ -25,7 +25,10 @@ export default class UsersList extends BaseCommand {
   static override view = knownUsersView
   static override examples = [
     { description: 'List the users created from this machine', command: 'chatctl users list' },
-    { description: 'Print them as CSV', command: 'chatctl users list -o csv' },
+    {
+      description: 'Print the users of a state file as CSV',
+      command: 'chatctl users list --state users.state.json -o csv',
+    },
   ]
   static override flags = {
     state: stateFlag('List the users of this state file, sorted by email address'),
