@@ -66,10 +66,11 @@ const allowed: Record<string, readonly string[]> = {
   talk: inner,
   plan: inner,
   bulk: inner,
+  reconcile: [...inner, 'bulk'],
   export: [...inner, 'pages'],
   mirror: inner,
   cli: [...innermost, 'terminal', 'view', 'config', 'credentials'],
-  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'export', 'mirror', 'auth'],
+  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'reconcile', 'export', 'mirror', 'auth'],
   boot: [...innermost, 'cli', 'commands', 'credentials', 'auth'],
 }
 
@@ -77,7 +78,7 @@ const allowed: Record<string, readonly string[]> = {
 const wiring = 'cli/create-context.ts'
 /** The types of what it wires. */
 const wiredTypes = 'cli/context.ts'
-const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export', 'mirror']
+const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'reconcile', 'export', 'mirror']
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 
@@ -122,7 +123,7 @@ const usesChanceFor: Record<string, string> = {
 }
 
 /** Layers whose types the command line may use. */
-const spokenOf = ['client', 'plan', 'bulk']
+const spokenOf = ['client', 'plan', 'bulk', 'reconcile']
 
 /** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')

@@ -118,6 +118,8 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  other_email:
+    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:

@@ -12,6 +12,7 @@ export interface AdviceData
     ServiceAdvice,
     SessionAdvice,
     PlanAdvice,
+    UserFileAdvice,
     ImportAdvice {}
 
 type NoData = Record<never, never>
@@ -101,6 +102,11 @@ interface PlanAdvice {
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
+}
+
+interface UserFileAdvice {
+  /** The id of the state file belongs to a user with another email. */
+  other_email: NoData
 }
 
 interface ImportAdvice {
