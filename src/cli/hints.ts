@@ -118,6 +118,8 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  adopt_user: ({ email, id = 'ID' }) =>
+    `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>

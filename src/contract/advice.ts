@@ -13,6 +13,7 @@ export interface AdviceData
     SessionAdvice,
     PlanAdvice,
     UserFileAdvice,
+    ApplyUsersAdvice,
     ImportAdvice {}
 
 type NoData = Record<never, never>
@@ -121,4 +122,9 @@ interface ImportAdvice {
   skip_invalid: { faults: number }
   restore_rows: NoData
   json_lines: NoData
+}
+
+interface ApplyUsersAdvice {
+  /** A user exists that the state file does not have. The service may have named its id. */
+  adopt_user: { email: string; id: string | undefined }
 }
