@@ -126,6 +126,7 @@ const hints: Hints = {
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
   json_lines: 'For one object per line, use: --format jsonl',
 }
 

@@ -14,7 +14,8 @@ export interface AdviceData
     PlanAdvice,
     UserFileAdvice,
     ApplyUsersAdvice,
-    ImportAdvice {}
+    ImportAdvice,
+    StateAdvice {}
 
 type NoData = Record<never, never>
 
@@ -108,6 +109,11 @@ interface PlanAdvice {
 interface UserFileAdvice {
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
+}
+
+interface StateAdvice {
+  /** The state file is for another service. */
+  service_of_state: NoData
 }
 
 interface ImportAdvice {
