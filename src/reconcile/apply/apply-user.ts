@@ -9,7 +9,7 @@ import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
 import { findChangedSince, findNotApplied } from './find-mismatches.ts'
-import { fieldsToSend, type PlannedUser, requestsFor } from './planned-user.ts'
+import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
 
 export interface ApplySending {
@@ -135,7 +135,9 @@ export class UserApplication {
     paths: readonly string[],
     request: () => Promise<ApiResponse<unknown>>,
   ): Promise<StateEntry | undefined> {
-    const hashes = withoutPaths(before.hashes, paths)
+    const groups = new Set(paths.map(groupOf))
+    // Also those of fields that the files no longer contain, because the service may replace the whole group.
+    const hashes = hashesExcept(before.hashes, (path) => groups.has(groupOf(path)))
     const isDone = await this.#send(step, before, { intent: { ...before, hashes }, request })
     if (!isDone) return undefined
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
@@ -237,7 +239,7 @@ export class UserApplication {
         continue
       }
       const paths = mismatches.map(({ path }) => path)
-      state.note({ ...entry, hashes: withoutPaths(entry.hashes, paths) })
+      state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
       this.outcome.mismatches = mismatches
       return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
     }
@@ -276,6 +278,9 @@ export class UserApplication {
 /** The response was lost, but the change was read back. */
 const emptyResponse: ApiResponse<unknown> = { body: undefined, status: 200, headers: {}, faults: [] }
 
-function withoutPaths(hashes: StateEntry['hashes'], paths: readonly string[]): StateEntry['hashes'] {
-  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !paths.includes(path)))
+function hashesExcept(
+  hashes: StateEntry['hashes'],
+  isRemoved: (path: string) => boolean,
+): StateEntry['hashes'] {
+  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
 }

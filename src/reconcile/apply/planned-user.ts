@@ -16,16 +16,16 @@ export interface UserRequests {
   assign: AssignPermissionsRequest | undefined
 }
 
-/** Role and permissions are sent by one request, and so are the keys of the metadata and those of the settings. */
-function groupOf(path: string): string {
+/**
+ * What a service may replace as a whole: the keys of the metadata, those of the settings, or role and permissions
+ * (docs/interface.md, "Endpoints", rule 3).
+ */
+export function groupOf(path: string): string {
   const [group = path] = path.split('.', 1)
   return group === 'role' || group === 'permissions' ? 'assignment' : group
 }
 
-/**
- * The fields that differ, and the other managed fields of their groups: a service may replace the metadata, the
- * settings, or the permissions instead of merging them (docs/interface.md, "Endpoints", rule 3).
- */
+/** The fields that differ, and the other managed fields of their groups. */
 export function fieldsToSend({ wanted, difference }: PlannedUser): Map<string, unknown> {
   const groups = new Set(difference.fields.map(({ path }) => groupOf(path)))
   return new Map([...managedFields(wanted)].filter(([path]) => groups.has(groupOf(path))))

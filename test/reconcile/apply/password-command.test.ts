@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { Failure } from '../../../src/contract/failure.ts'
 import { readPasswordCommand, runPasswordCommand } from '../../../src/reconcile/apply/password-command.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { failureOf } from '../../client/capture.ts'
 
 const options = {
   env: process.env,
@@ -13,12 +13,6 @@ const options = {
 /** Runs a script of Node.js as the password command. */
 const run = (script: string, more: Partial<typeof options> = {}) =>
   runPasswordCommand([process.execPath, '-e', script], 'ada@example.com', { ...options, ...more })
-
-const failureOf = (running: Promise<string>): Promise<Failure> =>
-  running.then(
-    () => Promise.reject(new Error('it did not fail')),
-    (error: unknown) => (error instanceof Failure ? error : Promise.reject(error)),
-  )
 
 const print = (text: string) => `process.stdout.on('error', () => {}).write(${JSON.stringify(text)})`
 

@@ -25,13 +25,14 @@ export class ScriptedUsers implements Calls {
   readonly users = new Map<string, StoredUser>()
   /** Each request that arrived, as `METHOD email`. */
   readonly requests: string[] = []
-  readonly #added = new Map<string, string>()
+  /** The ids of the users that a test has added, by email. */
+  readonly added = new Map<string, string>()
   readonly #random: () => number
   /** The faults that may happen; drawn for a third of the requests. */
   faults: readonly Fault[] = []
   /** Called before the change of a request. */
   onRequest: ((request: string) => void) | undefined
-  inFlight = 0
+  #inFlight = 0
 
   constructor(random: () => number) {
     this.#random = random
@@ -42,8 +43,13 @@ export class ScriptedUsers implements Calls {
     const id = `usr_${this.users.size + 1}`
     const added = { metadata: {}, settings: {}, ...user, id }
     this.users.set(id, added)
-    this.#added.set(user.email, id)
+    this.added.set(user.email, id)
     return added
+  }
+
+  /** Waits for the requests of a killed process. */
+  async settled(): Promise<void> {
+    while (this.#inFlight > 0) await turn()
   }
 
   withEmail(email: string): StoredUser[] {
@@ -59,7 +65,7 @@ export class ScriptedUsers implements Calls {
 
   create: Calls['create'] = ({ email = '', password, name, metadata = {} }) =>
     this.#meet('CREATE', email, () => {
-      const taken = this.#added.get(email)
+      const taken = this.added.get(email)
       if (taken !== undefined) throw refusal(409, 'conflict', 'The email is taken', { id: taken })
       const id = `usr_${this.users.size + 1}`
       this.users.set(id, { id, email, password, name, metadata, settings: {} })
@@ -92,8 +98,9 @@ export class ScriptedUsers implements Calls {
     const request = `${method} ${this.users.get(about)?.email ?? about}`
     this.requests.push(request)
     this.onRequest?.(request)
-    const fault = this.#random() < 1 / 3 ? this.faults[Math.floor(this.#random() * this.faults.length)] : undefined
-    this.inFlight++
+    const fault =
+      this.#random() < 1 / 3 ? this.faults[Math.floor(this.#random() * this.faults.length)] : undefined
+    this.#inFlight++
     try {
       for (let turns = Math.floor(this.#random() * 4); turns > 0; turns--) await turn()
       if (fault === '429') throw refusal(429, 'rate_limited', 'Slow down')
@@ -107,7 +114,7 @@ export class ScriptedUsers implements Calls {
       const isNameless = fault === 'nameless' && method === 'CREATE'
       return { body: isNameless ? undefined : body, status: 200, headers: {}, faults: [] }
     } finally {
-      this.inFlight--
+      this.#inFlight--
     }
   }
 }
