@@ -1,6 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hashOfField, managedFields, readField, type WantedUser } from '../../../src/reconcile/managed-fields.ts'
+import {
+  hashOfField,
+  managedFields,
+  readField,
+  type WantedUser,
+} from '../../../src/reconcile/managed-fields.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createRandom } from '../../support/random.ts'
