@@ -118,6 +118,8 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  choose_passwords:
+    'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_user: ({ email, id = 'ID' }) =>
     `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
   other_email:

@@ -133,4 +133,6 @@ interface ImportAdvice {
 interface ApplyUsersAdvice {
   /** A user exists that the state file does not have. The service may have named its id. */
   adopt_user: { email: string; id: string | undefined }
+  /** It is not known where the passwords of new users come from. */
+  choose_passwords: NoData
 }
