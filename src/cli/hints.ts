@@ -120,8 +120,10 @@ const hints: Hints = {
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
   choose_passwords:
     'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
-  adopt_user: ({ email, id = 'ID' }) =>
+  adopt_existing: ({ email, id = 'ID' }) =>
     `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
+  adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  new_passwords: 'Remove it. users apply generates the passwords of new users.',
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>

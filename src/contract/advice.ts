@@ -107,6 +107,10 @@ interface PlanAdvice {
 }
 
 interface UserFileAdvice {
+  /** A user who exists is recorded in the state file with its id. */
+  adopt_user: NoData
+  /** Where the passwords of new users come from. */
+  new_passwords: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
 }
@@ -132,7 +136,7 @@ interface ImportAdvice {
 
 interface ApplyUsersAdvice {
   /** A user exists that the state file does not have. The service may have named its id. */
-  adopt_user: { email: string; id: string | undefined }
+  adopt_existing: { email: string; id: string | undefined }
   /** It is not known where the passwords of new users come from. */
   choose_passwords: NoData
 }

@@ -1,7 +1,7 @@
-import { visibleJson } from '../../terminal/strip-controls.ts'
 import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
 import type { Mismatch, UserOutcome } from '../../reconcile/apply/user-outcome.ts'
 import type { UserDifference } from '../../reconcile/user-difference.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
 
 /** A problem of one user, and what to do about it. */
 export interface UserProblem {
@@ -26,7 +26,10 @@ export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): Us
     case 'pending':
       return undefined
     case 'conflict':
-      return { message: `changed since the plan was made: ${describeConflict(mismatches, failure)}`, hints: [] }
+      return {
+        message: `changed since the plan was made: ${describeConflict(mismatches, failure)}`,
+        hints: [],
+      }
     case 'not_applied':
       return {
         message: failure ? reasonOf(failure) : mismatches.map(describeNotApplied).join('; '),
@@ -35,8 +38,8 @@ export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): Us
     case 'unverified':
       return { message: `changed, but not read back: ${describeFailure(failure)}`, hints: [] }
     case 'failed': {
-      const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_user') ?? []
-      const existing = taken?.code === 'adopt_user' ? [adopt(email, taken.id)] : []
+      const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_existing') ?? []
+      const existing = taken?.code === 'adopt_existing' ? [adopt(email, taken.id)] : []
       return { message: describeFailure(failure), hints: existing }
     }
     case 'nameless':
@@ -60,7 +63,10 @@ export function problemOfDifference(
     case 'missing':
       return { message: 'the service no longer has this user (404)', hints: [recreate] }
     case 'unknown':
-      return { message: 'the outcome of an earlier creation is unknown', hints: [adopt(email, undefined), retry] }
+      return {
+        message: 'the outcome of an earlier creation is unknown',
+        hints: [adopt(email, undefined), retry],
+      }
     case 'failed':
       return { message: describeFailure(error), hints: [] }
     default:

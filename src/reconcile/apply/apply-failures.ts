@@ -9,7 +9,7 @@ export function emailTaken(failure: Failure, email: string): Failure {
   const details = isRecord(failure.details) ? failure.details : {}
   const given = details['id'] ?? details['user_id']
   const id = typeof given === 'string' || isNumber(given) ? String(given) : undefined
-  return failure.reworded(failure.message, { advice: [{ code: 'adopt_user', email, id }] })
+  return failure.reworded(failure.message, { advice: [{ code: 'adopt_existing', email, id }] })
 }
 
 /** @param words what has changed, such as `no longer exists` */
