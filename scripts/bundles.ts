@@ -124,6 +124,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
+  reconcile: {
+    entry: ['apply/apply-run', 'state/state-path', 'state/users-state', 'user-files']
+      .map((name) => `export * from './src/reconcile/${name}.ts'`)
+      .join('\n'),
+    asked: /\/reconcile\/([\w-]+\/)*[\w-]+\.ts$/,
+  },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'
             export * from './src/config/prompts/prompt-file.ts'
