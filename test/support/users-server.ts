@@ -102,6 +102,8 @@ export class UsersServer {
   readonly #creates = new Map<string, Creates>()
   readonly #users = new Map<string, StoredUser>()
   readonly #emails = new Set<string>()
+  /** Also those of removed users. */
+  readonly #ids = new Set<string>()
   readonly #assignments = new Map<string, AssignPermissionsRequest[]>()
   readonly #updates = new Map<string, UpdateUserRequest[]>()
   readonly #unknowns = new Set<string>()
@@ -151,10 +153,17 @@ export class UsersServer {
   add(user: CreateUserRequest): string {
     const email = user.email ?? ''
     const first = `usr_${hashOf(email).toString(16)}`
-    const id = this.#users.has(first) ? `${first}_${this.#users.size}` : first
+    const id = this.#ids.has(first) ? `${first}_${this.#ids.size}` : first
+    this.#ids.add(id)
     this.#users.set(id, { ...user, id })
     this.#emails.add(email.toLowerCase())
     return id
+  }
+
+  /** Removes a user, like another administrator. */
+  remove(id: string): void {
+    this.#emails.delete(this.#users.get(id)?.email?.toLowerCase() ?? '')
+    this.#users.delete(id)
   }
 
   report(): UsersReport {

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
-import type { OutcomeStatus, UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
 import type { UserDifference } from '../../reconcile/user-difference.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 import { countOf } from '../../view/count.ts'
@@ -46,26 +46,28 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
         : problemOfDifference(difference, steps)
     return { difference, outcome, problem }
   })
-  const count = (...statuses: OutcomeStatus[]) =>
-    users.filter(({ outcome }) => outcome && statuses.includes(outcome.status)).length
-  const counts = {
-    created: count('created'),
-    changed: count('changed'),
-    sent: users.filter(({ outcome }) => (outcome?.sent.length ?? 0) > 0).length,
-    left: users.length - count('created', 'changed'),
-  }
+  const count = (isCounted: (outcome: UserOutcome) => boolean) =>
+    users.filter(({ outcome }) => outcome && isCounted(outcome)).length
+  const done = count(isDone)
+  const created = count((outcome) => isDone(outcome) && outcome.isCreated)
+  const sent = count((outcome) => outcome.sent.length > 0)
+  const counts = { created, changed: done - created, sent, left: users.length - done }
   await output.show(appliedUsersView(counts, result.refresh), bodyOf(result, users, isBegun))
   await warnOfProblems(context, users)
   const words = describeLeft(users)
   if (ended !== undefined) {
-    const left = plan.planned.length - count('created', 'changed')
-    const done = `${counts.created} created, ${counts.changed} changed, ${left} left`
-    output.notice(`${[done, ...words].join(', ')}. To resume, run the same command.`)
+    const progress = `${created} created, ${done - created} changed, ${plan.planned.length - done} left`
+    output.notice(`${[progress, ...words].join(', ')}. To resume, run the same command.`)
     throw ended
   }
   if (words.length === 0) return
   const isConflict = users.every(({ outcome, problem }) => !problem || isConflicting(outcome))
   throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '))
+}
+
+/** Whether everything of a user was sent and confirmed. */
+function isDone({ status }: UserOutcome): boolean {
+  return status === 'created' || status === 'changed' || status === 'unverified'
 }
 
 function isConflicting(outcome: UserOutcome | undefined): boolean {

@@ -55,7 +55,8 @@ const none: PasswordSource = {
 /** @throws Failure `usage` if there are users to create */
 function demandNone({ length }: readonly PlannedUser[]): void {
   if (length === 0) return
-  const words = length === 1 ? 'The new user needs a password' : `The ${groupDigits(length)} new users need passwords`
+  const words =
+    length === 1 ? 'The new user needs a password' : `The ${groupDigits(length)} new users need passwords`
   throw new Failure('usage', `${words}. Nothing was sent`, {
     advice: [{ code: 'choose_passwords' }],
   })
