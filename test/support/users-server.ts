@@ -97,7 +97,7 @@ const owner = {
  * which keeps the address.
  */
 export class UsersServer {
-  readonly #options: UsersServerOptions
+  #options: UsersServerOptions
   #quota: RequestQuota | undefined
   readonly #creates = new Map<string, Creates>()
   readonly #users = new Map<string, StoredUser>()
@@ -117,6 +117,11 @@ export class UsersServer {
   private constructor(options: UsersServerOptions) {
     this.#options = options
     this.#quota = options.quota && new RequestQuota(options.quota)
+  }
+
+  /** Lets no request fail from now on. */
+  endFates(): void {
+    this.#options = { ...this.#options, fates: {} }
   }
 
   /** Admits every request from now on. */
