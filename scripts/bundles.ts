@@ -125,10 +125,18 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
   reconcile: {
-    entry: ['apply/apply-run', 'state/state-path', 'state/users-state', 'user-files']
+    entry: [
+      'apply/apply-run',
+      'diff-users',
+      'print-differences',
+      'user-files',
+      'users-plan-file',
+      'state/state-path',
+      'state/users-state',
+    ]
       .map((name) => `export * from './src/reconcile/${name}.ts'`)
       .join('\n'),
-    asked: /\/reconcile\/([\w-]+\/)*[\w-]+\.ts$/,
+    asked: /\/reconcile\/(\w+\/)?[\w-]+\.ts$/,
   },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'

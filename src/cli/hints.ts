@@ -124,6 +124,7 @@ const hints: Hints = {
     `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
   adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>

@@ -111,6 +111,7 @@ interface UserFileAdvice {
   adopt_user: NoData
   /** Where the passwords of new users come from. */
   new_passwords: NoData
+  save_users_plan: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
 }

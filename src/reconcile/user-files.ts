@@ -3,12 +3,15 @@ import { type Input, type InputOptions, openInput } from '../bulk/input/input.ts
 import type { InputFormat } from '../bulk/input/input-format.ts'
 import { readRows } from '../bulk/input/read-rows.ts'
 import { UniqueValues } from '../bulk/input/unique-values.ts'
+import { importsDirectory } from '../bulk/journal/open-journal.ts'
 import type { ExtraCheck } from '../bulk/rows/check-row.ts'
 import type { ImportedUser } from '../bulk/rows/imported-user.ts'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/directories.ts'
 import { countOf } from '../view/count.ts'
 import type { WantedUser } from './managed-fields.ts'
+import { isUsersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
 export interface PlacedUser {
@@ -17,7 +20,8 @@ export interface PlacedUser {
   line: number
 }
 
-export interface UserFilesOptions extends Omit<InputOptions, 'format'> {
+export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDirectory'> {
+  directories: Directories
   /** Of all files (default: detected for each). */
   format: InputFormat | undefined
   /** For `${NAME}` references in values (default: references are not expanded). */
@@ -43,13 +47,27 @@ export class UserFiles {
       throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     }
     const inputs: Input[] = []
+    // Reading `stdin` opens it, so the options are not copied.
+    const inputOptions = Object.assign(Object.create(options), {
+      spoolDirectory: importsDirectory(options.directories),
+    })
     try {
-      for (const name of names) inputs.push(await openInput(name, options))
+      for (const name of names) inputs.push(await openInput(name, inputOptions))
     } catch (error) {
       for (const input of inputs) input.close()
       throw error
     }
     return new UserFiles(inputs, options)
+  }
+
+  /** The file that is a saved plan, if there is one. @throws Failure `usage` if there are other files beside it */
+  async findPlan(): Promise<Input | undefined> {
+    for (const input of this.#inputs) {
+      if (!(await isPlan(input))) continue
+      if (this.#inputs.length === 1) return input
+      throw new Failure('usage', `${input.name} is a plan, which cannot be combined with other files`)
+    }
+    return undefined
   }
 
   /**
@@ -111,6 +129,11 @@ export class UserFiles {
       report(['email'], `${email} is already used at ${files[taken.line % files.length]?.name}:${first}`)
     }
   }
+}
+
+async function isPlan(input: Input): Promise<boolean> {
+  for await (const chunk of input.read()) return isUsersPlan(Buffer.from(chunk).toString())
+  return false
 }
 
 function faultsFailure(faults: FaultList): Failure {

@@ -55,7 +55,12 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
     observe: (event) => throttle.observe(event),
   })
   const building = new UsersPlanBuilder(options)
-  const compared = planUsers(users, { users: client.users, state, throttle, concurrency, refresh })
+  const compared = planUsers(users, {
+    users: refresh ? client.users : undefined,
+    state,
+    throttle,
+    concurrency,
+  })
   for await (const user of compared) {
     building.add(user, state.find(user.wanted.email))
     options.onCompared(building.counts, throttle.known)

@@ -4,17 +4,21 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { compareUser, type UserReading } from '../compare-user.ts'
+import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
 import type { PlannedUser } from './planned-user.ts'
 
 export interface PlanUsersOptions {
-  users: Pick<Users, 'get'>
+  /** Undefined to compare the files with the state file alone. */
+  users: Pick<Users, 'get'> | undefined
   state: Pick<UsersState, 'find' | 'markWanted'>
   throttle: Throttle
   concurrency: number
-  /** Whether each known user is read. Otherwise, the files are compared with the state file alone. */
-  refresh: boolean
+  /** Which of the known users are read (default: all). */
+  isChosen?: (email: string) => boolean
+  /** Called with the entry of each user that was read. */
+  onRead?: (entry: StateEntry) => void
 }
 
 /**
@@ -25,11 +29,11 @@ export interface PlanUsersOptions {
  */
 export function planUsers(
   files: AsyncIterable<readonly PlacedUser[]>,
-  { users, state, throttle, concurrency, refresh }: PlanUsersOptions,
+  { users, state, throttle, concurrency, isChosen, onRead }: PlanUsersOptions,
 ): AsyncIterable<PlannedUser> {
   const health = new ServiceHealth()
   const read = async (id: string | undefined): Promise<UserReading> => {
-    if (id === undefined || !refresh) return 'unread'
+    if (id === undefined || !users) return 'unread'
     try {
       const { body } = await throttle.through(() => users.get(id))
       health.succeeded()
@@ -47,7 +51,9 @@ export function planUsers(
   return mapInOrder(placed(), concurrency, async ({ user, file, line }) => {
     state.markWanted(user.email)
     const entry = state.find(user.email)
-    const reading = await read(entry?.creation === undefined ? entry?.id : undefined)
+    const isRead = entry?.creation === undefined && (isChosen?.(user.email) ?? true)
+    const reading = await read(isRead ? entry?.id : undefined)
+    if (entry && typeof reading === 'object' && 'user' in reading) onRead?.(entry)
     return { wanted: user, difference: { ...compareUser(user, entry, reading), file, line } }
   })
 }

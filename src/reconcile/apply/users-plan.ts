@@ -18,6 +18,7 @@ export interface UserCounts {
 
 export interface UsersPlan {
   /** All that differ, or whose difference is not known. */
+  users: readonly PlannedUser[]
   differences: readonly UserDifference[]
   /** Those that are applied. */
   planned: readonly PlannedUser[]
@@ -36,7 +37,7 @@ export interface PlanChoices {
 /** Collects the users that differ. */
 export class UsersPlanBuilder {
   readonly #choices: PlanChoices
-  readonly #differences: UserDifference[] = []
+  readonly #users: PlannedUser[] = []
   readonly #planned: PlannedUser[] = []
   readonly counts: UserCounts = {
     create: 0,
@@ -60,7 +61,7 @@ export class UsersPlanBuilder {
     this.counts[action === 'none' ? 'unchanged' : action]++
     if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
     if (action === 'none' || action === 'unread') return
-    this.#differences.push(user.difference)
+    this.#users.push(user)
     if (action === 'create' || action === 'change') this.#planned.push(user)
     if (action === 'missing' && this.#choices.recreateMissing) this.#planned.push(user)
     if (action === 'unknown' && this.#choices.retryUnknown && entry?.creation === 'unknown') {
@@ -72,6 +73,7 @@ export class UsersPlanBuilder {
   finish(unmanaged: Iterable<StateEntry>): UsersPlan {
     const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
     this.counts.unmanaged = left.length
-    return { differences: this.#differences, planned: this.#planned, unmanaged: left, counts: this.counts }
+    const differences = this.#users.map(({ difference }) => difference)
+    return { users: this.#users, differences, planned: this.#planned, unmanaged: left, counts: this.counts }
   }
 }
