@@ -131,6 +131,19 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
+  reconcile: {
+    entry: [
+      'diff-users',
+      'print-differences',
+      'user-files',
+      'users-plan-file',
+      'state/state-path',
+      'state/users-state',
+    ]
+      .map((name) => `export * from './src/reconcile/${name}.ts'`)
+      .join('\n'),
+    asked: /\/reconcile\/(\w+\/)?[\w-]+\.ts$/,
+  },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'
             export * from './src/config/prompts/prompt-file.ts'

@@ -5,8 +5,9 @@ import { countOf } from '../view/count.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
+import { FaultList } from './input/fault-list.ts'
 import { type Input, openInput } from './input/input.ts'
-import type { InputRow, RowFault } from './input/input-row.ts'
+import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
@@ -84,8 +85,8 @@ async function check(
   input: Input,
   { kind, skipInvalid, makePassword, warn, warnOfNoPassword }: ImportOptions,
 ): Promise<CheckedInput> {
-  const faults = new FaultList(input.name)
-  const checked = await checkInput(input, kind, (fault) => faults.add(fault))
+  const faults = new FaultList()
+  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
     await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
@@ -137,36 +138,6 @@ async function importChecked(
 async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput): AsyncGenerator<InputRow> {
   for await (const batch of readRows(input, kind)) {
     for (const row of batch) if (!faulty.has(row.index)) yield row
-  }
-}
-
-/** A file may have a fault in each of a million rows: maximum numbers in `details` and in the message. */
-const maxInDetails = 1000
-const maxDescribed = 100
-
-/** The faults of a file: all counted, the first ones kept. */
-class FaultList {
-  count = 0
-  /** The name of the input. */
-  readonly name: string
-  readonly shown: RowFault[] = []
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  add(fault: RowFault): void {
-    this.count++
-    if (this.shown.length < maxInDetails) this.shown.push(fault)
-  }
-
-  /** One line for each of the first faults. */
-  describe(limit = maxDescribed): string {
-    const lines = this.shown
-      .slice(0, limit)
-      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
-    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
-    return lines.join('\n')
   }
 }
 

@@ -4,7 +4,7 @@ import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import type { DocumentFormat } from '../config/output-formats.ts'
+import type { DocumentFormat, OutputFormat } from '../config/output-formats.ts'
 import type { FlagValues, Options } from '../config/resolve-options.ts'
 import type { UpstreamChoice, UpstreamFlags } from '../config/resolve-upstream.ts'
 import type { Failure } from '../contract/failure.ts'
@@ -40,7 +40,7 @@ export interface Invocation {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   toleratesInvalidConfiguration: boolean
-  documentFormats: readonly DocumentFormat[] | undefined
+  formats: readonly (OutputFormat | DocumentFormat)[]
   userAgent: string
 }
 

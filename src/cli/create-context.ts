@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import { changeConfiguration } from '../config/configuration-file.ts'
 import { withValue } from '../config/configuration-keys.ts'
-import { outputFormats } from '../config/output-formats.ts'
+import { defaultFormats } from '../config/output-formats.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { resolveUpstream, type UpstreamChoice } from '../config/resolve-upstream.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
@@ -46,7 +46,7 @@ export function createContext(invocation: Invocation): Context {
   const { fields, jq, quiet, noColor, debug } = invocation
   const { value: requested, source } = options.output
   // Undefined for the format of a document, which `Output` does not render.
-  const format = outputFormats.find((known) => known === requested)
+  const format = defaultFormats.find((known) => known === requested)
   const output = new Output({ format, isExplicit: source === 'flag', fields, jq, quiet, noColor, streams })
   const prompter = new Prompter(streams, invocation)
   const cleanups: (() => Promise<void>)[] = []

@@ -73,6 +73,12 @@ export const sharedFlags = {
   'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Disable color' }),
 }
 
+/** `--output` of the commands that also offer Markdown. */
+export const markdownOutputFlag = {
+  ...sharedFlags.output,
+  summary: 'Output format: table, json, jsonl, yaml, csv, tsv, or markdown',
+}
+
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,

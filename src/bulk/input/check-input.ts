@@ -47,7 +47,7 @@ export async function checkInput(
   }
   const counts = emptyCounts()
   try {
-    for await (const batch of readRows({ ...input, read }, kind, extraCheck)) {
+    for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
       for (const row of batch) {
         count(counts, row)
         for (const fault of row.faults) onFault(fault)

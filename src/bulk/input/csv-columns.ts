@@ -1,8 +1,9 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
 import type { FieldPath, ReportFault } from '../rows/check-row.ts'
-import { fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
 import type { CsvRecord } from './csv-records.ts'
 import { placeAfter } from './input-row.ts'
 
@@ -58,10 +59,10 @@ const metadataPrefix = 'metadata.'
  * @throws Failure `refused` for an unknown or duplicate column, with its place
  */
 export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): CsvColumns {
-  const refuse = (words: string, offset: number, hint?: string): Failure => {
+  const refuse = (words: string, offset: number, help: { hint?: string; advice?: Advice } = {}): Failure => {
     const { line, column } = placeAfter({ line: record.line, column: 1 }, record.raw.slice(0, offset))
     const message = `${name}:${line}:${column}: ${words}`
-    return new Failure('refused', message, hint === undefined ? {} : { hint })
+    return new Failure('refused', message, { hint: help.hint, advice: help.advice && [help.advice] })
   }
   if (record.fault) throw refuse(record.fault.message, record.fault.offset)
   const known = columnsOf(kind)
@@ -71,25 +72,32 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
     if (names.indexOf(column) < index) throw refuse(`duplicate column "${column}"`, offset)
     const found = known.includes(column)
       ? settersByColumn[column]
-      : kind === 'users'
+      : kind !== 'assignments'
         ? metadataSetter(column)
         : undefined
     if (found) return found
-    throw refuse(`unknown column "${column}"`, offset, hintOf(names, column, known))
+    const exclusion = exclusionOf(column, kind)
+    if (exclusion) throw refuse(exclusion.message, offset, exclusion)
+    throw refuse(`unknown column "${column}"`, offset, { hint: hintOf(names, column, known) })
   })
-  if (!names.includes('id') && !(kind === 'users' && names.includes('email'))) {
-    throw refuse(
-      kind === 'users' ? 'missing column: email or id is required' : 'missing column: id is required',
-      0,
-    )
+  const required = requiredColumns[kind]
+  if (!required.some((column) => names.includes(column))) {
+    throw refuse(`missing column: ${required.join(' or ')} is required`, 0)
   }
   return { names, setters }
+}
+
+/** One of these columns is required. */
+const requiredColumns: Readonly<Record<RowKind, readonly string[]>> = {
+  users: ['email', 'id'],
+  assignments: ['id'],
+  'managed users': ['email'],
 }
 
 function columnsOf(kind: RowKind): string[] {
   const settings = ['settings.theme', 'settings.notifications_enabled']
   const plain = fieldsOf(kind).filter((field) => field in settersByColumn)
-  return kind === 'users' ? [...plain, ...settings] : plain
+  return kind !== 'assignments' ? [...plain, ...settings] : plain
 }
 
 function metadataSetter(column: string): SetCell | undefined {

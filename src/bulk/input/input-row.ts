@@ -1,3 +1,4 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 
@@ -13,6 +14,7 @@ export const maxRowLength = 1024 * 1024
 /** A fault of a row, with its place. */
 export interface RowFault extends RowPosition {
   message: string
+  advice?: Advice
 }
 
 export interface InputRow {

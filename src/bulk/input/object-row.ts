@@ -1,7 +1,8 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
-import { checkRow, type ExtraCheck, type FieldPath } from '../rows/check-row.ts'
+import { checkRow, type ExtraCheck, type FieldPath, type ReportFault } from '../rows/check-row.ts'
+import { expandStrings } from '../rows/expand-strings.ts'
 import type { RowKind } from '../rows/imported-user.ts'
 import { readObject } from '../rows/read-object.ts'
 import { type InputRow, placeAfter, type RowFault, type RowPosition, sortFaults } from './input-row.ts'
@@ -16,7 +17,9 @@ export interface RowSource {
 /** The rules for the rows of an input. */
 export interface RowRules {
   kind: RowKind
-  extraCheck: ExtraCheck | undefined
+  extraCheck?: ExtraCheck | undefined
+  /** For `${NAME}` references in strings (default: references are not expanded). */
+  env?: NodeJS.ProcessEnv | undefined
 }
 
 /**
@@ -27,15 +30,15 @@ export interface RowRules {
 export function objectRow(
   { index, raw, start }: RowSource,
   value: unknown,
-  { kind, extraCheck }: RowRules,
+  { kind, extraCheck, env }: RowRules,
   placeOf: (path: FieldPath) => RowPosition,
 ): InputRow {
   let faults: RowFault[] | undefined
-  const report = (path: FieldPath, message: string): void => {
+  const report: ReportFault = (path, message, advice) => {
     faults ??= []
-    faults.push({ ...placeOf(path), message })
+    faults.push({ ...placeOf(path), message, ...(advice && { advice }) })
   }
-  const row = readObject(value, kind, report)
+  const row = readObject(env ? expandStrings(value, env, report) : value, kind, report)
   if (row) {
     checkRow(row, kind, faults === undefined, report)
     extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
@@ -112,7 +115,7 @@ const jsonWords: Record<JsonFault['expected'], string> = {
 }
 
 /** Where a field with its name, or an item of a list, begins. */
-function offsetOf(root: Located | undefined, path: FieldPath): number {
+export function offsetOf(root: Located | undefined, path: FieldPath): number {
   let located = root
   let offset = root?.at ?? 0
   for (const step of path) {

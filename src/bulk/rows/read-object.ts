@@ -1,7 +1,7 @@
 import { ExactNumber } from '../../contract/exact-json.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { FieldPath, ReportFault } from './check-row.ts'
-import { fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,7 +21,9 @@ export function readObject(value: unknown, kind: RowKind, report: ReportFault): 
   const known = fieldsOf(kind)
   const row: ImportedUser = {}
   for (const [field, given] of Object.entries(value)) {
-    if (!known.includes(field)) report([field], unknownField(field, known))
+    const exclusion = exclusionOf(field, kind)
+    if (exclusion) report([field], exclusion.message, exclusion.advice)
+    else if (!known.includes(field)) report([field], unknownField(field, known))
     else if (field === 'metadata') readMetadata(row, given, report)
     else if (field === 'settings') readSettings(row, given, report)
     else if (field === 'permissions') readPermissions(row, given, report)

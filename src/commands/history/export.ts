@@ -6,10 +6,11 @@ import { ExportProgress } from '../../cli/output/export-progress.ts'
 import { readSince } from '../../cli/read-since.ts'
 import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
+import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
-const formats = ['jsonl', 'json', 'md', 'html'] as const
+const formats = ['jsonl', 'json', 'markdown', 'html'] as const
 
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
@@ -24,7 +25,7 @@ export default class HistoryExport extends BaseCommand {
     },
     {
       description: 'Read the last week as Markdown',
-      command: 'chatctl history export --since 7d -o md | less',
+      command: 'chatctl history export --since 7d -o markdown | less',
     },
   ]
   static override flags = {
@@ -40,7 +41,7 @@ export default class HistoryExport extends BaseCommand {
     }),
     output: {
       ...sharedFlags.output,
-      summary: 'Output format: jsonl, json, md, or html (default: from the file extension, or jsonl)',
+      summary: 'Output format: jsonl, json, markdown, or html (default: from the file extension, or jsonl)',
     },
   }
   static override documentFormats = formats
@@ -51,7 +52,8 @@ export default class HistoryExport extends BaseCommand {
     const { clock } = context.host
     const since = flags.since === undefined ? undefined : readSince(flags.since, clock.now())
     const asked = formats.find((format) => format === options.output.value)
-    const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
+    const [extension = ''] = /(?<=\.)[^.]*$/.exec(flags.to?.toLowerCase() ?? '') ?? []
+    const named = formatOfExtension(extension, formats)
     if (asked === undefined && named === undefined) refuseUnknownExtension(flags.to)
     const format = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 

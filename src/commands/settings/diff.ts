@@ -8,6 +8,7 @@ import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
 import { planServiceOf, settingsIn } from '../../cli/settings-change.ts'
+import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { appliedView, differenceView } from '../../view/settings-plan.ts'
@@ -18,6 +19,7 @@ export default class SettingsDiff extends BaseCommand {
     'Only the keys in the file are compared. If several files are given, later files override earlier ones. Nothing is changed.'
   static override requests = calls('getSettings')
   static override view = appliedView
+  static override offersMarkdown = true
   static override examples = [
     { description: 'Show the differences', command: 'chatctl settings diff settings.yaml' },
     {
@@ -39,6 +41,7 @@ export default class SettingsDiff extends BaseCommand {
     file: settingsFileFlag(),
     'expand-env': expandEnvFlag,
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
+    output: markdownOutputFlag,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
   }
 

@@ -94,7 +94,7 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'comma or ]': 'expected a comma or ]',
   'end of text': 'unexpected text after the end of the JSON value',
   'less depth': boundMessages.depth,
-  'fewer values': boundMessages.values,
+  'fewer values': boundMessages.values(fileBounds.values),
 }
 
 /** Maximum number of faults in the message. The details contain all. */

@@ -50,6 +50,12 @@ describe('settings diff', () => {
     expect((await diff('settings.yaml', '--jq', '.changes[].to')).stdout).to.equal('dark\n')
   })
 
+  it('prints a Markdown table of the chosen fields', async () => {
+    const table = '| path | from | to |\n| --- | --- | --- |\n| `theme.mode` | `light` | `dark` |\n'
+    expect((await diff('settings.yaml', '-o', 'markdown', '--fields', 'path,from,to')).stdout).to.equal(table)
+    expectFailure(await run.settings(['get', '-o', 'markdown']), 2, 'is not one of table, json')
+  })
+
   it('distinguishes texts, other values, and missing values', async () => {
     run.service.settings = { app_name: '5', features: { chat: true } }
     run.file('types.yaml', 'app_name: "true"\nfeatures: { chat: false }\nlimits: { max_tokens: 5 }')

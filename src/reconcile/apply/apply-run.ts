@@ -1,0 +1,98 @@
+import { GracefulAbort } from '../../bulk/send/graceful-abort.ts'
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientOptions } from '../../client/client-options.ts'
+import type { UsersState } from '../state/users-state.ts'
+import type { PlacedUser } from '../user-files.ts'
+import { applyUsers } from './apply-users.ts'
+import { openPasswordSource, type PasswordChoice } from './password-source.ts'
+import { planUsers } from './plan-users.ts'
+import type { PlannedUser } from './planned-user.ts'
+import type { UserOutcome } from './user-outcome.ts'
+import { type PlanChoices, type UserCounts, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
+
+export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+  state: UsersState
+  /** The users of the files. */
+  users: AsyncIterable<readonly PlacedUser[]>
+  /** Whether users are read before they are compared. */
+  refresh: boolean
+  passwords: PasswordChoice | undefined
+  /** The environment and the working directory of the password command. */
+  env: NodeJS.ProcessEnv
+  cwd: string
+  concurrency: number
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
+  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
+  /** Called if there are differences to apply. @returns whether to apply them */
+  confirm(plan: UsersPlan): Promise<boolean>
+  onBegin(plan: UsersPlan): void
+  onOutcome(outcome: UserOutcome, quota: KnownQuota | undefined): void
+}
+
+export interface AppliedUsers {
+  plan: UsersPlan
+  /** Of the users that were begun, by their differences. */
+  outcomes: ReadonlyMap<PlannedUser, UserOutcome>
+  /** The error or abort reason that ended the run early. */
+  ended?: unknown
+}
+
+/**
+ * Compares the users of the files with the service, asks for confirmation, and applies the differences.
+ *
+ * @throws Failure if the comparison failed, or `usage` if new users need a password; what `confirm` throws
+ */
+export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
+  const { state, users, clock, signal, concurrency, refresh, onOutcome } = options
+  const passwords = openPasswordSource(options.passwords, options)
+  const throttle = new Throttle(options)
+  const abort = new GracefulAbort(options)
+  const client = await options.connect({
+    maxWait: 0,
+    signal: abort.signal,
+    observe: (event) => throttle.observe(event),
+  })
+  const building = new UsersPlanBuilder(options)
+  const compared = planUsers(users, {
+    users: refresh ? client.users : undefined,
+    state,
+    throttle,
+    concurrency,
+  })
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    options.onCompared(building.counts, throttle.known)
+  }
+  const plan = building.finish(state.unmanaged())
+  const outcomes = new Map<PlannedUser, UserOutcome>()
+  if (plan.planned.length === 0) return { plan, outcomes }
+
+  const created = plan.planned.filter(({ difference }) => difference.action !== 'change')
+  if (options.passwords === undefined) await passwords.prepare(created)
+  if (!(await options.confirm(plan))) return { plan, outcomes }
+  await passwords.prepare(created)
+  options.onBegin(plan)
+  abort.begin()
+  try {
+    const ended = await applyUsers(plan.planned, {
+      users: client.users,
+      state,
+      throttle,
+      clock,
+      signal,
+      concurrency,
+      passwordOf: passwords.of,
+      onOutcome: (user, outcome) => {
+        outcomes.set(user, outcome)
+        passwords.settle(outcome)
+        onOutcome(outcome, throttle.known)
+      },
+    })
+    return { plan, outcomes, ended }
+  } finally {
+    abort.end()
+    await passwords.finish()
+  }
+}
