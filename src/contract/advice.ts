@@ -119,6 +119,8 @@ interface UserFileAdvice {
 interface StateAdvice {
   /** The state file is for another service. */
   service_of_state: NoData
+  /** The id of this email is not in the state file. */
+  adopt_user: { email: string; state: string }
 }
 
 interface ImportAdvice {

@@ -24,6 +24,8 @@ const needsMore = new Set([
   ...elsewhere.map(({ text }) => text),
   ...Object.keys(preparations),
   'chatctl chat send --continue "In one sentence?"',
+  // Reads stdin.
+  'chatctl users adopt - --state team.state.json < known-users.txt',
 ])
 
 /** Uses another email address if the example creates a user who already exists for other examples. */

@@ -138,6 +138,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
@@ -169,6 +170,7 @@ export const files: Readonly<Record<string, string>> = {
   'conversation.yaml': '- { role: user, content: Hello }\n',
   'users.tsv': 'ID\tAda\n',
   'ids.tsv': 'ID\n',
+  'known-users.txt': 'grace@example.com=ID\n',
   'roles.csv': 'id,role\nID,editor\n',
   // The file of docs/guides/prompts.md.
   'review.md':

@@ -8,7 +8,23 @@ import { describeFaults } from '../response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
 
-type Result = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
+/** `id` names the user in errors. */
+export type ShownResult = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
+
+/** The words of errors about single users, about all of them, and about none. */
+interface EachWords {
+  cannot: string
+  done: string
+  none: string
+  example: string
+}
+
+const reading: EachWords = {
+  cannot: 'Cannot read user',
+  done: 'read',
+  none: 'No id given',
+  example: 'chatctl users get usr_1',
+}
 
 /** Maximum number of faults to remember. */
 const maxFaults = 100
@@ -21,12 +37,12 @@ const maxFaults = 100
  */
 export async function showEach(
   view: View,
-  results: AsyncIterable<Result>,
-  { output, progress }: { output: Output; progress: BulkProgress },
+  results: AsyncIterable<ShownResult>,
+  { output, progress, words = reading }: { output: Output; progress: BulkProgress; words?: EachWords },
 ): Promise<void> {
   const writer = output.rowWriter(view)
   const bodies: unknown[] = []
-  const failures = new RowFailures(output)
+  const failures = new RowFailures(output, words)
   const faults = new Map<string, Fault>()
   const showRest = async (): Promise<void> => {
     progress.end()
@@ -58,14 +74,14 @@ export async function showEach(
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
-  if (failures.rows === 0)
-    throw new Failure('usage', 'No id given', { hint: 'For example: chatctl users get usr_1' })
+  if (failures.rows === 0) throw new Failure('usage', words.none, { hint: `For example: ${words.example}` })
   failures.end()
 }
 
 /** Failures of single rows: a warning for each, and the failure of the command at the end. */
 class RowFailures {
   readonly #output: Output
+  readonly #words: EachWords
   #rows = 0
   #failed = 0
   #first: Failure | undefined
@@ -73,8 +89,9 @@ class RowFailures {
   /** A failure of the only row is the failure of the command, so the first one is held until there is another row. */
   #unsaid: string | undefined
 
-  constructor(output: Output) {
+  constructor(output: Output, words: EachWords) {
     this.#output = output
+    this.#words = words
   }
 
   get failed(): number {
@@ -96,7 +113,7 @@ class RowFailures {
     this.#failed++
     this.#first ??= failure
     if (failure.kind !== this.#first.kind) this.#isOneKind = false
-    this.#unsaid = `Cannot read user ${name}: ${failure.message}`
+    this.#unsaid = `${this.#words.cannot} ${name}: ${failure.message}`
     if (this.#rows > 1) await this.say()
   }
 
@@ -116,15 +133,19 @@ class RowFailures {
       throw first
     }
     if (this.#failed === this.#rows && this.#isOneKind) {
-      throw new Failure(first.kind, `None of the ${countOf(this.#rows, 'user')} could be read`, {
-        code: first.code,
-        ...helpOf(first),
-        ...(first.status === undefined ? {} : { status: first.status }),
-      })
+      throw new Failure(
+        first.kind,
+        `None of the ${countOf(this.#rows, 'user')} could be ${this.#words.done}`,
+        {
+          code: first.code,
+          ...helpOf(first),
+          ...(first.status === undefined ? {} : { status: first.status }),
+        },
+      )
     }
     throw new Failure(
       'incomplete',
-      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be read`,
+      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be ${this.#words.done}`,
     )
   }
 }
