@@ -133,6 +133,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   reconcile: {
     entry: [
+      'apply/apply-run',
       'diff-users',
       'print-differences',
       'user-files',

@@ -19,7 +19,8 @@ export interface NextSteps {
 
 /** The problem of a user that was begun; undefined if it has none, or if it was not finished. */
 export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): UserProblem | undefined {
-  const { email, id, status, failure, mismatches } = outcome
+  const { email, id, status, isCreated, failure, mismatches } = outcome
+  const done = isCreated ? 'created' : 'changed'
   switch (status) {
     case 'created':
     case 'changed':
@@ -36,7 +37,8 @@ export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): Us
         hints: [],
       }
     case 'unverified':
-      return { message: `changed, but not read back: ${describeFailure(failure)}`, hints: [] }
+      // Without a failure, the run has ended, and the next one reads the user.
+      return failure && { message: `${done}, but not read back: ${describeFailure(failure)}`, hints: [] }
     case 'failed': {
       const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_existing') ?? []
       const existing = taken?.code === 'adopt_existing' ? [adopt(email, taken.id)] : []

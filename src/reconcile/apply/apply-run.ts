@@ -21,7 +21,7 @@ export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spe
   passwords: PasswordChoice | undefined
   /** The environment and the working directory of the password command. */
   env: NodeJS.ProcessEnv
-  cwd: string
+  cwd: string | undefined
   concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   onCompared(counts: UserCounts, quota: KnownQuota | undefined): void

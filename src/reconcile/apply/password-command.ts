@@ -12,7 +12,7 @@ const maxOutput = 64 * 1024
 export interface PasswordCommandOptions {
   /** The environment and the working directory of the run. */
   env: NodeJS.ProcessEnv
-  cwd: string
+  cwd: string | undefined
   clock: Clock
   signal: AbortSignal
 }

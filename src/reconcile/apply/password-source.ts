@@ -55,8 +55,9 @@ const none: PasswordSource = {
 /** @throws Failure `usage` if there are users to create */
 function demandNone({ length }: readonly PlannedUser[]): void {
   if (length === 0) return
-  const users = length === 1 ? 'the new user' : `the ${groupDigits(length)} new users`
-  throw new Failure('usage', `Nothing was sent, because no option says which password ${users} should get`, {
+  const words =
+    length === 1 ? 'The new user needs a password' : `The ${groupDigits(length)} new users need passwords`
+  throw new Failure('usage', `${words}. Nothing was sent`, {
     advice: [{ code: 'choose_passwords' }],
   })
 }

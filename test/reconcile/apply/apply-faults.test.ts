@@ -19,7 +19,7 @@ const anyUser = fc.record(
     metadata: fc.dictionary(fc.constantFrom('company', 'seats'), values, { minKeys: 1 }),
     settings: fc.record({ theme: fc.constantFrom('dark', 'light') }),
     role: fc.constantFrom('admin', 'member'),
-    permissions: fc.constantFrom(['read:chat'], ['read:chat', 'write:chat']),
+    permissions: fc.constantFrom<string[]>(['read:chat'], ['read:chat', 'write:chat']),
   },
   { requiredKeys: [] },
 )

@@ -1,0 +1,156 @@
+import { Failure } from '../../contract/failure.ts'
+import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
+import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UserDifference } from '../../reconcile/user-difference.ts'
+import { appliedUsersView } from '../../view/applied-users.ts'
+import { countOf } from '../../view/count.ts'
+import { commandFor } from '../command-line.ts'
+import type { Context } from '../context.ts'
+import { type NextSteps, problemOf, problemOfDifference, type UserProblem } from './describe-outcome.ts'
+
+/** Maximum number of users that are listed on stderr. */
+const maxListed = 20
+
+export interface ApplyResult extends AppliedUsers {
+  service: string
+  /** Name of the state file. */
+  state: string
+  refresh: boolean
+}
+
+/** A user with its outcome, if it was begun, and its problem, if it has one. */
+interface FinishedUser {
+  difference: UserDifference
+  outcome: UserOutcome | undefined
+  problem: UserProblem | undefined
+}
+
+/**
+ * Shows the users that differed, and the problems on stderr.
+ *
+ * @throws Failure `incomplete` or `conflict` if users were not applied; the reason of an early end
+ */
+export async function finishApply(context: Context, result: ApplyResult): Promise<void> {
+  const { output } = context
+  const { plan, outcomes, ended } = result
+  const steps = nextSteps(context, result)
+  const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const isBegun = outcomes.size > 0
+  const users = plan.differences.map((difference): FinishedUser => {
+    const outcome = byEmail.get(difference.email)
+    const isPlanned = outcome !== undefined || (context.dryRun && isApplicable(difference))
+    const problem = outcome
+      ? problemOf(outcome, steps)
+      : isPlanned
+        ? undefined
+        : problemOfDifference(difference, steps)
+    return { difference, outcome, problem }
+  })
+  const count = (isCounted: (outcome: UserOutcome) => boolean) =>
+    users.filter(({ outcome }) => outcome && isCounted(outcome)).length
+  const done = count(isDone)
+  const created = count((outcome) => isDone(outcome) && outcome.isCreated)
+  const sent = count((outcome) => outcome.sent.length > 0)
+  const counts = { created, changed: done - created, sent, left: users.length - done }
+  await output.show(appliedUsersView(counts, result.refresh), bodyOf(result, users, isBegun))
+  await warnOfProblems(context, users)
+  const words = describeLeft(users)
+  if (ended !== undefined) {
+    const progress = `${created} created, ${done - created} changed, ${plan.planned.length - done} left`
+    output.notice(`${[progress, ...words].join(', ')}. To resume, run the same command.`)
+    throw ended
+  }
+  if (words.length === 0) return
+  const isConflict = users.every(({ outcome, problem }) => !problem || isConflicting(outcome))
+  throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '))
+}
+
+/** Whether everything of a user was sent and confirmed. */
+function isDone({ status }: UserOutcome): boolean {
+  return status === 'created' || status === 'changed' || status === 'unverified'
+}
+
+function isConflicting(outcome: UserOutcome | undefined): boolean {
+  return outcome?.status === 'conflict' || outcome?.status === 'not_applied'
+}
+
+function isApplicable({ action }: UserDifference): boolean {
+  return action === 'create' || action === 'change'
+}
+
+function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
+  return {
+    adopt: (email, id = 'ID') => commandFor(context, 'users', 'adopt', `${email}=${id}`, '--state', state),
+    retry: 'the same command with --retry-unknown',
+    recreate: 'the same command with --recreate-missing',
+  }
+}
+
+async function warnOfProblems({ output }: Context, users: readonly FinishedUser[]): Promise<void> {
+  const all = users.filter(({ problem }) => problem !== undefined)
+  if (all.length === 0) return
+  const lines = all.slice(0, maxListed).flatMap(({ difference, problem }) => {
+    const { file, line, email } = difference
+    const place = file === undefined ? '' : `${file}:${line}: `
+    return [`${place}${email}: ${problem?.message}`, ...(problem?.hints ?? []).map((hint) => `  ${hint}`)]
+  })
+  if (all.length > maxListed) lines.push(`and ${all.length - maxListed} more; --json lists all of them`)
+  await output.warn(lines.join('\n'))
+}
+
+/** `2 users failed`, and so on, for each kind of problem. */
+function describeLeft(users: readonly FinishedUser[]): string[] {
+  const kinds = new Map<string, number>()
+  for (const { difference, outcome, problem } of users) {
+    if (!problem) continue
+    const kind = kindOf(difference, outcome)
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  return [...kinds].map(([kind, count]) => `${countOf(count, 'user')} ${kind}`)
+}
+
+function kindOf({ action }: UserDifference, outcome: UserOutcome | undefined): string {
+  switch (outcome?.status ?? action) {
+    case 'conflict':
+      return 'changed since the plan was made'
+    case 'not_applied':
+      return 'did not take effect'
+    case 'unverified':
+      return 'could not be read back'
+    case 'unknown':
+    case 'nameless':
+      return 'with an unknown outcome or ID'
+    case 'missing':
+      return 'missing on the service'
+    default:
+      return 'failed'
+  }
+}
+
+function bodyOf(
+  { plan, service, state }: ApplyResult,
+  users: readonly FinishedUser[],
+  applied: boolean,
+): Record<string, unknown> {
+  return {
+    service,
+    state,
+    applied,
+    users: users.map(({ difference, outcome, problem }) => ({
+      email: difference.email,
+      id: outcome?.id ?? difference.id ?? null,
+      action: difference.action,
+      changes: difference.fields.map(({ path, from = null, to, basis, drifted }) => ({
+        path,
+        from,
+        to,
+        ...(basis === 'service' ? {} : { compared_with: basis }),
+        ...(drifted && { drifted }),
+      })),
+      ...(outcome && { outcome: outcome.status }),
+      ...(problem && { error: problem.message }),
+    })),
+    unmanaged: plan.unmanaged,
+    counts: plan.counts,
+  }
+}
