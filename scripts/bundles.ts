@@ -137,9 +137,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       'diff-users',
       'print-differences',
       'user-files',
+      'save-users-plan',
       'users-plan-file',
-      'state/state-path',
-      'state/users-state',
     ]
       .map((name) => `export * from './src/reconcile/${name}.ts'`)
       .join('\n'),

@@ -25,7 +25,7 @@ export interface PrintedUser {
 }
 
 /** Numbers of users. A drifted user is also counted as one to change. */
-export interface PrintedCounts {
+interface PrintedCounts {
   create: number
   change: number
   unchanged: number
@@ -184,7 +184,7 @@ function valueText(value: unknown): string {
 }
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */
-export function summarize(counts: PrintedCounts): string {
+function summarize(counts: PrintedCounts): string {
   const { create, change, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
   const known = create + change + missing + unknown + failed
   if (known === 0 && unread === 0) {

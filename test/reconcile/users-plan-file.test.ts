@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { type UsersPlan, UsersPlanBuilder } from '../../src/reconcile/apply/users-plan.ts'
 import { compareUser } from '../../src/reconcile/compare-user.ts'
 import { managedFields } from '../../src/reconcile/managed-fields.ts'
-import { headerOf, readUsersPlan, saveUsersPlan } from '../../src/reconcile/users-plan-file.ts'
+import { headerOf, saveUsersPlan } from '../../src/reconcile/save-users-plan.ts'
+import { assertPlanFits, readUsersPlan } from '../../src/reconcile/users-plan-file.ts'
 import { failureOf, textInput } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -79,6 +80,17 @@ describe('a saved plan of users', () => {
     )
   })
 
+  it('fits only the service and the version that it was made for', () => {
+    const about = { service: 'https://chat.example', toolVersion: '1.2.3' }
+    assertPlanFits('users.plan', header, about)
+    const refused = { kind: 'conflict' }
+    expect(thrownBy({ ...about, toolVersion: '1.2.4' })).to.include(refused)
+    expect(thrownBy({ ...about, service: 'local /data' })).to.include({
+      ...refused,
+      message: 'The plan users.plan is for https://chat.example, not for the embedded service',
+    })
+  })
+
   it('is refused in another format', async () => {
     const text = '{"format":"chatctl-users-plan","v":2,"tool":"9.0.0"}\n'
     const { kind, message } = await failureOf(() => read(text))
@@ -86,6 +98,14 @@ describe('a saved plan of users', () => {
     expect(message).to.equal('The plan users.plan was made by chatctl 9.0.0, in another format')
   })
 })
+
+function thrownBy(about: { service: string; toolVersion: string }): unknown {
+  try {
+    return assertPlanFits('users.plan', header, about)
+  } catch (error) {
+    return error
+  }
+}
 
 function countsOf(create: number) {
   return {

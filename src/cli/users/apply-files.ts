@@ -37,8 +37,6 @@ export interface ApplyFunctions {
   openState: typeof UsersState.open
   runApply: typeof runApply
   estimateDuration: typeof estimateDuration
-  /** Where pipes are spooled. */
-  spoolDirectory: string
 }
 
 /**
@@ -48,18 +46,18 @@ export interface ApplyFunctions {
  */
 export async function applyFiles(
   context: Context,
-  { openFiles, openState, runApply, estimateDuration, spoolDirectory }: ApplyFunctions,
+  { openFiles, openState, runApply, estimateDuration }: ApplyFunctions,
   options: ApplyFilesOptions,
 ): Promise<void> {
   context.demandNamedService()
-  const { host, signal, resolvePath, env } = context
+  const { host, signal, resolvePath, env, directories } = context
   host.allowGrace(grace)
   host.keepHeapSmall()
   const service = journalServiceOf(context)
   const files = await openFiles(options.names, {
     format: undefined,
     signal,
-    spoolDirectory,
+    directories,
     untilEnded: () => host.untilEnded(),
     resolvePath,
     env: options.expandEnv ? env : undefined,

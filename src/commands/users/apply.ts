@@ -82,27 +82,19 @@ export default class UsersApply extends BaseCommand {
     if (first === undefined) {
       throw new Failure('usage', 'No file of users was given', { hint: 'See: chatctl users apply --help' })
     }
-    const [
-      { UserFiles },
-      { UsersState },
-      { runApply },
-      { stateNameFor },
-      { importsDirectory },
-      { estimateDuration },
-    ] = await Promise.all([
-      import('../../reconcile/user-files.ts'),
-      import('../../reconcile/state/users-state.ts'),
-      import('../../reconcile/apply/apply-run.ts'),
-      import('../../reconcile/state/state-path.ts'),
-      import('../../bulk/journal/open-journal.ts'),
-      import('../../bulk/send/estimate.ts'),
-    ])
+    const [{ UserFiles }, { UsersState }, { runApply }, { stateNameFor }, { estimateDuration }] =
+      await Promise.all([
+        import('../../reconcile/user-files.ts'),
+        import('../../reconcile/state/users-state.ts'),
+        import('../../reconcile/apply/apply-run.ts'),
+        import('../../reconcile/state/state-path.ts'),
+        import('../../bulk/send/estimate.ts'),
+      ])
     const loaded = {
       openFiles: UserFiles.open,
       openState: UsersState.open,
       runApply,
       estimateDuration,
-      spoolDirectory: importsDirectory(context.directories),
     }
     await applyFiles(context, loaded, {
       names,

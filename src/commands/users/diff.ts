@@ -8,8 +8,8 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
+import { stateOf } from '../../cli/state-options.ts'
 import {
   userFileArgument,
   userFileNames,
@@ -101,14 +101,13 @@ export default class UsersDiff extends BaseCommand {
       return value !== undefined && value !== false
     })
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
-    const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
+    const [{ nameOfService, readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
     const read = await readUsersPlan(plan)
     const { service, createdAt, tool } = read.header
-    const of = service === 'local' ? 'the embedded service' : service
-    output.notice(`This plan for ${of} was made at ${createdAt} by chatctl ${tool}.`)
+    output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
   }
 
@@ -124,19 +123,16 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/print-differences.ts'),
     ])
     const users = await files.check()
-    const service = planServiceOf(context)
     const name = flags.state ?? stateNameFor(first)
-    const state = await UsersState.open(context.resolvePath(name), {
-      service,
-      signal: context.signal,
-      access: flags['limit-reads'] === undefined ? 'read' : 'write',
-      name,
-    })
+    const access = flags['limit-reads'] === undefined ? 'read' : 'write'
+    const [path, opening] = stateOf(context, name, access)
+    const { service } = opening
+    const state = await UsersState.open(path, opening)
     try {
       const compared = await this.#read(files, state, users, flags, context)
       await this.#tell(compared, { name, exists: state.exists }, flags, context)
       if (flags.save !== undefined) {
-        const { headerOf, saveUsersPlan } = await import('../../reconcile/users-plan-file.ts')
+        const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
         const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
         await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
@@ -161,7 +157,6 @@ export default class UsersDiff extends BaseCommand {
       import('../../bulk/send/estimate.ts'),
     ])
     const { host, output, options, signal, transport } = context
-    host.keepHeapSmall()
     let quota: Parameters<DiffUsersOptions['onCompared']>[1]
     const progress = new BulkProgress(output, {
       noun: 'user',

@@ -49,7 +49,7 @@ describe('users diff', () => {
       )
       return JSON.stringify({ email, id, hashes, ...more })
     })
-    const head = `{"format":"chatctl-users-state","v":1,"service":"${server.url}","serial":4,"users":[\n`
+    const head = `{"format":"chatctl-users-state","v":1,"service":"${server.url}/","serial":4,"users":[\n`
     write('users.state.json', `${head}${lines.join(',\n')}\n]}\n`)
   }
 
@@ -103,7 +103,7 @@ describe('users diff', () => {
     const { counts, ...rest } = JSON.parse(stdout)
     expect(counts).to.include({ change: 1, unchanged: 0 })
     expect(rest).to.deep.equal({
-      service: server.url,
+      service: `${server.url}/`,
       state: 'users.state.json',
       users: [
         {
@@ -142,7 +142,10 @@ describe('users diff', () => {
       { email: 'bob@example.com', id: 'usr_bob' },
     ])
     const failed = await diff(['users.csv', '--exit-code', '--retries', '0'])
-    expectFailure(failed, 9, '1 of 2 known users could not be compared, so their differences are unknown')
+    expect(failed.exitCode).to.equal(9)
+    expect(failed.stderr).to.include(
+      'Error: 1 of 2 known users could not be compared, so their differences are unknown',
+    )
     expect(failed.stdout).to.include('! ada@example.com failed: ').and.include('! bob@example.com missing: ')
 
     write('users.csv', 'email,name\nbob@example.com,Bob\n')
@@ -246,7 +249,7 @@ describe('users diff', () => {
   it('waits out a rate limit, and exits 75 if that takes longer than --max-wait', async () => {
     await serve({})
     let storm = 5
-    await server.start({ choose: () => (storm-- > 0 ? limited('1') : json(200, ada)) })
+    await server.start({ choose: () => (storm-- > 0 ? limited({ 'retry-after': '1' }) : json(200, ada)) })
     write('users.csv', 'email,name\nada@example.com,Ada\n')
     writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
     const patient = await diff(['users.csv', '--max-wait', '1m'], { host: { clock: hurriedClock() } })
