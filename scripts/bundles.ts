@@ -142,7 +142,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     ]
       .map((name) => `export * from './src/reconcile/${name}.ts'`)
       .join('\n'),
-    asked: /\/reconcile\/(\w+\/)?[\w-]+\.ts$/,
+    asked:
+      /\/reconcile\/(apply\/apply-run|diff-users|print-differences|(save-)?users-plan(-file)?|user-files)\.ts$/,
   },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'
