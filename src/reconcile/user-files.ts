@@ -1,3 +1,4 @@
+import { describeRespelled } from '../bulk/input/csv-columns.ts'
 import { FaultList } from '../bulk/input/fault-list.ts'
 import { type Input, type InputOptions, openInput } from '../bulk/input/input.ts'
 import type { InputFormat } from '../bulk/input/input-format.ts'
@@ -32,6 +33,7 @@ export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDi
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #options: UserFilesOptions
+  readonly #warnings = new Set<string>()
 
   private constructor(inputs: readonly Input[], options: UserFilesOptions) {
     this.#inputs = inputs
@@ -84,6 +86,8 @@ export class UserFiles {
       for (const [index, input] of this.#inputs.entries()) {
         for await (const batch of this.#rows(input, this.#findDuplicates(emails, index))) {
           users += batch.length
+          const respelled = batch[0]?.csv?.columns.respelled ?? []
+          if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
           for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
         }
       }
@@ -92,6 +96,11 @@ export class UserFiles {
     }
     if (faults.count > 0) throw faultsFailure(faults)
     return users
+  }
+
+  /** What the check found, and a person should know. */
+  get warnings(): Iterable<string> {
+    return this.#warnings
   }
 
   /** All users, in batches of any size. The files must be checked. @throws Failure `conflict` if a file was changed */

@@ -69,6 +69,7 @@ export async function applyFiles(
   const progress = new ApplyProgress(context, estimateDuration)
   try {
     const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
     const state = await openState(resolvePath(options.state), {
       service,
       signal,

@@ -123,6 +123,7 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/print-differences.ts'),
     ])
     const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
