@@ -29,6 +29,9 @@ export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDi
   env: NodeJS.ProcessEnv | undefined
 }
 
+/** In bytes: enough for 60,000 emails. */
+const cacheSize = 4 * 1024 * 1024
+
 /** The files that describe users. Their rows are streamed, so memory does not grow with the number of users. */
 export class UserFiles {
   readonly #inputs: readonly Input[]
@@ -80,7 +83,7 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const emails = new UniqueValues()
+    const emails = new UniqueValues(cacheSize)
     let users = 0
     try {
       for (const [index, input] of this.#inputs.entries()) {

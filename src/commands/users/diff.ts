@@ -80,6 +80,7 @@ export default class UsersDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file)
+    context.host.keepHeapSmall()
     const { UserFiles } = await import('../../reconcile/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
