@@ -134,6 +134,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   reconcile: {
     entry: [
       'apply/apply-run',
+      'apply/assert-plan-fits',
       'diff-users',
       'print-differences',
       'user-files',

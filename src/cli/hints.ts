@@ -132,7 +132,7 @@ const hints: Hints = {
   restore_rows:
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
   service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
-  adopt_user: ({ email, state }) =>
+  adopt_email: ({ email, state }) =>
     `If you know the id, run: chatctl users adopt ${quoteWord(`${email}=ID`)} --state ${quoteWord(state)}`,
   json_lines: 'For one object per line, use: --format jsonl',
 }

@@ -120,7 +120,7 @@ interface StateAdvice {
   /** The state file is for another service. */
   service_of_state: NoData
   /** The id of this email is not in the state file. */
-  adopt_user: { email: string; state: string }
+  adopt_email: { email: string; state: string }
 }
 
 interface ImportAdvice {

@@ -14,10 +14,10 @@ export function idOfEmail(email: string, state: UsersState, name: string): strin
   if (found?.id !== undefined) return found.id
   if (!state.exists) {
     throw new Failure('refused', `The state file ${name} does not exist`, {
-      advice: [{ code: 'adopt_user', email, state: name }],
+      advice: [{ code: 'adopt_email', email, state: name }],
     })
   }
-  const advice = [{ code: 'adopt_user' as const, email, state: name }]
+  const advice = [{ code: 'adopt_email' as const, email, state: name }]
   if (found !== undefined) {
     throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
       advice,

@@ -26,7 +26,7 @@ export interface UsersPlanHeader {
 }
 
 /** A saved plan of users. */
-export interface UsersPlanFile extends Omit<UsersPlan, 'planned' | 'differences'> {
+export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
   header: UsersPlanHeader
 }
 
@@ -36,7 +36,8 @@ const beginning = `{"format":"${format}"`
 const header = z.strictObject({
   format: z.literal(format),
   v: z.literal(1),
-  id: z.string(),
+  // It becomes a file name.
+  id: z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
   created_at: z.string(),
   tool: z.string(),
   service: z.string(),
@@ -50,6 +51,8 @@ const field = z.strictObject({
   from: z.optional(z.unknown()),
   basis: z.enum(['service', 'last_sent', 'unknown']),
   drifted: z.boolean(),
+  /** The hash of what was last sent. */
+  sent: z.optional(z.string()),
 })
 const planned = z.strictObject({
   email: z.string(),
@@ -118,14 +121,20 @@ export async function saveUsersPlan(
   }
 }
 
-function lineOf({ wanted, difference }: PlannedUser): object {
+function lineOf({ wanted, difference, hashes = {} }: PlannedUser): object {
   const { email, id, action, fields, file, line, error } = difference
   return {
     email,
     id,
     action,
     wanted: Object.fromEntries(managedFields(wanted)),
-    fields: fields.map(({ path, from, basis, drifted }) => ({ path, from, basis, drifted })),
+    fields: fields.map(({ path, from, basis, drifted }) => ({
+      path,
+      from,
+      basis,
+      drifted,
+      sent: hashes[path],
+    })),
     file,
     line,
     error: error && { code: error.code, message: error.message },
@@ -246,6 +255,9 @@ class UsersPlanReader {
     const values = new Map(Object.entries(wanted))
     this.#users.push({
       wanted: { ...userOf(values), email },
+      hashes: Object.fromEntries(
+        fields.flatMap(({ path, sent }) => (sent === undefined ? [] : [[path, sent]])),
+      ),
       difference: {
         email,
         id,
@@ -271,29 +283,4 @@ class UsersPlanReader {
       { advice: [{ code: 'save_users_plan' }] },
     )
   }
-}
-
-/**
- * Refuses to apply a plan to another service, or with another version.
- *
- * @throws Failure `conflict`
- */
-export function assertPlanFits(
-  name: string,
-  { service, tool }: UsersPlanHeader,
-  about: { service: string; toolVersion: string },
-): void {
-  const shown = (one: string) => (one === 'local' ? 'the embedded service' : one)
-  if (service !== about.service) {
-    throw new Failure(
-      'conflict',
-      `The plan ${name} is for ${shown(service)}, not for ${shown(about.service)}`,
-      {
-        advice: [{ code: 'save_users_plan' }],
-      },
-    )
-  }
-  if (tool === about.toolVersion) return
-  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${about.toolVersion}`
-  throw new Failure('conflict', words, { advice: [{ code: 'save_users_plan' }] })
 }

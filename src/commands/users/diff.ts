@@ -8,8 +8,8 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
+import { stateOf } from '../../cli/state-options.ts'
 import {
   userFileArgument,
   userFileNames,
@@ -107,7 +107,7 @@ export default class UsersDiff extends BaseCommand {
     ])
     const read = await readUsersPlan(plan)
     const { service, createdAt, tool } = read.header
-    const of = service === 'local' ? 'the embedded service' : service
+    const of = service.startsWith('local ') ? 'the embedded service' : service
     output.notice(`This plan for ${of} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
   }
@@ -124,14 +124,11 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/print-differences.ts'),
     ])
     const users = await files.check()
-    const service = planServiceOf(context)
     const name = flags.state ?? stateNameFor(first)
-    const state = await UsersState.open(context.resolvePath(name), {
-      service,
-      signal: context.signal,
-      access: flags['limit-reads'] === undefined ? 'read' : 'write',
-      name,
-    })
+    const access = flags['limit-reads'] === undefined ? 'read' : 'write'
+    const [path, opening] = stateOf(context, name, access)
+    const { service } = opening
+    const state = await UsersState.open(path, opening)
     try {
       const compared = await this.#read(files, state, users, flags, context)
       await this.#tell(compared, { name, exists: state.exists }, flags, context)
