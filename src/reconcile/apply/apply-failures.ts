@@ -30,7 +30,7 @@ export function stateConflict(
     const sent = fields.find(
       ({ path, basis }) => basis !== 'service' && hashes?.[path] !== entry.hashes[path],
     )
-    return sent && new Failure('conflict', `Another run has sent ${sent.path}`)
+    return sent && new Failure('conflict', `The last sent value of ${sent.path} has changed`)
   }
   const now =
     entry === undefined
