@@ -134,17 +134,16 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   reconcile: {
     entry: [
       'apply/apply-run',
-      'apply/assert-plan-fits',
       'diff-users',
       'print-differences',
       'user-files',
+      'save-users-plan',
       'users-plan-file',
-      'state/state-path',
-      'state/users-state',
     ]
       .map((name) => `export * from './src/reconcile/${name}.ts'`)
       .join('\n'),
-    asked: /\/reconcile\/(\w+\/)?[\w-]+\.ts$/,
+    asked:
+      /\/reconcile\/(apply\/apply-run|diff-users|print-differences|(save-)?users-plan(-file)?|user-files)\.ts$/,
   },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'

@@ -122,7 +122,7 @@ const hints: Hints = {
     'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_existing: ({ email, id = 'ID' }) =>
     `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
-  adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
   save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
   other_email:

@@ -9,8 +9,7 @@ import { expandEnvFlag } from './input/read-sources.ts'
 
 /** The argument of commands that compare files of users with the service. */
 export const userFileArgument = Args.string({
-  description:
-    'CSV, JSONL, JSON, or YAML file of users, a saved plan, or - for stdin (required without --file)',
+  description: 'CSV, JSONL, JSON, or YAML file, a saved plan, or - for stdin',
   ignoreStdin: true,
 })
 
@@ -21,23 +20,23 @@ export const userFilesFlags = () => ({
     helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Another file of users; no user may be in two files',
+    summary: 'Another file of users',
   }),
   format: Flags.option({
     options: ['csv', 'jsonl', 'json', 'yaml'] as const,
     helpValue: 'FORMAT',
-    summary: 'Format of the files: csv, jsonl, json, or yaml (default: from the file extension)',
+    summary: 'csv, jsonl, json, or yaml (default: the file extension)',
   })(),
   'expand-env': expandEnvFlag,
   state: textFlag({
     helpValue: 'FILE',
-    summary: 'State file (default: NAME.state.json beside the first file NAME.EXT)',
+    summary: 'State file (default: NAME.state.json beside NAME.EXT)',
   }),
   'no-refresh': Flags.boolean({
-    summary: 'Read no users: compare the files with the state file alone',
+    summary: 'Read no users: compare with the state file alone',
   }),
   concurrency: concurrencyFlag(),
-  quota: quotaFlag({ summary: 'Maximum request rate: 60/m, 100/h, free (100/h), or pro (1000/h)' }),
+  quota: quotaFlag({ summary: 'Maximum request rate: 60/m, 100/h, free, or pro' }),
 })
 
 /** @throws Failure `usage` for none */

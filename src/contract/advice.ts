@@ -108,7 +108,7 @@ interface PlanAdvice {
 
 interface UserFileAdvice {
   /** A user who exists is recorded in the state file with its id. */
-  adopt_user: NoData
+  ids_in_state: NoData
   /** Where the passwords of new users come from. */
   new_passwords: NoData
   save_users_plan: NoData

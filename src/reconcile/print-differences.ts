@@ -18,7 +18,7 @@ export function printedDifferences(
 }
 
 /** A difference as commands print it; undefined if there is none. Values that look like secrets are hidden. */
-export function printedUser({ email, id, action, fields, error }: UserDifference): PrintedUser | undefined {
+function printedUser({ email, id, action, fields, error }: UserDifference): PrintedUser | undefined {
   if (action === 'none' || action === 'unread') return undefined
   return {
     email,

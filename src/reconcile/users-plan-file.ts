@@ -1,16 +1,13 @@
-import { createHash, type Hash, randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import { createHash, type Hash } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { Input } from '../bulk/input/input.ts'
 import { TextLines } from '../bulk/input/text-lines.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
-import { describeSystemError } from '../system/describe-system-error.ts'
-import { DocumentFile } from '../system/document-file.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
 import type { UserCounts, UsersPlan } from './apply/users-plan.ts'
-import { managedFields, userOf } from './managed-fields.ts'
+import { userOf } from './managed-fields.ts'
 
 /** Where a saved plan comes from. */
 export interface UsersPlanHeader {
@@ -30,11 +27,11 @@ export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
   header: UsersPlanHeader
 }
 
-const format = 'chatctl-users-plan'
-const beginning = `{"format":"${format}"`
+export const usersPlanFormat = 'chatctl-users-plan'
+export const usersPlanBeginning = `{"format":"${usersPlanFormat}"`
 
 const header = z.strictObject({
-  format: z.literal(format),
+  format: z.literal(usersPlanFormat),
   v: z.literal(1),
   // It becomes a file name.
   id: z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
@@ -80,93 +77,9 @@ const counts: z.ZodMiniType<UserCounts> = z.strictObject({
 })
 const trailer = z.strictObject({ counts, checksum: z.string() })
 
-/** A new header. */
-export function headerOf(about: Omit<UsersPlanHeader, 'id'>): UsersPlanHeader {
-  return { id: randomUUID(), ...about }
-}
-
-/**
- * Writes a plan atomically, with mode 0600: one line for each user, and a checksum at the end. It contains the
- * values to send, including those that are hidden on the screen.
- *
- * @throws Failure `refused` if another file than a plan exists at the path; `storage`
- */
-export async function saveUsersPlan(
-  path: string,
-  { id, createdAt: created_at, tool, service, state, serial }: UsersPlanHeader,
-  plan: Pick<UsersPlan, 'users' | 'unmanaged' | 'counts'>,
-): Promise<void> {
-  assertReplaceable(path)
-  const file = new DocumentFile(path)
-  const hash = createHash('sha256')
-  try {
-    let pending = ''
-    const write = async (value: object): Promise<void> => {
-      const line = `${JSON.stringify(value)}\n`
-      hash.update(line)
-      pending += line
-      if (pending.length < 64 * 1024) return
-      await file.write(Buffer.from(pending))
-      pending = ''
-    }
-    await write({ format, v: 1, id, created_at, tool, service, state, serial })
-    for (const user of plan.users) await write(lineOf(user))
-    for (const user of plan.unmanaged) await write({ unmanaged: user })
-    const checksum = hash.digest('hex')
-    await file.write(Buffer.from(`${pending}${JSON.stringify({ counts: plan.counts, checksum })}\n`))
-    await file.finish()
-  } catch (error) {
-    await file.discard()
-    throw error
-  }
-}
-
-function lineOf({ wanted, difference, hashes = {} }: PlannedUser): object {
-  const { email, id, action, fields, file, line, error } = difference
-  return {
-    email,
-    id,
-    action,
-    wanted: Object.fromEntries(managedFields(wanted)),
-    fields: fields.map(({ path, from, basis, drifted }) => ({
-      path,
-      from,
-      basis,
-      drifted,
-      sent: hashes[path],
-    })),
-    file,
-    line,
-    error: error && { code: error.code, message: error.message },
-  }
-}
-
-/** @throws Failure `refused` */
-function assertReplaceable(path: string): void {
-  try {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined || isPlanAt(realpathSync(path))) return
-  } catch (cause) {
-    throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
-  }
-  throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
-    advice: [{ code: 'other_plan_file' }],
-  })
-}
-
-function isPlanAt(path: string): boolean {
-  if (!lstatSync(path).isFile()) return false
-  const descriptor = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(beginning.length)
-    return isUsersPlan(bytes.toString('latin1', 0, readSync(descriptor, bytes)))
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
 /** Whether a text is the beginning of a plan of users, rather than of a file of users. */
 export function isUsersPlan(text: string): boolean {
-  return text.startsWith(beginning)
+  return text.startsWith(usersPlanBeginning)
 }
 
 /**
@@ -283,4 +196,33 @@ class UsersPlanReader {
       { advice: [{ code: 'save_users_plan' }] },
     )
   }
+}
+
+/**
+ * Refuses to apply a plan to another service, or with another version.
+ *
+ * @throws Failure `conflict`
+ */
+export function assertPlanFits(
+  name: string,
+  { service, tool }: UsersPlanHeader,
+  about: { service: string; toolVersion: string },
+): void {
+  if (service !== about.service) {
+    throw new Failure(
+      'conflict',
+      `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`,
+      {
+        advice: [{ code: 'save_users_plan' }],
+      },
+    )
+  }
+  if (tool === about.toolVersion) return
+  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${about.toolVersion}`
+  throw new Failure('conflict', words, { advice: [{ code: 'save_users_plan' }] })
+}
+
+/** The service of a plan, for a person. That of the embedded service contains its data directory. */
+export function nameOfService(service: string): string {
+  return service.startsWith('local ') ? 'the embedded service' : service
 }

@@ -25,7 +25,7 @@ export interface PrintedUser {
 }
 
 /** Numbers of users. A drifted user is also counted as one to change. */
-export interface PrintedCounts {
+interface PrintedCounts {
   create: number
   change: number
   unchanged: number
@@ -121,7 +121,7 @@ function describeUser(user: PrintedUser, width: number): Span[] {
     case 'missing':
       return line(`! ${email} missing: the service has no user with the ID ${id}`, 'red')
     case 'unknown':
-      return line(`? ${email} unknown: chatctl does not know whether it was created, or its ID`, 'yellow')
+      return line(`? ${email} unknown: it may or may not exist, or its ID is not known`, 'yellow')
     case 'failed':
       return line(`! ${email} failed: ${error?.message ?? 'it could not be read'}`, 'red')
   }
@@ -184,7 +184,7 @@ function valueText(value: unknown): string {
 }
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */
-export function summarize(counts: PrintedCounts): string {
+function summarize(counts: PrintedCounts): string {
   const { create, change, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
   const known = create + change + missing + unknown + failed
   if (known === 0 && unread === 0) {

@@ -135,7 +135,7 @@ describe('files that describe users', () => {
     ]) {
       const { message, advice } = await failureFor(files)
       expect(message).to.match(/^a\.\w+:1:\d+: id is not allowed: the state file has the ids$/)
-      expect(advice).to.deep.equal([{ code: 'adopt_user' }])
+      expect(advice).to.deep.equal([{ code: 'ids_in_state' }])
     }
     for (const files of [
       { 'a.csv': 'email,password\nada@example.com,hunter2\n' },

@@ -130,9 +130,8 @@ export default class UsersApply extends BaseCommand {
 
   /** @throws Failure `conflict` if the plan is for another service, or was applied before */
   async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
-    const [{ readUsersPlan }, { assertPlanFits }, { isApplied }] = await Promise.all([
+    const [{ readUsersPlan, assertPlanFits }, { isApplied }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
-      import('../../reconcile/apply/assert-plan-fits.ts'),
       import('../../plan/plan-file.ts'),
     ])
     const plan = await readUsersPlan(input)

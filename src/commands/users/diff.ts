@@ -48,7 +48,7 @@ interface Comparison {
 export default class UsersDiff extends BaseCommand {
   static override summary = 'Show how users differ from the files that describe them'
   static override description =
-    'Compares each user with the service and with the state file, which has the IDs of the users. Fields: email, name, metadata, settings, role, and permissions. Only the fields in the files are compared. Nothing is sent.\n\nThe role and the permissions of a user cannot be read. They are compared with what chatctl last sent.'
+    'Only the fields in the files are compared. The state file has the IDs of the users. The role and the permissions of a user cannot be read, so they are compared with what chatctl last sent.'
   static override requests = calls('getUser')
   static override view = userDifferenceView
   static override offersMarkdown = true
@@ -101,14 +101,13 @@ export default class UsersDiff extends BaseCommand {
       return value !== undefined && value !== false
     })
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
-    const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
+    const [{ nameOfService, readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
     const read = await readUsersPlan(plan)
     const { service, createdAt, tool } = read.header
-    const of = service.startsWith('local ') ? 'the embedded service' : service
-    output.notice(`This plan for ${of} was made at ${createdAt} by chatctl ${tool}.`)
+    output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
   }
 
@@ -133,7 +132,7 @@ export default class UsersDiff extends BaseCommand {
       const compared = await this.#read(files, state, users, flags, context)
       await this.#tell(compared, { name, exists: state.exists }, flags, context)
       if (flags.save !== undefined) {
-        const { headerOf, saveUsersPlan } = await import('../../reconcile/users-plan-file.ts')
+        const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
         const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
         await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
@@ -158,7 +157,6 @@ export default class UsersDiff extends BaseCommand {
       import('../../bulk/send/estimate.ts'),
     ])
     const { host, output, options, signal, transport } = context
-    host.keepHeapSmall()
     let quota: Parameters<DiffUsersOptions['onCompared']>[1]
     const progress = new BulkProgress(output, {
       noun: 'user',
