@@ -110,8 +110,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/reconcile/state/users-state.ts'
             export * from './src/reconcile/state/state-path.ts'
             export * from './src/reconcile/adopt-users.ts'
+            export * from './src/reconcile/adopt-rows.ts'
             export * from './src/reconcile/id-of-email.ts'`,
-    asked: /\/(state\/users-state|state\/state-path|adopt-users|id-of-email)\.ts$/,
+    asked: /\/(state\/users-state|state\/state-path|adopt-users|adopt-rows|id-of-email)\.ts$/,
   },
   'export-html': { entry: `export * from './src/export/html-document.ts'`, asked: /\/html-document\.ts$/ },
   plan: {

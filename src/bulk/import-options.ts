@@ -74,6 +74,7 @@ export interface ImportOptions extends ResolutionOptions {
   onResume(): void
   onUnknown: ReportOptions['onUnknown']
   onFailed: ReportOptions['onFailed']
+  onRow: ReportOptions['onRow']
   warn(text: string): Promise<void>
   /** Called with the number of new users without a password. */
   warnOfNoPassword(users: number): Promise<void>

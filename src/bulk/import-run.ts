@@ -206,7 +206,7 @@ export class ImportRun {
   }
 
   async #report(ended: unknown): Promise<Imported> {
-    const { kind, results, makePassword, onUnknown, onFailed, warn } = this.#options
+    const { kind, results, makePassword, onUnknown, onFailed, onRow, warn } = this.#options
     await this.#journal.sync()
     const report = await reportRows({
       input: this.#input,
@@ -217,6 +217,7 @@ export class ImportRun {
       hasPasswords: makePassword !== undefined,
       onUnknown,
       onFailed,
+      onRow,
       warn,
     })
     if (report.isFinished) this.#journal.end('finished')

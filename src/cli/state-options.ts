@@ -1,14 +1,17 @@
 import type { StateOptions } from '../reconcile/state/users-state.ts'
 import type { Context } from './context.ts'
 import { textFlag } from './flag-types.ts'
-import { journalServiceOf } from './import/close-import.ts'
+import { planServiceOf } from './settings-change.ts'
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */
 const grace = 60_000
 
-/** @param summary what the state file is used for, and its default */
-export function stateFlag(summary: string) {
-  return textFlag({ helpValue: 'FILE', summary })
+/**
+ * @param summary what the state file is used for, and its default
+ * @param exclusive flags that do not use it
+ */
+export function stateFlag(summary: string, exclusive: string[] = []) {
+  return textFlag({ helpValue: 'FILE', summary, exclusive })
 }
 
 /**
@@ -24,5 +27,5 @@ export function stateOf(
   const { host, signal } = context
   host.keepHeapSmall()
   if (access === 'write') host.allowGrace(grace)
-  return [context.resolvePath(name), { service: journalServiceOf(context), signal, access, name }]
+  return [context.resolvePath(name), { service: planServiceOf(context), signal, access, name }]
 }

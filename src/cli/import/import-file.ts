@@ -26,7 +26,7 @@ export interface FileOptions
       ImportOptions,
       'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place' | 'onRow'>> {
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
@@ -55,6 +55,7 @@ export async function importFile(
       makePassword: undefined,
       resolution: undefined,
       place: undefined,
+      onRow: undefined,
       ...options,
       ...outside,
       results: options.results === undefined ? undefined : resolvePath(options.results),

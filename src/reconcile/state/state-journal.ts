@@ -125,7 +125,7 @@ export function otherService(name: string, found: string, service: string): Fail
 }
 
 function describe(service: string): string {
-  return service.startsWith('local ') ? `the embedded service with its data in ${service.slice(6)}` : service
+  return service === 'local' ? 'the embedded service' : service
 }
 
 function unwritable(name: string, cause: unknown): Failure {
