@@ -22,7 +22,7 @@ interface Loaded {
   exports: unknown
   /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** Whether the cached code failed its checksum. */
+  /** Whether the file with the cached code is damaged. */
   isDamaged: boolean
 }
 
@@ -33,17 +33,30 @@ export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
   const path = join(__dirname, `${name}.cjs`)
-  const key = `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.arch}`
-  const { code: cachedData, isDamaged } = readCodeCache(key)
-  const script = new Script(readFileSync(path, 'latin1'), {
-    filename: pathToFileURL(path).href,
-    ...(cachedData === undefined ? {} : { cachedData }),
-  })
+  const { script, ...cache } = compile(path, keyOf(name))
   const module = { exports: {} }
-  loaded.set(name, { script, exports: module.exports, key, isDamaged })
+  loaded.set(name, { script, ...cache, exports: module.exports })
   script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
-  loaded.set(name, { script, exports: module.exports, key, isDamaged })
+  loaded.set(name, { script, ...cache, exports: module.exports })
   return module.exports
+}
+
+function keyOf(name: string): string {
+  return `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.arch}`
+}
+
+function compile(path: string, key: string): Omit<Loaded, 'exports'> {
+  const source = readFileSync(path, 'latin1')
+  const filename = pathToFileURL(path).href
+  const compileWith = ({ code }: CodeCache) =>
+    new Script(source, { filename, ...(code === undefined ? {} : { cachedData: code }) })
+  const cache = readCodeCache(key)
+  const script = compileWith(cache)
+  if (script.cachedDataRejected !== true) return { script, key, isDamaged: cache.isDamaged }
+  // V8 flags, for example in NODE_OPTIONS, need their own cache.
+  const keyOfFlags = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
+  const cacheOfFlags = readCodeCache(keyOfFlags)
+  return { script: compileWith(cacheOfFlags), key: keyOfFlags, isDamaged: cacheOfFlags.isDamaged }
 }
 
 function requireFromBundle(id: string): unknown {
@@ -71,9 +84,11 @@ export function keepCodeCaches(command: string): void {
         writeFileSync(note, '', { mode: 0o600 })
         continue
       }
-      forgetOtherVersions(directory, name, key)
+      forgetOtherVersions(directory, name)
       const code = script.createCachedData()
-      replaceFile(join(directory, key), Buffer.concat([code, sampleOf(code)]), { flush: false })
+      // Twice: V8 checks only the first bytes, and crashes if others are wrong. Comparing two copies takes
+      // less time than a checksum.
+      replaceFile(join(directory, key), Buffer.concat([code, code]), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
@@ -88,12 +103,12 @@ function exists(path: string): boolean {
 /** Two versions in use at the same time keep each other's cache files for this time, in ms. */
 const oneDay = 24 * 60 * 60 * 1000
 
-function forgetOtherVersions(directory: string, name: string, key: string): void {
+function forgetOtherVersions(directory: string, name: string): void {
   for (const file of readdirSync(directory)) {
     // A killed run leaves a temporary file, whose name begins with a dot.
     const bare = file.replace(/^\./, '')
     const isBundle = bare.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(bare.slice(name.length + 1))
-    if (!isBundle || file.startsWith(key)) continue
+    if (!isBundle || file.startsWith(keyOf(name))) continue
     const path = join(directory, file)
     if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
   }
@@ -105,7 +120,12 @@ function removeQuietly(path: string): void {
   } catch {}
 }
 
-function readCodeCache(key: string): { code?: Buffer; isDamaged: boolean } {
+interface CodeCache {
+  code?: Buffer
+  isDamaged: boolean
+}
+
+function readCodeCache(key: string): CodeCache {
   // Coverage counts only code that V8 compiles in this run.
   const directory = process.env['NODE_V8_COVERAGE'] ? undefined : trustedDirectory()
   if (directory === undefined) return { isDamaged: false }
@@ -115,27 +135,9 @@ function readCodeCache(key: string): { code?: Buffer; isDamaged: boolean } {
   } catch {
     return { isDamaged: false }
   }
-  const code = bytes.subarray(0, -sampleLength)
-  const isWhole = sampleOf(code).equals(bytes.subarray(code.length))
-  return isWhole ? { code, isDamaged: false } : { isDamaged: true }
-}
-
-const sampleLength = 4
-
-/** One 32-bit word of this many is in the checksum: one per 1 kB, so a lost 4 kB page affects four. */
-const sampleStep = 256
-
-/**
- * A checksum after the code, which detects pages lost in a power failure. V8 checks only the first bytes,
- * and would crash. A checksum of all bytes would take longer than the cache saves.
- */
-function sampleOf(code: Buffer): Buffer {
-  const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2)
-  let sum = code.length
-  for (let at = 0; at < words.length; at += sampleStep) sum = Math.imul(sum, 31) + (words[at] ?? 0)
-  const sample = Buffer.alloc(sampleLength)
-  sample.writeInt32LE(sum | 0)
-  return sample
+  const half = bytes.length / 2
+  const code = bytes.subarray(0, half)
+  return half > 0 && code.equals(bytes.subarray(half)) ? { code, isDamaged: false } : { isDamaged: true }
 }
 
 let directoryOfThisRun: { path: string | undefined } | undefined

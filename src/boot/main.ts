@@ -1,4 +1,5 @@
 import type { Command } from '@oclif/core/command'
+import { restoreHeapFlags } from './bound-heap.ts'
 import { endProcess } from './end-process.ts'
 import { createProcessHost } from './process-host.ts'
 import { run } from './run.ts'
@@ -21,6 +22,7 @@ export async function main(argv: string[], root: URL, onEnd: (command: string) =
     return loadCommand(id)
   }
   const end = (exitCode: number): never => {
+    restoreHeapFlags()
     onEnd(command)
     return endProcess(exitCode)
   }

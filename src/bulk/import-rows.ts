@@ -5,6 +5,7 @@ import { countOf } from '../view/count.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
+import { describeRespelled } from './input/csv-columns.ts'
 import { FaultList } from './input/fault-list.ts'
 import { type Input, openInput } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
@@ -12,7 +13,7 @@ import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
 import { readSpentQuota } from './journal/spent-quota.ts'
-import { planWork } from './planned-work.ts'
+import { findFirstRequests, planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { numberedRowListPath } from './results/row-list-file.ts'
@@ -87,6 +88,7 @@ async function check(
 ): Promise<CheckedInput> {
   const faults = new FaultList()
   const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
+  if (checked.respelled.length > 0) await warn(describeRespelled(input.name, checked.respelled))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
     await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
@@ -120,7 +122,10 @@ async function importChecked(
   if (showPlannedWork) {
     const states = await readRowStates({ directory, header, restart, rows })
     const resolutions = await readResolutions(options, { input, kind, states })
-    await showPlannedWork(await planWork(input, kind, { checked, states, resolutions }))
+    const known = { checked, states, resolutions }
+    const generatesPasswords = makePassword !== undefined
+    const first = await findFirstRequests(input, kind, { ...known, generatesPasswords, limit: shownRequests })
+    await showPlannedWork(await planWork(input, kind, known), first)
     return undefined
   }
   const journal = await openJournal({ directory, header, restart, rows, clock })
@@ -140,6 +145,9 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
     for (const row of batch) if (!faulty.has(row.index)) yield row
   }
 }
+
+/** Number of requests that a dry run shows. */
+const shownRequests = 3
 
 function faultsFailure(faults: FaultList): Failure {
   const what = countOf(faults.count, 'error')

@@ -178,8 +178,8 @@ export const files: Readonly<Record<string, string>> = {
   'assignments.csv': 'id,permissions\nID,read:chat\n',
   // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':
-    'email,name,password,role,permissions,metadata.company,settings.theme\n' +
-    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',
+    'email,name,password,role,permissions,metadata.company,metadata.seats:=,settings.theme\n' +
+    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,5,dark\n',
   'users.jsonl':
     '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
 }

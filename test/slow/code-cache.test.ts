@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { runProgram } from '../support/run-program.ts'
@@ -88,4 +98,48 @@ describe('the code cache', function () {
       expect(await isUsed()).to.equal(false)
     })
   }
+
+  const run = async (args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> => {
+    const { exitCode, stderr } = await runProgram(sandbox, args, { env: { XDG_CACHE_HOME: base, ...env } })
+    expect(exitCode, stderr).to.equal(0)
+  }
+  /** The code of the main bundle, without the markers. */
+  const caches = (): string[] =>
+    readdirSync(directory).filter((name) => /^main-.*-(x64|arm64)(-\d+)?$/.test(name))
+
+  it('is replaced if any bit of it is wrong', async () => {
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    const [name = ''] = caches()
+    const path = join(directory, name)
+    const whole = readFileSync(path)
+    const damaged = Buffer.from(whole)
+    const middle = Math.floor(whole.length / 4) + 1
+    damaged[middle] = (damaged[middle] ?? 0) ^ 1
+    writeFileSync(path, damaged)
+    await run(['config', 'path'])
+    const half = readFileSync(path).length / 2
+    expect(readFileSync(path).subarray(0, half).equals(readFileSync(path).subarray(half))).to.equal(true)
+  })
+
+  it('is separate for other V8 flags, and is used by later runs with the same flags', async () => {
+    const other = { NODE_OPTIONS: '--stack-trace-limit=50' }
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    expect(caches()).to.have.lengthOf(1)
+    for (let count = 0; count < 2; count++) await run(['config', 'path'], other)
+    expect(caches()).to.have.lengthOf(2)
+    const times = () => caches().map((name) => statSync(join(directory, name)).mtimeMs)
+    const before = times()
+    await run(['config', 'path'], other)
+    await run(['config', 'path'])
+    expect(times()).to.deep.equal(before)
+  })
+
+  it('is accepted by V8 after a command that bounded the heap has written it', async () => {
+    const rows = join(sandbox.home, 'users.csv')
+    writeFileSync(rows, 'email\nada@example.com\n')
+    const check = ['users', 'import', rows, '--dry-run', '--profile', 'local']
+    for (let count = 0; count < 2; count++) await run(check)
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    expect(caches()).to.have.lengthOf(1)
+  })
 })

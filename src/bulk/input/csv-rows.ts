@@ -31,10 +31,11 @@ export class CsvRows implements RowReader {
     return rows
   }
 
-  #read(record: CsvRecord, { names, setters }: CsvColumns): InputRow {
+  #read(record: CsvRecord, columns: CsvColumns): InputRow {
     const { line, raw, cells, fault } = record
     const index = this.#index++
-    const csv = { names, cells }
+    const csv = { columns, cells }
+    const { names, setters } = columns
     const { kind, extraCheck, env } = this.#rules
     const faultAt = (offset: number, message: string): RowFault => ({
       ...placeAfter({ line, column: 1 }, raw.slice(0, offset)),

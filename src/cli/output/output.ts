@@ -57,6 +57,11 @@ export class Output {
     return isJsonFormat(format) || (format === undefined && jq !== undefined)
   }
 
+  /** Whether the result is a whole body, as JSON or YAML, rather than its columns. */
+  get isDocument(): boolean {
+    return this.isJson || this.#options.format === 'yaml'
+  }
+
   /** Whether --quiet was given. */
   get isQuiet(): boolean {
     return this.#options.quiet

@@ -7,6 +7,7 @@ import { unlessInterrupted } from '../interruption.ts'
 import { describeFaults } from '../response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
+import { excerptOf, isUndocumented } from './show-undocumented.ts'
 
 /** `id` names the user in errors. */
 export type ShownResult = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
@@ -44,10 +45,12 @@ export async function showEach(
   const bodies: unknown[] = []
   const failures = new RowFailures(output, words)
   const faults = new Map<string, Fault>()
+  const undocumented = new UndocumentedBodies()
   const showRest = async (): Promise<void> => {
     progress.end()
     if (faults.size > 0) await output.warn(describeFaults([...faults.values()]))
     faults.clear()
+    await undocumented.warn(output)
     const whole = bodies.splice(0)
     if (whole.length > 0) await output.show(view, whole)
   }
@@ -60,8 +63,11 @@ export async function showEach(
         for (const fault of some) {
           if (faults.size < maxFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
-        if (writer) await unlessInterrupted(writer.write(body), output.streams.signal)
-        else bodies.push(body)
+        const isBare = isUndocumented(view, body)
+        if (isBare) undocumented.add(result.id, body)
+        const row = isBare && !output.isDocument ? { id: result.id } : body
+        if (writer) await unlessInterrupted(writer.write(row), output.streams.signal)
+        else bodies.push(row)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })
     }
@@ -76,6 +82,29 @@ export async function showEach(
   }
   if (failures.rows === 0) throw new Failure('usage', words.none, { hint: `For example: ${words.example}` })
   failures.end()
+}
+
+/** Responses without any documented field, of which the first ones are quoted. */
+class UndocumentedBodies {
+  #count = 0
+  #first: string[] = []
+
+  add(id: string, body: unknown): void {
+    this.#count++
+    if (this.#first.length < 3) this.#first.push(`${id}: ${excerptOf(body)}`)
+  }
+
+  async warn(output: Output): Promise<void> {
+    if (this.#count === 0) return
+    const lines = this.#first.splice(0)
+    const more = this.#count - lines.length
+    if (more > 0) lines.push(`and ${groupDigits(more)} more`)
+    const what = this.#count === 1 ? 'response has' : 'responses have'
+    await output.warn(
+      `${groupDigits(this.#count)} ${what} none of the documented fields:\n${lines.join('\n')}`,
+    )
+    this.#count = 0
+  }
 }
 
 /** Failures of single rows: a warning for each, and the failure of the command at the end. */

@@ -6,6 +6,7 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { readWords } from '../../cli/input/read-words.ts'
 import { showEach } from '../../cli/output/show-each.ts'
+import { showDocumentedOrAll } from '../../cli/output/show-undocumented.ts'
 import { stateFlag, stateOf } from '../../cli/state-options.ts'
 import { throttledClient } from '../../cli/throttled-client.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -54,7 +55,7 @@ export default class UsersGet extends BaseCommand {
         return await showUsers(ids, { context, concurrency: flags.concurrency, idOf: lookup?.idOf })
       }
       const client = await context.connect()
-      await context.show(userView, await client.users.get(first))
+      await showDocumentedOrAll(userView, await client.users.get(first), context)
     } finally {
       await lookup?.close()
     }

@@ -9,34 +9,34 @@ import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts
 import { createSandbox } from '../../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
 
-const sandbox = perTest(createSandbox)
-let server: UsersServer
-
-async function serve(options: UsersServerOptions = {}): Promise<void> {
-  server = await UsersServer.start(options)
-}
-
-afterEach(() => server.close())
-
-const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
-const statePath = () => join(sandbox.home, 'users.state.json')
-const withState = ['--state', 'users.state.json']
-
-function importFile(text: string, ...args: string[]): Promise<Run> {
-  writeFileSync(join(sandbox.home, 'users.csv'), text)
-  return runChatctl(sandbox, ['users', 'import', 'users.csv', '--yes', ...args], { env: env() })
-}
-
-/** The users of the state file. */
-function users(): { email: string; id?: string; hashes: Record<string, string> }[] {
-  return JSON.parse(readFileSync(statePath(), 'utf8')).users
-}
-
-const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
-const rows = (count: number) =>
-  `email,password\n${Array.from({ length: count }, (_, index) => `user-${index}@example.com,secret-word\n`).join('')}`
-
 describe('users import --state', () => {
+  const sandbox = perTest(createSandbox)
+  let server: UsersServer
+
+  async function serve(options: UsersServerOptions = {}): Promise<void> {
+    server = await UsersServer.start(options)
+  }
+
+  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
+  const statePath = () => join(sandbox.home, 'users.state.json')
+  const withState = ['--state', 'users.state.json']
+
+  function importFile(text: string, ...args: string[]): Promise<Run> {
+    writeFileSync(join(sandbox.home, 'users.csv'), text)
+    return runChatctl(sandbox, ['users', 'import', 'users.csv', '--yes', ...args], { env: env() })
+  }
+
+  /** The users of the state file. */
+  function users(): { email: string; id?: string; hashes: Record<string, string> }[] {
+    return JSON.parse(readFileSync(statePath(), 'utf8')).users
+  }
+
+  const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
+  const rows = (count: number) =>
+    `email,password\n${Array.from({ length: count }, (_, index) => `user-${index}@example.com,secret-word\n`).join('')}`
+
+  afterEach(() => server.close())
+
   it('adds the users that it created, with hashes of the fields that it sent', async () => {
     await serve()
     const run = await importFile(
