@@ -25,7 +25,7 @@ export const userFilesFlags = () => ({
   format: Flags.option({
     options: ['csv', 'jsonl', 'json', 'yaml'] as const,
     helpValue: 'FORMAT',
-    summary: 'csv, jsonl, json, or yaml (default: the file extension)',
+    summary: 'Format of the files: csv, jsonl, json, or yaml',
   })(),
   'expand-env': expandEnvFlag,
   state: textFlag({

@@ -5,8 +5,8 @@ import { defaultConcurrency } from '../../cli/bulk-flags.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { journalServiceOf } from '../../cli/import/close-import.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { stateOf } from '../../cli/state-options.ts'
 import {
@@ -26,7 +26,7 @@ import { appliedUsersView } from '../../view/applied-users.ts'
 export default class UsersApply extends BaseCommand {
   static override summary = 'Create and change users so that they match files'
   static override description =
-    'Users are matched by email with a state file, which has their IDs and hashes of what was last sent. Only fields that differ are sent, and then read back. The role and the permissions cannot be read: they are sent if they differ from what was last sent.\n\nRun the same command again after an interruption. A create whose outcome is unknown is not sent again.'
+    'Shows the differences of users diff, asks for confirmation, sends the fields that differ, and reads them back. A user who was changed in between is refused (exit code 7). After an interruption, run the same command again. A create whose outcome is unknown is not sent again.'
   static override requests = {
     ...calls('getUser', 'createUser', 'updateUser', 'assignPermissions'),
     note: 'then reads the users back.',
@@ -48,18 +48,17 @@ export default class UsersApply extends BaseCommand {
     results: textFlag({
       helpValue: 'FILE',
       exclusive: ['password-command', 'no-password'],
-      summary: 'Generate the passwords of new users, and write them to a .csv or .jsonl file',
+      summary: 'Generate passwords into a .csv or .jsonl file',
     }),
     'password-command': textFlag({
-      helpValue: 'COMMAND',
+      helpValue: 'CMD',
       exclusive: ['no-password'],
-      summary:
-        'Run a command for each new user; its first line is the password ($CHATCTL_EMAIL is the email)',
+      summary: 'Get each password from a command ($CHATCTL_EMAIL)',
     }),
     'no-password': Flags.boolean({ summary: 'Create new users without a password' }),
-    'recreate-missing': Flags.boolean({ summary: 'Create users again that the service no longer has' }),
+    'recreate-missing': Flags.boolean({ summary: 'Create users again who no longer exist' }),
     'retry-unknown': Flags.boolean({
-      summary: 'Send creates with an unknown outcome again (check first that the users do not exist)',
+      summary: 'Send creates with an unknown outcome again',
     }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
@@ -135,7 +134,7 @@ export default class UsersApply extends BaseCommand {
       import('../../plan/plan-file.ts'),
     ])
     const plan = await readUsersPlan(input)
-    const service = journalServiceOf(context)
+    const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
     if (!isApplied(context.directories, plan.header.id)) return plan
     throw new Failure('conflict', `The plan ${input.name} was already applied`, {

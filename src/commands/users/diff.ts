@@ -48,7 +48,7 @@ interface Comparison {
 export default class UsersDiff extends BaseCommand {
   static override summary = 'Show how users differ from the files that describe them'
   static override description =
-    'Only the fields in the files are compared. The state file has the IDs of the users. The role and the permissions of a user cannot be read, so they are compared with what chatctl last sent.'
+    'Only the fields in the files are compared. The role and the permissions of a user cannot be read, so they are compared with what chatctl last sent.'
   static override requests = calls('getUser')
   static override view = userDifferenceView
   static override offersMarkdown = true

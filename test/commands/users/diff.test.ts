@@ -236,7 +236,7 @@ describe('users diff', () => {
     expect(stderr).to.include('Warning: 1 email has another case in the files than in users.state.json.')
   })
 
-  it('says that there is no state file yet', async () => {
+  it('names the state file that does not exist yet', async () => {
     await serve({})
     write('users.csv', 'email,name\nada@example.com,Ada\n')
     const { stdout, stderr } = await diff(['users.csv'])
