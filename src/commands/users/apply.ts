@@ -53,7 +53,7 @@ export default class UsersApply extends BaseCommand {
     'password-command': textFlag({
       helpValue: 'CMD',
       exclusive: ['no-password'],
-      summary: 'Get each password from a command ($CHATCTL_EMAIL)',
+      summary: 'Get the password of each new user from a command',
     }),
     'no-password': Flags.boolean({ summary: 'Create new users without a password' }),
     'recreate-missing': Flags.boolean({ summary: 'Create users again who no longer exist' }),
