@@ -38,8 +38,12 @@ export default class UsersApply extends BaseCommand {
       command: 'chatctl users apply users.yaml --results new-users.csv',
     },
     {
+      description: 'Apply a saved plan',
+      command: 'chatctl users apply users.plan --results new-users.csv --yes',
+    },
+    {
       description: 'Apply two files in CI',
-      command: 'chatctl users apply users.csv --file admins.csv --no-password --yes',
+      command: 'chatctl users apply users.yaml --file admins.csv --results new-users.csv --yes',
     },
   ]
   static override args = { file: userFileArgument }
