@@ -118,6 +118,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   plan: {
     entry: [
       'leaves',
+      'part',
       'plan',
       'apply/apply-plan',
       'apply/confirm-and-apply',

@@ -1,7 +1,7 @@
 import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { secretParameter } from '../contract/secret-names.ts'
 
-const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
 const placeholder = '[redacted]'
 
 /** Removes secrets from a value that is shown or logged. */
@@ -43,7 +43,7 @@ export function showUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
-  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretName.test(name))
+  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretParameter.test(name))
   for (const name of names) shown.searchParams.set(name, 'redacted')
   return shown.href
 }
@@ -52,7 +52,7 @@ export function showUrl(url: URL): string {
 export function showHeaders(headers: Record<string, string>): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
-    secretName.test(name) || /cookie/i.test(name) ? placeholder : value,
+    secretParameter.test(name) || /cookie/i.test(name) ? placeholder : value,
   ])
   return Object.fromEntries(shown)
 }

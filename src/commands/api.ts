@@ -5,7 +5,7 @@ import { commandFor, quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { textFlag } from '../cli/flag-types.ts'
-import { parseKeyValues } from '../cli/input/key-values.ts'
+import { parseNestedFields } from '../cli/input/nested-fields.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { parseJson } from '../contract/exact-json.ts'
@@ -49,7 +49,7 @@ export default class Api extends BaseCommand {
       helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Field of a JSON request body: KEY=TEXT or KEY:=JSON',
+      summary: 'Field of a JSON request body: KEY=TEXT or KEY:=JSON; a.b=TEXT is nested, a[]=TEXT is a list',
     }),
     header: textFlag({
       char: 'H',
@@ -162,7 +162,7 @@ async function readRequestBody(
   source: { data: string | undefined; fields: readonly string[] | undefined },
   context: Context,
 ): Promise<string | undefined> {
-  if (source.fields) return JSON.stringify(parseKeyValues(source.fields, '--field'))
+  if (source.fields) return JSON.stringify(parseNestedFields(source.fields, '--field'))
   if (source.data === undefined) return undefined
   const text = await readData(source.data, context)
   try {

@@ -101,6 +101,9 @@ interface PlanAdvice {
   service_of_plan: NoData
   other_plan_file: NoData
   export_settings: NoData
+  allow_unknown_keys: NoData
+  /** The part of a settings file that has keys. */
+  other_part: { part: string }
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }

@@ -5,23 +5,26 @@ import { showControls } from '../terminal/strip-controls.ts'
  * reference to an issue, or HTML.
  */
 export function markdownTable(headings: readonly string[], rows: Iterable<readonly string[]>): string {
-  const titles = headings.map((text) => (/^[a-z0-9]+( [a-z0-9]+)*$/i.test(text) ? text : codeCell(text)))
-  const lines = [titles, headings.map(() => '---'), ...Array.from(rows, (row) => row.map(codeCell))]
+  const titles = headings.map((text) => (/^[a-z0-9]+( [a-z0-9]+)*$/i.test(text) ? text : cell(text)))
+  const lines = [titles, headings.map(() => '---'), ...Array.from(rows, (row) => row.map(cell))]
   return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** A text as code on one line. */
-function codeCell(text: string): string {
+/** A text as code on one line of a paragraph. */
+export function codeSpan(text: string): string {
   const shown = showControls(text)
   if (shown === '') return ''
-  // In a table, no code span can contain a backslash before a pipe: both belong to the escape of the pipe.
-  if (/\\\|/.test(shown)) return `<code>${shown.replace(/[!-/:-@[-`{-~]/g, entity)}</code>`
   const runs = shown.match(/`+/g) ?? []
-  const fence = '`'.repeat(Math.max(0, ...runs.map((run) => run.length)) + 1)
+  const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length), 0) + 1)
   // A reader removes one space at both ends of a span, unless it contains only spaces.
   const isPadded = /^`|`$/.test(shown) || (/^ .* $/.test(shown) && shown.trim() !== '')
-  const inner = isPadded ? ` ${shown} ` : shown
-  return `${fence}${inner.replaceAll('|', '\\|')}${fence}`
+  return isPadded ? `${fence} ${shown} ${fence}` : `${fence}${shown}${fence}`
+}
+
+function cell(text: string): string {
+  // In a table, no code span can contain a backslash before a pipe: both belong to the escape of the pipe.
+  if (!text.includes('\\|')) return codeSpan(text).replaceAll('|', '\\|')
+  return `<code>${showControls(text).replace(/[!-/:-@[-`{-~]/g, entity)}</code>`
 }
 
 function entity(character: string): string {

@@ -128,6 +128,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
   },
+  {
+    text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
+    why: 'the embedded service has no such key',
+    test: 'test/commands/settings/unknown-keys.test.ts',
+  },
   ...[
     'chatctl users import users.csv --on-unknown created --id ID --line 12',
     'chatctl users import users.csv --on-unknown retry',
