@@ -1,3 +1,4 @@
+import { describeRespelled } from '../bulk/input/csv-columns.ts'
 import { FaultList } from '../bulk/input/fault-list.ts'
 import { type Input, type InputOptions, openInput } from '../bulk/input/input.ts'
 import type { InputFormat } from '../bulk/input/input-format.ts'
@@ -28,10 +29,14 @@ export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDi
   env: NodeJS.ProcessEnv | undefined
 }
 
+/** In bytes: enough for 60,000 emails. */
+const cacheSize = 4 * 1024 * 1024
+
 /** The files that describe users. Their rows are streamed, so memory does not grow with the number of users. */
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #options: UserFilesOptions
+  readonly #warnings = new Set<string>()
 
   private constructor(inputs: readonly Input[], options: UserFilesOptions) {
     this.#inputs = inputs
@@ -78,12 +83,14 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const emails = new UniqueValues()
+    const emails = new UniqueValues(cacheSize)
     let users = 0
     try {
       for (const [index, input] of this.#inputs.entries()) {
         for await (const batch of this.#rows(input, this.#findDuplicates(emails, index))) {
           users += batch.length
+          const respelled = batch[0]?.csv?.columns.respelled ?? []
+          if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
           for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
         }
       }
@@ -92,6 +99,11 @@ export class UserFiles {
     }
     if (faults.count > 0) throw faultsFailure(faults)
     return users
+  }
+
+  /** What the check found, and a person should know. */
+  get warnings(): Iterable<string> {
+    return this.#warnings
   }
 
   /** All users, in batches of any size. The files must be checked. @throws Failure `conflict` if a file was changed */

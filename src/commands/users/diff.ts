@@ -80,6 +80,7 @@ export default class UsersDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file)
+    context.host.keepHeapSmall()
     const { UserFiles } = await import('../../reconcile/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
@@ -123,6 +124,7 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/print-differences.ts'),
     ])
     const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
