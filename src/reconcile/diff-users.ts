@@ -54,12 +54,9 @@ export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUser
       onRead: (entry) => state.note({ ...entry, checkedAt: isoNow(clock) }),
     }),
   })
-  let respelled = 0
   for await (const user of compared) {
-    const entry = state.find(user.wanted.email)
-    if (entry && entry.email !== user.wanted.email) respelled++
-    building.add(user, entry)
+    building.add(user, state.find(user.wanted.email))
     onCompared(building.counts, throttle.known)
   }
-  return { plan: building.finish(state.unmanaged()), respelled }
+  return { plan: building.finish(state.unmanaged()), respelled: building.respelled }
 }

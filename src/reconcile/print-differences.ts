@@ -41,7 +41,8 @@ function printedChange({ path, from, to, basis, drifted }: FieldDifference): Pri
 
 const secretName = /pass(word|wd|phrase)|secret|token|credential|keys?$/i
 
-function hideSecrets(name: string, value: unknown): unknown {
+/** The value of a field without secrets. */
+export function hideSecrets(name: string, value: unknown): unknown {
   if (value === null) return null
   if (secretName.test(name)) return '(hidden)'
   if (Array.isArray(value)) return value.map((item) => hideSecrets('', item))

@@ -49,14 +49,20 @@ export async function saveUsersPlan(
   }
 }
 
-function lineOf({ wanted, difference }: PlannedUser): object {
+function lineOf({ wanted, difference, hashes = {} }: PlannedUser): object {
   const { email, id, action, fields, file, line, error } = difference
   return {
     email,
     id,
     action,
     wanted: Object.fromEntries(managedFields(wanted)),
-    fields: fields.map(({ path, from, basis, drifted }) => ({ path, from, basis, drifted })),
+    fields: fields.map(({ path, from, basis, drifted }) => ({
+      path,
+      from,
+      basis,
+      drifted,
+      sent: hashes[path],
+    })),
     file,
     line,
     error: error && { code: error.code, message: error.message },

@@ -23,7 +23,7 @@ export interface UsersPlanHeader {
 }
 
 /** A saved plan of users. */
-export interface UsersPlanFile extends Omit<UsersPlan, 'planned' | 'differences'> {
+export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
   header: UsersPlanHeader
 }
 
@@ -33,7 +33,8 @@ export const usersPlanBeginning = `{"format":"${usersPlanFormat}"`
 const header = z.strictObject({
   format: z.literal(usersPlanFormat),
   v: z.literal(1),
-  id: z.string(),
+  // It becomes a file name.
+  id: z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
   created_at: z.string(),
   tool: z.string(),
   service: z.string(),
@@ -47,6 +48,8 @@ const field = z.strictObject({
   from: z.optional(z.unknown()),
   basis: z.enum(['service', 'last_sent', 'unknown']),
   drifted: z.boolean(),
+  /** The hash of what was last sent. */
+  sent: z.optional(z.string()),
 })
 const planned = z.strictObject({
   email: z.string(),
@@ -165,6 +168,9 @@ class UsersPlanReader {
     const values = new Map(Object.entries(wanted))
     this.#users.push({
       wanted: { ...userOf(values), email },
+      hashes: Object.fromEntries(
+        fields.flatMap(({ path, sent }) => (sent === undefined ? [] : [[path, sent]])),
+      ),
       difference: {
         email,
         id,

@@ -20,7 +20,7 @@ export function appliedUsersView(counts: AppliedCounts, refresh: boolean): View 
       { path: 'id' },
       { path: 'action' },
       { path: 'outcome' },
-      { path: 'error', open: true },
+      { path: 'error.message' },
     ],
     rows: (body) => (body as { users: readonly unknown[] }).users,
     text: () => describeApplied(counts, refresh),

@@ -143,6 +143,8 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl users apply users.plan --results new-users.csv --yes':
+    'chatctl users diff users.yaml --save users.plan',
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':

@@ -194,7 +194,6 @@ export const guesses: Readonly<Record<string, string>> = {
     'The API of the service cannot list users, so chatctl cannot export them. Show users by ID with: {=users get ID --output jsonl}. List the users of the embedded service on this machine with: {service users list}',
   'users delete': 'The API of the service cannot delete users. Change a user with: {users update ID}',
   'users disable': 'The API of the service cannot disable users. Change a user with: {users update ID}',
-  'users apply': 'users import FILE',
   import: 'users import FILE',
   'users whoami': 'users profile',
   'users me': 'users profile',

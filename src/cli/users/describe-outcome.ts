@@ -5,6 +5,7 @@ import { visibleJson } from '../../terminal/strip-controls.ts'
 
 /** A problem of one user, and what to do about it. */
 export interface UserProblem {
+  code: string
   message: string
   /** Command lines. */
   hints: readonly string[]
@@ -18,7 +19,14 @@ export interface NextSteps {
 }
 
 /** The problem of a user that was begun; undefined if it has none, or if it was not finished. */
-export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): UserProblem | undefined {
+export function problemOf(outcome: UserOutcome, steps: NextSteps): UserProblem | undefined {
+  const described = describeOutcome(outcome, steps)
+  return described && { code: outcome.failure?.code ?? outcome.status, ...described }
+}
+
+type Described = Omit<UserProblem, 'code'>
+
+function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Described | undefined {
   const { email, id, status, isCreated, failure, mismatches } = outcome
   const done = isCreated ? 'created' : 'changed'
   switch (status) {
@@ -57,10 +65,15 @@ export function problemOf(outcome: UserOutcome, { adopt, retry }: NextSteps): Us
 }
 
 /** The problem of a user that cannot be applied. */
-export function problemOfDifference(
+export function problemOfDifference(difference: UserDifference, steps: NextSteps): UserProblem | undefined {
+  const described = describeDifference(difference, steps)
+  return described && { code: difference.error?.code ?? difference.action, ...described }
+}
+
+function describeDifference(
   { action, email, error }: UserDifference,
   { adopt, retry, recreate }: NextSteps,
-): UserProblem | undefined {
+): Described | undefined {
   switch (action) {
     case 'missing':
       return { message: 'the service no longer has this user (404)', hints: [recreate] }

@@ -1,9 +1,11 @@
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { printedDifferences } from '../../reconcile/print-differences.ts'
 import type { UserDifference } from '../../reconcile/user-difference.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 import { countOf } from '../../view/count.ts'
+import { type PrintedDifferences, type PrintedUser, userDifferenceView } from '../../view/user-differences.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { type NextSteps, problemOf, problemOfDifference, type UserProblem } from './describe-outcome.ts'
@@ -16,11 +18,16 @@ export interface ApplyResult extends AppliedUsers {
   /** Name of the state file. */
   state: string
   refresh: boolean
+  /** Whether a saved plan was applied. */
+  isPlan: boolean
+  printed: typeof printedDifferences
 }
 
 /** A user with its outcome, if it was begun, and its problem, if it has one. */
 interface FinishedUser {
   difference: UserDifference
+  /** As commands print it. */
+  shown: PrintedUser | undefined
   outcome: UserOutcome | undefined
   problem: UserProblem | undefined
 }
@@ -32,19 +39,15 @@ interface FinishedUser {
  */
 export async function finishApply(context: Context, result: ApplyResult): Promise<void> {
   const { output } = context
-  const { plan, outcomes, ended } = result
+  const { plan, outcomes, ended, isPlan, printed } = result
   const steps = nextSteps(context, result)
   const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
-  const isBegun = outcomes.size > 0
-  const users = plan.differences.map((difference): FinishedUser => {
+  const differences = printed(plan, result)
+  if (context.dryRun) return output.show(userDifferenceView, { ...differences, applied: false })
+  const users = plan.users.map(({ difference }, index): FinishedUser => {
     const outcome = byEmail.get(difference.email)
-    const isPlanned = outcome !== undefined || (context.dryRun && isApplicable(difference))
-    const problem = outcome
-      ? problemOf(outcome, steps)
-      : isPlanned
-        ? undefined
-        : problemOfDifference(difference, steps)
-    return { difference, outcome, problem }
+    const problem = outcome ? problemOf(outcome, steps) : problemOfDifference(difference, steps)
+    return { difference, shown: differences.users[index], outcome, problem }
   })
   const count = (isCounted: (outcome: UserOutcome) => boolean) =>
     users.filter(({ outcome }) => outcome && isCounted(outcome)).length
@@ -52,12 +55,14 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const created = count((outcome) => isDone(outcome) && outcome.isCreated)
   const sent = count((outcome) => outcome.sent.length > 0)
   const counts = { created, changed: done - created, sent, left: users.length - done }
-  await output.show(appliedUsersView(counts, result.refresh), bodyOf(result, users, isBegun))
+  await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
   await warnOfProblems(context, users)
   const words = describeLeft(users)
   if (ended !== undefined) {
     const progress = `${created} created, ${done - created} changed, ${plan.planned.length - done} left`
-    output.notice(`${[progress, ...words].join(', ')}. To resume, run the same command.`)
+    output.notice(
+      `${[progress, ...words].join(', ')}. ${isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'}.`,
+    )
     throw ended
   }
   if (words.length === 0) return
@@ -72,10 +77,6 @@ function isDone({ status }: UserOutcome): boolean {
 
 function isConflicting(outcome: UserOutcome | undefined): boolean {
   return outcome?.status === 'conflict' || outcome?.status === 'not_applied'
-}
-
-function isApplicable({ action }: UserDifference): boolean {
-  return action === 'create' || action === 'change'
 }
 
 function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
@@ -128,29 +129,18 @@ function kindOf({ action }: UserDifference, outcome: UserOutcome | undefined): s
 }
 
 function bodyOf(
-  { plan, service, state }: ApplyResult,
+  differences: PrintedDifferences,
   users: readonly FinishedUser[],
   applied: boolean,
 ): Record<string, unknown> {
   return {
-    service,
-    state,
+    ...differences,
     applied,
-    users: users.map(({ difference, outcome, problem }) => ({
-      email: difference.email,
-      id: outcome?.id ?? difference.id ?? null,
-      action: difference.action,
-      changes: difference.fields.map(({ path, from = null, to, basis, drifted }) => ({
-        path,
-        from,
-        to,
-        ...(basis === 'service' ? {} : { compared_with: basis }),
-        ...(drifted && { drifted }),
-      })),
+    users: users.map(({ shown, outcome, problem }) => ({
+      ...shown,
+      id: outcome?.id ?? shown?.id ?? null,
       ...(outcome && { outcome: outcome.status }),
-      ...(problem && { error: problem.message }),
+      ...(problem && { error: { code: problem.code, message: problem.message } }),
     })),
-    unmanaged: plan.unmanaged,
-    counts: plan.counts,
   }
 }

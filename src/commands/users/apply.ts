@@ -1,21 +1,32 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
+import { defaultConcurrency } from '../../cli/bulk-flags.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { quotaFlag, textFlag } from '../../cli/flag-types.ts'
+import { textFlag } from '../../cli/flag-types.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
-import { expandEnvFlag } from '../../cli/input/read-sources.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { applyFiles } from '../../cli/users/apply-files.ts'
+import { stateOf } from '../../cli/state-options.ts'
+import {
+  userFileArgument,
+  userFileNames,
+  userFilesFlags,
+  userFilesOptions,
+} from '../../cli/user-files-flags.ts'
+import { ApplyProgress, applyEvents } from '../../cli/users/apply-events.ts'
+import { finishApply } from '../../cli/users/finish-apply.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
+import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 
 export default class UsersApply extends BaseCommand {
   static override summary = 'Create and change users so that they match files'
   static override description =
-    'Users are matched by email with a state file, which has their IDs and hashes of what was last sent. Only fields that differ are sent, and then read back. The role and the permissions cannot be read: they are sent if they differ from what was last sent.\n\nRun the same command again after an interruption. A create whose outcome is unknown is not sent again.'
+    'Shows the differences of users diff, asks for confirmation, sends the fields that differ, and reads them back. A user who was changed in between is refused (exit code 7). After an interruption, run the same command again. A create whose outcome is unknown is not sent again.'
   static override requests = {
     ...calls('getUser', 'createUser', 'updateUser', 'assignPermissions'),
     note: 'then reads the users back.',
@@ -27,88 +38,122 @@ export default class UsersApply extends BaseCommand {
       command: 'chatctl users apply users.yaml --results new-users.csv',
     },
     {
+      description: 'Apply a saved plan',
+      command: 'chatctl users apply users.plan --results new-users.csv --yes',
+    },
+    {
       description: 'Apply two files in CI',
-      command: 'chatctl users apply users.csv --file admins.csv --no-password --yes',
+      command: 'chatctl users apply users.yaml --file admins.csv --results new-users.csv --yes',
     },
   ]
-  static override args = {
-    file: Args.string({
-      description: 'File of users (CSV, JSONL, JSON, or YAML), or - for stdin',
-      ignoreStdin: true,
-    }),
-  }
+  static override args = { file: userFileArgument }
   static override flags = {
-    file: textFlag({
-      char: 'f',
-      helpValue: 'FILE',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Another file of users',
-    }),
-    state: textFlag({
-      helpValue: 'FILE',
-      summary: 'State file (default: NAME.state.json beside the first file)',
-    }),
-    'expand-env': expandEnvFlag,
-    'no-refresh': Flags.boolean({
-      summary: 'Compare with the state file alone, and send only what the files changed since the last run',
-    }),
+    ...userFilesFlags(),
     results: textFlag({
       helpValue: 'FILE',
       exclusive: ['password-command', 'no-password'],
-      summary: 'Generate the passwords of new users, and write them to a .csv or .jsonl file',
+      summary: 'Generate passwords into a .csv or .jsonl file',
     }),
     'password-command': textFlag({
-      helpValue: 'COMMAND',
+      helpValue: 'CMD',
       exclusive: ['no-password'],
-      summary:
-        'Run a command for each new user; its first line is the password ($CHATCTL_EMAIL is the email)',
+      summary: 'Get the password of each new user from a command',
     }),
     'no-password': Flags.boolean({ summary: 'Create new users without a password' }),
-    'recreate-missing': Flags.boolean({ summary: 'Create users again that the service no longer has' }),
+    'recreate-missing': Flags.boolean({ summary: 'Create users again who no longer exist' }),
     'retry-unknown': Flags.boolean({
-      summary: 'Send creates with an unknown outcome again (check first that the users do not exist)',
+      summary: 'Send creates with an unknown outcome again',
     }),
-    concurrency: concurrencyFlag(),
-    quota: quotaFlag({ summary: 'Maximum request rate: 60/m, 100/h, free (100/h), or pro (1000/h)' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersApply)
-    const names = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
-    const [first] = names
-    if (first === undefined) {
-      throw new Failure('usage', 'No file of users was given', { hint: 'See: chatctl users apply --help' })
-    }
-    const [{ UserFiles }, { UsersState }, { runApply }, { stateNameFor }, { estimateDuration }] =
+    const names = userFileNames(args.file, flags.file)
+    context.demandNamedService()
+    const [{ UserFiles }, { UsersState }, { runApply }, { stateNameFor }, { printedDifferences }] =
       await Promise.all([
         import('../../reconcile/user-files.ts'),
         import('../../reconcile/state/users-state.ts'),
         import('../../reconcile/apply/apply-run.ts'),
         import('../../reconcile/state/state-path.ts'),
-        import('../../bulk/send/estimate.ts'),
+        import('../../reconcile/print-differences.ts'),
       ])
-    const loaded = {
-      openFiles: UserFiles.open,
-      openState: UsersState.open,
-      runApply,
-      estimateDuration,
+    const { estimateDuration } = await import('../../bulk/send/estimate.ts')
+    const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    try {
+      const input = await files.findPlan()
+      const plan = input && (await this.#readPlan(input, context))
+      const users = plan ? plan.users.length : await files.check()
+      const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
+      const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write')
+      const about = { service: opening.service, state: name, printed: printedDifferences }
+      const state = await UsersState.open(path, opening)
+      const progress = new ApplyProgress(context, estimateDuration)
+      let applied: AppliedUsers
+      try {
+        if (!plan) progress.begin(users)
+        applied = await runApply({
+          ...applyEvents(context, progress, { ...about, yes: flags.yes }),
+          state,
+          source: plan ? { plan } : { users: files.users() },
+          refresh: !flags['no-refresh'],
+          recreateMissing: flags['recreate-missing'],
+          retryUnknown: flags['retry-unknown'],
+          isDryRun: context.dryRun,
+          passwords: passwordChoice(flags, context.resolvePath),
+          env: context.env,
+          cwd: context.host.cwd,
+          concurrency: flags.concurrency ?? defaultConcurrency,
+          quota: flags.quota,
+          clock: context.host.clock,
+          signal: context.signal,
+          maxWait: context.options.max_wait.value,
+          onBegin: async ({ planned }) => {
+            if (plan) await this.#markApplied(plan.header.id, context)
+            progress.begin(planned.length)
+            context.signal.addEventListener('abort', () => sayWhyItWaits(context), { once: true })
+          },
+        })
+      } finally {
+        progress.end()
+        await state.close()
+      }
+      await finishApply(context, {
+        ...applied,
+        ...about,
+        refresh: !flags['no-refresh'],
+        isPlan: plan !== undefined,
+      })
+    } finally {
+      files.close()
     }
-    await applyFiles(context, loaded, {
-      names,
-      state: flags.state ?? stateNameFor(first),
-      expandEnv: flags['expand-env'],
-      refresh: !flags['no-refresh'],
-      recreateMissing: flags['recreate-missing'],
-      retryUnknown: flags['retry-unknown'],
-      passwords: passwordChoice(flags, context.resolvePath),
-      concurrency: flags.concurrency ?? defaultConcurrency,
-      quota: flags.quota,
-      yes: flags.yes,
+  }
+
+  /** @throws Failure `conflict` if the plan is for another service, or was applied before */
+  async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
+    const [{ readUsersPlan, assertPlanFits }, { isApplied }] = await Promise.all([
+      import('../../reconcile/users-plan-file.ts'),
+      import('../../plan/plan-file.ts'),
+    ])
+    const plan = await readUsersPlan(input)
+    const service = planServiceOf(context)
+    assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
+    if (!isApplied(context.directories, plan.header.id)) return plan
+    throw new Failure('conflict', `The plan ${input.name} was already applied`, {
+      advice: [{ code: 'save_users_plan' }],
     })
   }
+
+  async #markApplied(id: string, { directories }: Context): Promise<void> {
+    const { markApplied } = await import('../../plan/plan-file.ts')
+    markApplied(directories, id)
+  }
+}
+
+function sayWhyItWaits({ output }: Context): void {
+  output.notice('Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.')
 }
 
 function passwordChoice(

@@ -2,7 +2,7 @@ import { isNumber, isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { UserDifference } from '../user-difference.ts'
+import type { PlannedUser } from './planned-user.ts'
 
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
 export function emailTaken(failure: Failure, email: string): Failure {
@@ -19,12 +19,19 @@ export function changedUser(id: string, words: string): Failure {
 
 /** The failure if the state file has changed since the plan was made, in a way that matters for this user. */
 export function stateConflict(
-  { action, id }: UserDifference,
+  { difference, hashes }: PlannedUser,
   entry: StateEntry | undefined,
 ): Failure | undefined {
+  const { action, id, fields } = difference
   if (action === 'create' && entry === undefined) return undefined
   if (action === 'unknown' && entry?.creation === 'unknown') return undefined
-  if (id !== undefined && entry?.id === id) return undefined
+  if (id !== undefined && entry?.id === id) {
+    // Without a reading, the hash is all that is known of a value.
+    const sent = fields.find(
+      ({ path, basis }) => basis !== 'service' && hashes?.[path] !== entry.hashes[path],
+    )
+    return sent && new Failure('conflict', `The last sent value of ${sent.path} has changed`)
+  }
   const now =
     entry === undefined
       ? 'no longer contains this user'

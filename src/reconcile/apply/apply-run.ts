@@ -3,8 +3,10 @@ import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
+import type { Users } from '../../client/users.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
+import type { UsersPlanFile } from '../users-plan-file.ts'
 import { applyUsers } from './apply-users.ts'
 import { openPasswordSource, type PasswordChoice } from './password-source.ts'
 import { planUsers } from './plan-users.ts'
@@ -14,10 +16,12 @@ import { type PlanChoices, type UserCounts, type UsersPlan, UsersPlanBuilder } f
 
 export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
   state: UsersState
-  /** The users of the files. */
-  users: AsyncIterable<readonly PlacedUser[]>
+  /** The users of checked files, or a saved plan. */
+  source: { users: AsyncIterable<readonly PlacedUser[]> } | { plan: UsersPlanFile }
   /** Whether users are read before they are compared. */
   refresh: boolean
+  /** Whether to end when the plan is made. */
+  isDryRun: boolean
   passwords: PasswordChoice | undefined
   /** The environment and the working directory of the password command. */
   env: NodeJS.ProcessEnv
@@ -25,9 +29,10 @@ export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spe
   concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
-  /** Called if there are differences to apply. @returns whether to apply them */
-  confirm(plan: UsersPlan): Promise<boolean>
-  onBegin(plan: UsersPlan): void
+  /** Called if there are differences to apply. Throws to send nothing. */
+  confirm(plan: UsersPlan, respelled: number): Promise<void>
+  /** Called before the first request that changes something. */
+  onBegin(plan: UsersPlan): void | Promise<void>
   onOutcome(outcome: UserOutcome, quota: KnownQuota | undefined): void
 }
 
@@ -45,7 +50,7 @@ export interface AppliedUsers {
  * @throws Failure if the comparison failed, or `usage` if new users need a password; what `confirm` throws
  */
 export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
-  const { state, users, clock, signal, concurrency, refresh, onOutcome } = options
+  const { state, clock, signal, concurrency, onOutcome } = options
   const passwords = openPasswordSource(options.passwords, options)
   const throttle = new Throttle(options)
   const abort = new GracefulAbort(options)
@@ -55,25 +60,16 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
     observe: (event) => throttle.observe(event),
   })
   const building = new UsersPlanBuilder(options)
-  const compared = planUsers(users, {
-    users: refresh ? client.users : undefined,
-    state,
-    throttle,
-    concurrency,
-  })
-  for await (const user of compared) {
-    building.add(user, state.find(user.wanted.email))
-    options.onCompared(building.counts, throttle.known)
-  }
-  const plan = building.finish(state.unmanaged())
+  const plan = await makePlan(building, client.users, throttle, options)
   const outcomes = new Map<PlannedUser, UserOutcome>()
-  if (plan.planned.length === 0) return { plan, outcomes }
+  if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
 
   const created = plan.planned.filter(({ difference }) => difference.action !== 'change')
+  // Before the confirmation prompt.
   if (options.passwords === undefined) await passwords.prepare(created)
-  if (!(await options.confirm(plan))) return { plan, outcomes }
+  await options.confirm(plan, building.respelled)
   await passwords.prepare(created)
-  options.onBegin(plan)
+  await options.onBegin(plan)
   abort.begin()
   try {
     const ended = await applyUsers(plan.planned, {
@@ -95,4 +91,28 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
     abort.end()
     await passwords.finish()
   }
+}
+
+async function makePlan(
+  building: UsersPlanBuilder,
+  users: Users,
+  throttle: Throttle,
+  { source, state, refresh, concurrency, onCompared }: ApplyRunOptions,
+): Promise<UsersPlan> {
+  if ('plan' in source) {
+    const { plan } = source
+    for (const user of plan.users) building.add(user, state.find(user.wanted.email))
+    return { ...building.finish(plan.unmanaged), counts: plan.counts }
+  }
+  const compared = planUsers(source.users, {
+    users: refresh ? users : undefined,
+    state,
+    throttle,
+    concurrency,
+  })
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    onCompared(building.counts, throttle.known)
+  }
+  return building.finish(state.unmanaged())
 }

@@ -5,12 +5,13 @@ import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
+import { hideSecrets } from '../print-differences.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
 import { findChangedSince, findNotApplied } from './find-mismatches.ts'
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
-import type { UserOutcome } from './user-outcome.ts'
+import type { Mismatch, UserOutcome } from './user-outcome.ts'
 
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
@@ -56,7 +57,7 @@ export class UserApplication {
   async run(): Promise<void> {
     const { action, id } = this.#planned.difference
     const before = this.#sending.state.find(this.outcome.email)
-    const conflict = stateConflict(this.#planned.difference, before)
+    const conflict = stateConflict(this.#planned, before)
     if (conflict) return this.#settle('conflict', conflict)
     const isNew = action === 'create' || action === 'unknown'
     if (isNew || id === undefined) return this.#create(before)
@@ -73,7 +74,7 @@ export class UserApplication {
       hashes: before?.hashes ?? {},
     })
     if (changed.length > 0) {
-      this.outcome.mismatches = changed
+      this.outcome.mismatches = changed.map(withoutSecrets)
       return this.#settle('conflict')
     }
     await this.#change(before ?? { email: this.outcome.email, id, hashes: {} })
@@ -240,7 +241,7 @@ export class UserApplication {
       }
       const paths = mismatches.map(({ path }) => path)
       state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
-      this.outcome.mismatches = mismatches
+      this.outcome.mismatches = mismatches.map(withoutSecrets)
       return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
     }
   }
@@ -283,4 +284,9 @@ function hashesExcept(
   isRemoved: (path: string) => boolean,
 ): StateEntry['hashes'] {
   return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
+}
+
+function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
+  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(path, value))
+  return { path, expected: hide(expected), found: hide(found) }
 }

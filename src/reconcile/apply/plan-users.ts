@@ -54,6 +54,7 @@ export function planUsers(
     const isRead = entry?.creation === undefined && (isChosen?.(user.email) ?? true)
     const reading = await read(isRead ? entry?.id : undefined)
     if (entry && typeof reading === 'object' && 'user' in reading) onRead?.(entry)
-    return { wanted: user, difference: { ...compareUser(user, entry, reading), file, line } }
+    const difference = { ...compareUser(user, entry, reading), file, line }
+    return { wanted: user, difference, ...(entry && { hashes: entry.hashes }) }
   })
 }

@@ -1,11 +1,14 @@
 import type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest } from '../../contract/user.ts'
 import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
+import type { StateEntry } from '../state/state-entry.ts'
 import type { UserDifference } from '../user-difference.ts'
 
 /** A user with a difference, and everything that applying it needs. */
 export interface PlannedUser {
   wanted: WantedUser
   difference: UserDifference
+  /** Hashes of the values that were last sent when the plan was made, by path. */
+  hashes?: StateEntry['hashes']
 }
 
 /** The requests of a user. They are sent in this order. */

@@ -1,6 +1,5 @@
 import { compareUser } from '../compare-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { UserDifference } from '../user-difference.ts'
 import type { PlannedUser } from './planned-user.ts'
 
 /** Numbers of users. A drifted user is also counted as one to change. */
@@ -19,7 +18,6 @@ export interface UserCounts {
 export interface UsersPlan {
   /** All that differ, or whose difference is not known. */
   users: readonly PlannedUser[]
-  differences: readonly UserDifference[]
   /** Those that are applied. */
   planned: readonly PlannedUser[]
   /** In the state file, but not in the files. */
@@ -51,6 +49,9 @@ export class UsersPlanBuilder {
     unmanaged: 0,
   }
 
+  /** The number of users whose email in the files has another case than in the state file. */
+  respelled = 0
+
   constructor(choices: PlanChoices) {
     this.#choices = choices
   }
@@ -59,6 +60,7 @@ export class UsersPlanBuilder {
   add(user: PlannedUser, entry: StateEntry | undefined): void {
     const { action, fields } = user.difference
     this.counts[action === 'none' ? 'unchanged' : action]++
+    if (entry && entry.email !== user.wanted.email) this.respelled++
     if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
     if (action === 'none' || action === 'unread') return
     this.#users.push(user)
@@ -70,10 +72,9 @@ export class UsersPlanBuilder {
     }
   }
 
-  finish(unmanaged: Iterable<StateEntry>): UsersPlan {
+  finish(unmanaged: Iterable<Pick<StateEntry, 'email' | 'id'>>): UsersPlan {
     const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
     this.counts.unmanaged = left.length
-    const differences = this.#users.map(({ difference }) => difference)
-    return { users: this.#users, differences, planned: this.#planned, unmanaged: left, counts: this.counts }
+    return { users: this.#users, planned: this.#planned, unmanaged: left, counts: this.counts }
   }
 }

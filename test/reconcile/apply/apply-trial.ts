@@ -86,7 +86,8 @@ export class ApplyTrial {
       const entry = state.find(user.email)
       const difference = compareUser(user, entry, refresh ? this.#read(entry?.id) : 'unread')
       const { action, email } = difference
-      if (action === 'create' || action === 'change') return [{ wanted: user, difference }]
+      if (action === 'create' || action === 'change')
+        return [{ wanted: user, difference, ...(entry && { hashes: entry.hashes }) }]
       if (action !== 'unknown' || entry?.creation !== 'unknown' || !retries?.(email)) return []
       return [{ wanted: user, difference: { ...compareUser(user, undefined, 'unread'), action } }]
     })
