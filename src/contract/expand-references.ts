@@ -1,5 +1,5 @@
 /** A string with expanded references, and the faults of the others. */
-interface Expansion {
+export interface Expansion {
   text: string
   /** Whether there was a reference. */
   expanded: boolean

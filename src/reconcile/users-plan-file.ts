@@ -222,7 +222,7 @@ export function assertPlanFits(
   throw new Failure('conflict', words, { advice: [{ code: 'save_users_plan' }] })
 }
 
-/** The service of a plan, for a person. That of the embedded service contains its data directory. */
+/** The service of a plan, for a person. */
 export function nameOfService(service: string): string {
-  return service.startsWith('local ') ? 'the embedded service' : service
+  return service === 'local' ? 'the embedded service' : service
 }

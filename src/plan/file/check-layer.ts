@@ -1,5 +1,5 @@
 import type { Advice } from '../../contract/advice.ts'
-import { expandReferences } from '../../contract/expand-references.ts'
+import { type Expansion, expandReferences } from '../../contract/expand-references.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
