@@ -85,7 +85,7 @@ describe('a saved plan of users', () => {
     assertPlanFits('users.plan', header, about)
     const refused = { kind: 'conflict' }
     expect(thrownBy({ ...about, toolVersion: '1.2.4' })).to.include(refused)
-    expect(thrownBy({ ...about, service: 'local /data' })).to.include({
+    expect(thrownBy({ ...about, service: 'local' })).to.include({
       ...refused,
       message: 'The plan users.plan is for https://chat.example, not for the embedded service',
     })

@@ -260,6 +260,23 @@ describe('users diff', () => {
     expect(limitedRun).to.include({ exitCode: 75, stdout: '' })
   })
 
+  it('reads a map in YAML from stdin with --format, and stays within --quota', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const clock = hurriedClock()
+    const stdin = 'x: &x { name: Ada }\nusers:\n  - { <<: *x, email: ada@example.com }\n'
+    const run = await diff(['-', '--format', 'yaml', '--quota', '1/h'], { stdin, host: { clock } })
+    expect(run).to.include({ exitCode: 0, stdout: 'No changes: 1 user as in the files.\n' })
+
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const exhausted = await diff(['users.csv', '--quota', '1/h', '--max-wait', '1m'], { host: { clock } })
+    expectFailure(exhausted, 75, 'the quota is used up')
+  })
+
   it('refuses a changed email rather than comparing another person', async () => {
     await serve({ usr_ada: json(200, { ...ada, email: 'eve@example.com' }) })
     write('users.csv', 'email,name\nada@example.com,Ada\n')
