@@ -246,6 +246,17 @@ describe('users apply', function () {
     expect(changes()).to.deep.equal([])
   })
 
+  it('stays within --quota, exits 75 if the wait is too long, and resumes', async () => {
+    writeFileSync(path('users.txt'), 'email\nada@example.com\nbob@example.com\neve@example.com\n')
+    const command = ['users', 'apply', 'users.txt', '--format', 'csv', '--no-password', '--yes']
+    const limited = ['--quota', '3/h', '--max-wait', '0s', '--concurrency', '1']
+    const run = await runChatctl(sandbox, [...command, ...limited], options())
+    expect(run.exitCode, run.stderr).to.equal(75)
+    expect(requests).to.have.length(3)
+    expect((await runChatctl(sandbox, command, options())).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(3)
+  })
+
   it('exits 130 after Ctrl-C, records the users that were created, and resumes', async () => {
     const rows = Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` }))
     write(...rows)

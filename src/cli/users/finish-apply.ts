@@ -67,7 +67,10 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   }
   if (words.length === 0) return
   const isConflict = users.every(({ outcome, problem }) => !problem || isConflicting(outcome))
-  throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '))
+  const again = isPlan ? 'make and apply a new plan' : 'run the same command again'
+  throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '), {
+    hint: `${isConflict ? 'Check these users, and' : 'Solve the problems above, and'} ${again}. Users that are done are not sent again.`,
+  })
 }
 
 /** Whether everything of a user was sent and confirmed. */

@@ -30,7 +30,7 @@ export function readPasswordCommand(line: string): readonly [string, ...string[]
  * Runs a command once, without a shell, and returns the first line of its output. The command receives the email of
  * the user in CHATCTL_EMAIL.
  *
- * @throws Failure `refused` if the command fails or its first line is empty; the reason of the signal
+ * @throws Failure `incomplete` if the command fails or its first line is empty; the reason of the signal
  */
 export async function runPasswordCommand(
   [program, ...words]: readonly [string, ...string[]],
@@ -73,5 +73,5 @@ export async function runPasswordCommand(
   if (problem === undefined && status === 0 && password !== '') return password
   const failed = typeof status === 'number' ? `exited with code ${status}` : `failed: ${status}`
   const reason = problem ?? (status === 0 ? 'wrote no password in its first line' : failed)
-  throw new Failure('refused', `The password command for ${visibleJson(email)} ${reason}`)
+  throw new Failure('incomplete', `The password command for ${visibleJson(email)} ${reason}`)
 }

@@ -18,7 +18,7 @@ export type PasswordChoice =
 export interface PasswordSource {
   /** Called with all users to create before the first request that changes something. */
   prepare(created: readonly PlannedUser[]): Promise<void>
-  /** @throws Failure `refused`, which ends the run */
+  /** @throws Failure `incomplete`, which ends the run */
   of(email: string): Promise<string | undefined>
   settle(outcome: UserOutcome): void
   /** Called at the end of the run. */

@@ -13,12 +13,12 @@ import { UsersState } from '../../../src/reconcile/state/users-state.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { ScriptedUsers } from './scripted-users.ts'
 
-export const service = 'https://chat.example/'
+const service = 'https://chat.example/'
 const name = 'users.state.json'
 const { signal } = new AbortController()
 
 /** The process was killed. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 export interface RunOptions {
   /** Kills the process after so many writes to the state. */

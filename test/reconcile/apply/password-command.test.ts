@@ -30,7 +30,7 @@ describe('a password command', () => {
     ] as const) {
       const failure = await failureOf(run(script))
       expect(failure.message).to.equal(`The password command for "ada@example.com" ${reason}`)
-      expect(failure.kind).to.equal('refused')
+      expect(failure.kind).to.equal('incomplete')
     }
     const failure = await failureOf(runPasswordCommand(['no-such-program'], 'ada@example.com', options))
     expect(failure.message).to.match(/ failed: .*no-such-program ENOENT$/)
