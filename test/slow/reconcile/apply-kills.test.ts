@@ -4,7 +4,7 @@ import { takeSample } from '../../support/take-sample.ts'
 import type { UsersServerOptions } from '../../support/users-server.ts'
 import { ApplyTrial, type Moment } from './apply-trial.ts'
 
-const count = 240
+const count = 200
 
 /** What the server does to some of the requests. It does not refuse a second user with the same email. */
 const hardships: UsersServerOptions = {
@@ -88,6 +88,7 @@ describe('a killed users apply', function () {
         expectNoUserTwice(trial)
 
         trial.server.endFates()
+        trial.server.liftQuota()
         await resolveUnknown(trial)
         const resolved = await trial.run({ flags: ['--retry-unknown'] })
         expect(resolved.exitCode, resolved.stderr).to.equal(0)
