@@ -100,6 +100,14 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/mirror/transcript-index.ts'`,
     asked: /\/mirror\/(sync-history|search-messages|transcript-index)\.ts$/,
   },
+  'change-recorder': {
+    entry: `export * from './src/activity/change-recorder.ts'`,
+    asked: /\/change-recorder\.ts$/,
+  },
+  activity: {
+    entry: `export * from './src/activity/read-activity.ts'`,
+    asked: /\/read-activity\.ts$/,
+  },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'
             export * from './src/bulk/send/estimate.ts'

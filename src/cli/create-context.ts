@@ -9,6 +9,7 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
+import { ChangeRecording } from './change-recording.ts'
 import type { Connection } from './connection.ts'
 import type { Context, Invocation } from './context.ts'
 import { describeLocalService } from './describe-local-service.ts'
@@ -32,6 +33,7 @@ import {
   chooseTarget,
   demandNamedService,
   guardLocalChange,
+  isChange,
   refuseOtherService,
 } from './target.ts'
 
@@ -50,6 +52,19 @@ export function createContext(invocation: Invocation): Context {
   const output = new Output({ format, isExplicit: source === 'flag', fields, jq, quiet, noColor, streams })
   const prompter = new Prompter(streams, invocation)
   const cleanups: (() => Promise<void>)[] = []
+
+  const recording = new ChangeRecording({
+    load: async () => (await import('../activity/change-recorder.ts')).ChangeRecorder,
+    run: () => {
+      const { profile = null, baseUrl: service = 'local' } = context.contextOwner()
+      return { profile, service, command: invocation.command }
+    },
+    directories,
+    clock,
+    output,
+  })
+  // Closed last, because closing the client may decide the outcome of a change.
+  cleanups.push(() => recording.close())
 
   const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env, fromWorkingDirectory)))
   const stores = new CredentialStores(configuration, directories, output)
@@ -160,6 +175,7 @@ export function createContext(invocation: Invocation): Context {
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
         if (to.kind === 'local' && changesService(request)) await demandOwnDatabase()
+        return isChange(request) ? recording.begin(request) : undefined
       },
     })
   }

@@ -12,6 +12,7 @@ import { deliver, type FinalResponse } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
+import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   composeRawRequest,
   composeRequest,
@@ -65,8 +66,7 @@ export class Client {
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, false)
-    return withoutSecret(redact, () => {
+    return this.#exchange(request, input.signal, false, ({ finalResponse }) => {
       this.#assertSuccess(finalResponse)
       return readResponse(endpoints[name] as Endpoint, finalResponse, finalResponse.request) as ApiResponse<
         ResponseOf<N>
@@ -106,10 +106,11 @@ export class Client {
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, true)
-    await withoutSecret(redact, () => this.#assertSuccess(finalResponse))
-    const idleTimeout = this.#options.idleTimeout ?? 120_000
-    return { source: { finalResponse, format, idleTimeout, redact }, redact }
+    return this.#exchange(request, input.signal, true, ({ finalResponse, redact }) => {
+      this.#assertSuccess(finalResponse)
+      const idleTimeout = this.#options.idleTimeout ?? 120_000
+      return { source: { finalResponse, format, idleTimeout, redact }, redact }
+    })
   }
 
   /**
@@ -119,8 +120,7 @@ export class Client {
    *   network otherwise
    */
   async send(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawResponse(finalResponse, redact)
+    return this.#exchange(composeRawRequest(raw), raw.signal, false, rawResponse)
   }
 
   /**
@@ -129,10 +129,9 @@ export class Client {
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return withoutSecret(redact, () => {
-      this.#assertSuccess(finalResponse)
-      return rawResponse(finalResponse, redact)
+    return this.#exchange(composeRawRequest(raw), raw.signal, false, (delivered) => {
+      this.#assertSuccess(delivered.finalResponse)
+      return rawResponse(delivered)
     })
   }
 
@@ -143,7 +142,13 @@ export class Client {
     for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
-  async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, stream: boolean) {
+  /** Sends a request, reads its response, and reports the outcome to the function of the gate. */
+  async #exchange<T>(
+    request: OutgoingRequest,
+    own: AbortSignal | undefined,
+    stream: boolean,
+    read: (delivered: Delivered) => T,
+  ): Promise<T> {
     const options = this.#options
     const signals = [options.signal, own].filter((signal) => signal !== undefined)
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
@@ -157,10 +162,18 @@ export class Client {
         ? resolvePath(await this.#baseUrl(), request.path, request.query)
         : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
-    await options.gate?.(request)
-    for (;;) {
-      const sent = await this.#sendToBase(request, known, signal, stream)
-      if (sent) return sent
+    const onOutcome = (await options.gate?.(request)) || undefined
+    const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
+    try {
+      let delivered: Delivered | undefined
+      while (!delivered) delivered = await this.#sendToBase(request, known, signal, stream, tracker)
+      const { finalResponse, redact } = delivered
+      const result = await withoutSecret(redact, () => read({ finalResponse, redact }))
+      tracker?.answered(finalResponse)
+      return result
+    } catch (error) {
+      tracker?.failed(error)
+      throw error
     }
   }
 
@@ -170,8 +183,15 @@ export class Client {
     known: URL | undefined,
     signal: AbortSignal | undefined,
     stream: boolean,
-  ) {
+    tracker: OutcomeTracker | undefined,
+  ): Promise<Delivered | undefined> {
     const options = this.#options
+    const observe: ClientOptions['observe'] = tracker
+      ? (event) => {
+          tracker.follow(event)
+          options.observe?.(event)
+        }
+      : options.observe
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
@@ -200,7 +220,7 @@ export class Client {
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,
-            observe: options.observe,
+            observe,
             isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
@@ -239,15 +259,19 @@ export class Client {
   }
 }
 
+interface Delivered {
+  finalResponse: FinalResponse
+  /** Removes the secrets of the request. */
+  redact: Redact
+}
+
 /** Without a stack: Node reads the stack of an error that destroys a socket, and computing it is slow. */
 function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }
 
-function rawResponse(
-  { status, statusText, bytes, cut, ...rest }: FinalResponse,
-  redact: Redact,
-): RawResponse {
+function rawResponse({ finalResponse, redact }: Delivered): RawResponse {
+  const { status, statusText, bytes, cut, ...rest } = finalResponse
   const headers = redact(rest.headers)
   const requestId = requestIdOf(headers)
   const text = new TextDecoder().decode(bytes)
