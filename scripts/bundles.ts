@@ -82,6 +82,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
+  trace: {
+    entry: `export * from './src/client/trace.ts'
+            export * from './src/cli/describe-trace.ts'`,
+    asked: /\/(client\/trace|describe-trace)\.ts$/,
+  },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   'http-proxied': {
     entry: `export * from './src/client/proxied-pool.ts'`,

@@ -22,6 +22,7 @@ import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
 import { type DatabaseFlags, defaultDataDirectory, openToChange, openToRead } from './open-data.ts'
 import { Output } from './output/output.ts'
+import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
@@ -96,7 +97,9 @@ export function createContext(invocation: Invocation): Context {
     signal,
     env,
     clock,
-    observe: observeClient(output, debug),
+    // A trace shows waits and retries itself.
+    observe: debug ? undefined : observeClient(output),
+    trace: debug ? once(() => openTrace(streams, cleanups)) : undefined,
   }
 
   const signedIn = once(() => {
@@ -259,6 +262,17 @@ export function createContext(invocation: Invocation): Context {
     },
   }
   return context
+}
+
+/** Shows on stderr what crosses the network. */
+async function openTrace(streams: Streams, cleanups: (() => Promise<void>)[]) {
+  const [{ Trace }, { describeTrace }] = await Promise.all([
+    import('../client/trace.ts'),
+    import('./describe-trace.ts'),
+  ])
+  const trace = new Trace((event) => streams.sayStyled(describeTrace(event)))
+  cleanups.push(async () => trace.finish())
+  return trace
 }
 
 /** Starts the embedded service on a free loopback port until the command ends. */

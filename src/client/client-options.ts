@@ -2,6 +2,7 @@ import type { RequestOutcome } from '../contract/request-outcome.ts'
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import type { Trace } from './trace.ts'
 
 /**
  * Returns the credential for one request; undefined sends the request without one.
@@ -57,6 +58,13 @@ export interface ClientOptions {
   gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
+  /**
+   * Called before each request. What it resolves with receives everything that crosses the network,
+   * without secrets.
+   *
+   * @internal
+   */
+  trace?: (() => Promise<Trace>) | undefined
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */

@@ -3,12 +3,13 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
 import type { SendResponse } from '../contract/conversation.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { deliver, type FinalResponse } from './deliver.ts'
+import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
@@ -23,9 +24,10 @@ import {
   replyTimeout,
 } from './outgoing-request.ts'
 import { openPool } from './pool.ts'
+import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
 import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
-import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
+import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
 import { openReplyStream, type ReplyStream, streamAccept } from './stream/reply-stream.ts'
@@ -66,11 +68,9 @@ export class Client {
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
-    return this.#exchange(request, input.signal, false, ({ finalResponse }) => {
+    return this.#exchange(request, input.signal, wholeBody, ({ finalResponse }) => {
       this.#assertSuccess(finalResponse)
-      return readResponse(endpoints[name] as Endpoint, finalResponse, finalResponse.request) as ApiResponse<
-        ResponseOf<N>
-      >
+      return readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
     })
   }
 
@@ -106,7 +106,8 @@ export class Client {
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
-    return this.#exchange(request, input.signal, true, ({ finalResponse, redact }) => {
+    const reading = { stream: true, wholeErrors: false }
+    return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
       this.#assertSuccess(finalResponse)
       const idleTimeout = this.#options.idleTimeout ?? 120_000
       return { source: { finalResponse, format, idleTimeout, redact }, redact }
@@ -120,7 +121,11 @@ export class Client {
    *   network otherwise
    */
   async send(raw: RawRequest): Promise<RawResponse> {
-    return this.#exchange(composeRawRequest(raw), raw.signal, false, rawResponse)
+    const reading = { stream: false, wholeErrors: true }
+    return this.#exchange(composeRawRequest(raw), raw.signal, reading, (delivered) => {
+      const failure = this.#failureOf(delivered.finalResponse)
+      return readRawResponse(delivered.finalResponse, failure, delivered.redact)
+    })
   }
 
   /**
@@ -129,10 +134,9 @@ export class Client {
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
-    return this.#exchange(composeRawRequest(raw), raw.signal, false, (delivered) => {
-      this.#assertSuccess(delivered.finalResponse)
-      return rawResponse(delivered)
-    })
+    const response = await this.send(raw)
+    if (response.failure) throw response.failure
+    return response
   }
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
@@ -146,7 +150,7 @@ export class Client {
   async #exchange<T>(
     request: OutgoingRequest,
     own: AbortSignal | undefined,
-    stream: boolean,
+    reading: Reading,
     read: (delivered: Delivered) => T,
   ): Promise<T> {
     const options = this.#options
@@ -166,10 +170,10 @@ export class Client {
     const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
     try {
       let delivered: Delivered | undefined
-      while (!delivered) delivered = await this.#sendToBase(request, known, signal, stream, tracker)
+      while (!delivered) delivered = await this.#sendToBase(request, known, signal, reading, tracker)
       const { finalResponse, redact } = delivered
       const result = await withoutSecret(redact, () => read({ finalResponse, redact }))
-      tracker?.answered(finalResponse)
+      tracker?.answered(finalResponse, redact)
       return result
     } catch (error) {
       tracker?.failed(error)
@@ -182,7 +186,7 @@ export class Client {
     request: OutgoingRequest,
     known: URL | undefined,
     signal: AbortSignal | undefined,
-    stream: boolean,
+    reading: Reading,
     tracker: OutcomeTracker | undefined,
   ): Promise<Delivered | undefined> {
     const options = this.#options
@@ -215,12 +219,13 @@ export class Client {
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
             timeout,
-            stream,
+            ...reading,
             maxBodyMiB: options.maxBodyMiB,
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,
             observe,
+            openTrace: options.trace,
             isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
@@ -254,10 +259,18 @@ export class Client {
   }
 
   #assertSuccess(finalResponse: FinalResponse): void {
-    if (finalResponse.status >= 200 && finalResponse.status <= 299) return
-    throw responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
+    const failure = this.#failureOf(finalResponse)
+    if (failure) throw failure
+  }
+
+  #failureOf(finalResponse: FinalResponse): Failure | undefined {
+    if (finalResponse.status >= 200 && finalResponse.status <= 299) return undefined
+    return responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
   }
 }
+
+/** How most responses are read. */
+const wholeBody: Reading = { stream: false, wholeErrors: false }
 
 interface Delivered {
   finalResponse: FinalResponse
@@ -268,14 +281,6 @@ interface Delivered {
 /** Without a stack: Node reads the stack of an error that destroys a socket, and computing it is slow. */
 function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
-}
-
-function rawResponse({ finalResponse, redact }: Delivered): RawResponse {
-  const { status, statusText, bytes, cut, ...rest } = finalResponse
-  const headers = redact(rest.headers)
-  const requestId = requestIdOf(headers)
-  const text = new TextDecoder().decode(bytes)
-  return { status, statusText, headers, bytes, text, cut, ...(requestId === undefined ? {} : { requestId }) }
 }
 
 function encode(body: unknown): string | Uint8Array | undefined {

@@ -7,6 +7,7 @@ import type { FinalResponse } from './deliver.ts'
 import { kindOfStatus, mayHaveDone } from './error-response.ts'
 import { readJson } from './json.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import type { Redact } from './redaction.ts'
 import { idOfCreated, requestIdOf } from './response.ts'
 
 /** Follows the attempts of one request, because an attempt before the last one may have taken effect. */
@@ -34,8 +35,8 @@ export class OutcomeTracker {
   }
 
   /** The request has a response, whatever its status. */
-  answered(response: FinalResponse): void {
-    this.#report(this.#ofResponse(response))
+  answered(response: FinalResponse, redact: Redact): void {
+    this.#report(redact(this.#ofResponse(response)))
   }
 
   /** The request failed, or was aborted. */
