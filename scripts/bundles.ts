@@ -146,6 +146,20 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
   },
+  reconcile: {
+    entry: [
+      'apply/apply-run',
+      'diff-users',
+      'print-differences',
+      'user-files',
+      'save-users-plan',
+      'users-plan-file',
+    ]
+      .map((name) => `export * from './src/reconcile/${name}.ts'`)
+      .join('\n'),
+    asked:
+      /\/reconcile\/(apply\/apply-run|diff-users|print-differences|(save-)?users-plan(-file)?|user-files)\.ts$/,
+  },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'
             export * from './src/config/prompts/prompt-file.ts'

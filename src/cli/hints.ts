@@ -121,8 +121,13 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
-  adopt_user: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  choose_passwords:
+    'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
+  adopt_existing: ({ email, id = 'ID' }) =>
+    `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
+  ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>

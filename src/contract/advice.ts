@@ -13,6 +13,7 @@ export interface AdviceData
     SessionAdvice,
     PlanAdvice,
     UserFileAdvice,
+    ApplyUsersAdvice,
     ImportAdvice,
     StateAdvice {}
 
@@ -110,9 +111,10 @@ interface PlanAdvice {
 
 interface UserFileAdvice {
   /** A user who exists is recorded in the state file with its id. */
-  adopt_user: NoData
+  ids_in_state: NoData
   /** Where the passwords of new users come from. */
   new_passwords: NoData
+  save_users_plan: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
 }
@@ -136,4 +138,11 @@ interface ImportAdvice {
   skip_invalid: { faults: number }
   restore_rows: NoData
   json_lines: NoData
+}
+
+interface ApplyUsersAdvice {
+  /** A user exists that the state file does not have. The service may have named its id. */
+  adopt_existing: { email: string; id: string | undefined }
+  /** It is not known where the passwords of new users come from. */
+  choose_passwords: NoData
 }

@@ -1,14 +1,18 @@
+import { describeRespelled } from '../bulk/input/csv-columns.ts'
 import { FaultList } from '../bulk/input/fault-list.ts'
 import { type Input, type InputOptions, openInput } from '../bulk/input/input.ts'
 import type { InputFormat } from '../bulk/input/input-format.ts'
 import { readRows } from '../bulk/input/read-rows.ts'
 import { UniqueValues } from '../bulk/input/unique-values.ts'
+import { importsDirectory } from '../bulk/journal/open-journal.ts'
 import type { ExtraCheck } from '../bulk/rows/check-row.ts'
 import type { ImportedUser } from '../bulk/rows/imported-user.ts'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/directories.ts'
 import { countOf } from '../view/count.ts'
 import type { WantedUser } from './managed-fields.ts'
+import { isUsersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
 export interface PlacedUser {
@@ -17,17 +21,22 @@ export interface PlacedUser {
   line: number
 }
 
-export interface UserFilesOptions extends Omit<InputOptions, 'format'> {
+export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDirectory'> {
+  directories: Directories
   /** Of all files (default: detected for each). */
   format: InputFormat | undefined
   /** For `${NAME}` references in values (default: references are not expanded). */
   env: NodeJS.ProcessEnv | undefined
 }
 
+/** In bytes: enough for 60,000 emails. */
+const cacheSize = 4 * 1024 * 1024
+
 /** The files that describe users. Their rows are streamed, so memory does not grow with the number of users. */
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #options: UserFilesOptions
+  readonly #warnings = new Set<string>()
 
   private constructor(inputs: readonly Input[], options: UserFilesOptions) {
     this.#inputs = inputs
@@ -43,13 +52,27 @@ export class UserFiles {
       throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     }
     const inputs: Input[] = []
+    // Reading `stdin` opens it, so the options are not copied.
+    const inputOptions = Object.assign(Object.create(options), {
+      spoolDirectory: importsDirectory(options.directories),
+    })
     try {
-      for (const name of names) inputs.push(await openInput(name, options))
+      for (const name of names) inputs.push(await openInput(name, inputOptions))
     } catch (error) {
       for (const input of inputs) input.close()
       throw error
     }
     return new UserFiles(inputs, options)
+  }
+
+  /** The file that is a saved plan, if there is one. @throws Failure `usage` if there are other files beside it */
+  async findPlan(): Promise<Input | undefined> {
+    for (const input of this.#inputs) {
+      if (!(await isPlan(input))) continue
+      if (this.#inputs.length === 1) return input
+      throw new Failure('usage', `${input.name} is a plan, which cannot be combined with other files`)
+    }
+    return undefined
   }
 
   /**
@@ -60,12 +83,14 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const emails = new UniqueValues()
+    const emails = new UniqueValues(cacheSize)
     let users = 0
     try {
       for (const [index, input] of this.#inputs.entries()) {
         for await (const batch of this.#rows(input, this.#findDuplicates(emails, index))) {
           users += batch.length
+          const respelled = batch[0]?.csv?.columns.respelled ?? []
+          if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
           for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
         }
       }
@@ -74,6 +99,11 @@ export class UserFiles {
     }
     if (faults.count > 0) throw faultsFailure(faults)
     return users
+  }
+
+  /** What the check found, and a person should know. */
+  get warnings(): Iterable<string> {
+    return this.#warnings
   }
 
   /** All users, in batches of any size. The files must be checked. @throws Failure `conflict` if a file was changed */
@@ -111,6 +141,11 @@ export class UserFiles {
       report(['email'], `${email} is already used at ${files[taken.line % files.length]?.name}:${first}`)
     }
   }
+}
+
+async function isPlan(input: Input): Promise<boolean> {
+  for await (const chunk of input.read()) return isUsersPlan(Buffer.from(chunk).toString())
+  return false
 }
 
 function faultsFailure(faults: FaultList): Failure {

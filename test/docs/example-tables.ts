@@ -143,6 +143,8 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl users apply users.plan --results new-users.csv --yes':
+    'chatctl users diff users.yaml --save users.plan',
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
   'chatctl users list --state users.state.json -o csv': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
@@ -187,6 +189,8 @@ export const files: Readonly<Record<string, string>> = {
   'users.csv':
     'email,name,password,role,permissions,metadata.company,metadata.seats:=,settings.theme\n' +
     'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,5,dark\n',
+  'users.yaml': '- email: barbara@example.com\n  name: Barbara\n  role: editor\n',
+  'admins.csv': 'email,role\nmargaret@example.com,admin\n',
   'users.jsonl':
     '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
 }

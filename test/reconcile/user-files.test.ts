@@ -7,6 +7,7 @@ import { stringify } from 'yaml'
 import { canonicalJson, parseJson } from '../../src/contract/exact-json.ts'
 import { yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { type PlacedUser, UserFiles, type UserFilesOptions } from '../../src/reconcile/user-files.ts'
+import type { Directories } from '../../src/system/directories.ts'
 import { failureOf } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -26,7 +27,7 @@ describe('files that describe users', () => {
       format: undefined,
       env: undefined,
       signal: new AbortController().signal,
-      spoolDirectory: join(directory.path, 'spool'),
+      directories: { state: directory.path } as Directories,
       stdin: Readable.from([Buffer.from(files['-'] ?? '')]),
       untilEnded: () => () => {},
       resolvePath: (name) => join(directory.path, name),
@@ -134,7 +135,7 @@ describe('files that describe users', () => {
     ]) {
       const { message, advice } = await failureFor(files)
       expect(message).to.match(/^a\.\w+:1:\d+: id is not allowed: the state file has the ids$/)
-      expect(advice).to.deep.equal([{ code: 'adopt_user' }])
+      expect(advice).to.deep.equal([{ code: 'ids_in_state' }])
     }
     for (const files of [
       { 'a.csv': 'email,password\nada@example.com,hunter2\n' },

@@ -46,7 +46,7 @@ export function fieldsOf(kind: RowKind): readonly string[] {
 
 /** Why a field of an imported user is not allowed in a row of another kind. */
 const notManaged: Readonly<Record<string, { message: string; advice: Advice }>> = {
-  id: { message: 'id is not allowed: the state file has the ids', advice: { code: 'adopt_user' } },
+  id: { message: 'id is not allowed: the state file has the ids', advice: { code: 'ids_in_state' } },
   password: {
     message: 'password is not allowed: a file of managed users contains no secrets',
     advice: { code: 'new_passwords' },
