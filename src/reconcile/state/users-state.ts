@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
-import { EntryTable } from './entry-table.ts'
+import { EntryTable, type Repeated } from './entry-table.ts'
 import { keyOf, type StateEntry } from './state-entry.ts'
 import { invalid, readStateFile, type StateFile, type StateHeader, writeStateFile } from './state-file.ts'
 import { hasJournal, otherService, readJournal, type StateChange, StateJournal } from './state-journal.ts'
@@ -231,26 +231,20 @@ async function load(file: StateFile, { service, signal }: StateOptions): Promise
 /** @throws Failure `refused` if two entries have the same email or id */
 async function readInto(table: EntryTable, file: StateFile, signal: AbortSignal): Promise<StateHeader> {
   const header = await readStateFile(file, signal, (entry, line) => {
-    const earlier = table.load(entry, line)
-    if (earlier !== undefined) {
-      throw invalid(
-        file,
-        line,
-        `${JSON.stringify(entry.email)} is also on line ${earlier}`,
-        'Keep one of the two.',
-      )
-    }
+    const repeated = table.load(entry, line)
+    if (repeated !== undefined) throw repeatedIn(file, repeated)
   })
-  const repeated = table.indexIds()
-  if (repeated === undefined) return header
-  const { id, line, earlier } = repeated
+  const repeated = table.endLoading()
+  if (repeated !== undefined) throw repeatedIn(file, repeated)
+  return header
+}
+
+function repeatedIn(file: StateFile, { line, earlier, ...value }: Repeated): Failure {
+  const where = `is also on line ${earlier}`
+  if ('email' in value)
+    return invalid(file, line, `${JSON.stringify(value.email)} ${where}`, 'Keep one of the two.')
   const hint = 'Keep the one with the email that the service reports for this id.'
-  throw invalid(
-    file,
-    line,
-    `the id ${JSON.stringify(id)} is also on line ${earlier}, with another email`,
-    hint,
-  )
+  return invalid(file, line, `the id ${JSON.stringify(value.id)} ${where}, with another email`, hint)
 }
 
 /**

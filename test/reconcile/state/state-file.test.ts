@@ -65,8 +65,8 @@ describe('a state file', () => {
         await writeStateFile(path, { service, serial }, entries.map(formatEntry))
         const written = readFileSync(path, 'utf8')
         const bodies: string[] = []
-        const header = await readStateFile({ path, name: path }, signal, (entry) => {
-          bodies.push(formatEntry(entry))
+        const header = await readStateFile({ path, name: path }, signal, ({ body }) => {
+          bodies.push(body)
         })
         await writeStateFile(path, header, bodies)
         expect(readFileSync(path, 'utf8')).to.equal(written)
