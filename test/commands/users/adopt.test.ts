@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 import { UsersServer } from '../../support/users-server.ts'
 
 describe('a state file of users on the command line', () => {
@@ -52,6 +54,31 @@ describe('a state file of users on the command line', () => {
       const run = await adopt(`ada@example.com=${id}`)
       expect(run.stdout).to.equal(`ada@example.com\t${id}\tunchanged\t\n`)
       expect(readFileSync(statePath(), 'utf8')).to.equal(before)
+    })
+
+    describe('if another service responds', () => {
+      const other = scriptedServer()
+      const adoptThere = async (id: string, body: object) => {
+        const url = await other.start(json(200, body))
+        const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' }
+        return runChatctl(sandbox, ['users', 'adopt', `ada@example.com=${id}`], { env })
+      }
+
+      it('says that the email is not checked if the response has no text as the email', async () => {
+        for (const body of [{ id: '7' }, { id: 7, email: 42 }, { id: '7', email: '' }]) {
+          const run = await adoptThere('7', body)
+          expect(run.exitCode, run.stderr).to.equal(0)
+          expect(run.stderr).to.contain('so ada@example.com is not checked')
+          expect(users()).to.deep.equal([{ email: 'ada@example.com', id: '7', hashes: {} }])
+          rmSync(statePath())
+        }
+      })
+
+      it('exits 7 if it responds with a user that has another id', async () => {
+        const run = await adoptThere('me', { id: 'usr_1', email: 'ada@example.com' })
+        expectFailure(run, 7, 'The service responds with user usr_1 to the id me', 'ada@example.com=usr_1')
+        expect(existsSync(statePath())).to.equal(false)
+      })
     })
 
     it('resolves a creation whose outcome is unknown', async () => {

@@ -12,7 +12,7 @@ describe('an entry of a state file', () => {
   const ada: StateEntry = {
     email: 'ada@example.com',
     id: 'usr_1',
-    hashes: { name: 'AAAAAAAAAAA', 'metadata.größe': 'BBBBBBBBBBB', role: '-_012345678' },
+    hashes: { name: 'AAAAAAAAAAA', 'metadata.日本': 'BBBBBBBBBBB', role: '-_012345678' },
     checkedAt: '2026-01-02T03:04:05.678Z',
   }
 
