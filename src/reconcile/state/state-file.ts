@@ -232,7 +232,7 @@ function parse(text: string): unknown {
  * @throws Failure `storage`; the file is unchanged then
  */
 export async function writeStateFile(
-  path: string,
+  { path, name }: StateFile,
   { service, serial }: StateHeader,
   bodies: Iterable<string>,
 ): Promise<void> {
@@ -257,7 +257,7 @@ export async function writeStateFile(
   } catch (cause) {
     await document.discard()
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
   }
 }
 

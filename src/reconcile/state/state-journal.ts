@@ -20,6 +20,9 @@ const journalOf = ({ path, name }: StateFile): StateFile => ({
 
 export const hasJournal = (state: StateFile): boolean => existsSync(journalOf(state).path)
 
+const journalHint =
+  'The journal has the changes of an interrupted run, for example the ids of users that it created. Repair it, or move it away to go on without these changes.'
+
 /** Reads the journal of a running or killed process. @throws Failure as `StateJournal.restore` */
 export function readJournal(state: StateFile, service: string, onChange: OnChange): void {
   const journal = journalOf(state)
@@ -93,12 +96,17 @@ function lineReader(file: StateFile, service: string, onChange: OnChange): (text
     line++
     if (line > 1) {
       const change = readChange(value)
-      if (typeof change === 'string') throw invalid(file, line, change)
+      if (typeof change === 'string') throw invalid(file, line, change, journalHint)
       onChange(change, serial)
       return
     }
     if (value['format'] !== format || value['v'] !== 1 || typeof value['serial'] !== 'number') {
-      throw invalid(file, line, 'not the journal of a state file that this version of chatctl reads')
+      throw invalid(
+        file,
+        line,
+        'not the journal of a state file that this version of chatctl reads',
+        journalHint,
+      )
     }
     if (value['service'] !== service) throw otherService(file.name, String(value['service']), service)
     serial = value['serial']

@@ -1,4 +1,5 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
@@ -56,7 +57,7 @@ export class UsersState {
    */
   static async open(path: string, options: StateOptions): Promise<UsersState> {
     // Two links to one file must have one lock and one journal.
-    const file = { path: existsSync(path) ? realpathSync(path) : path, name: options.name ?? path }
+    const file = { path: targetOf(path), name: options.name ?? path }
     if (options.access === 'read')
       return new UsersState(file, await loadConsistently(file, options), undefined)
     const release = lock(file)
@@ -137,14 +138,12 @@ export class UsersState {
     if (this.#isClosed) return
     this.#isClosed = true
     try {
-      if (this.#journal?.isEmpty === false) {
-        if (this.#isBehind) return
-        if (this.#table.isChanged) {
-          const next = { ...this.#header, serial: this.serial + 1 }
-          await writeStateFile(this.#file.path, next, this.#table.bodies('all'))
-        }
-        this.#journal.remove()
+      if (this.#journal === undefined || this.#isBehind) return
+      if (!this.#journal.isEmpty && this.#table.isChanged) {
+        const next = { ...this.#header, serial: this.serial + 1 }
+        await writeStateFile(this.#file, next, this.#table.bodies('all'))
       }
+      this.#journal.remove()
     } finally {
       this.#journal?.close()
       this.#table.close()
@@ -167,17 +166,23 @@ export class UsersState {
   }
 }
 
+/** The path without symbolic links; the last one may name a file that does not exist yet. */
+function targetOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
+}
+
 interface LoadedState {
   header: StateHeader
   table: EntryTable
   exists: boolean
-  hasJournal: boolean
 }
 
 function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
   const journal = new StateJournal(file, loaded.header)
   try {
-    if (loaded.hasJournal) journal.restore(replayInto(loaded))
+    if (hasJournal(file)) journal.restore(replayInto(loaded))
     return journal
   } catch (error) {
     journal.close()
@@ -216,12 +221,7 @@ async function load(file: StateFile, { service, signal }: StateOptions): Promise
     const hasFile = existsSync(file.path)
     const header = hasFile ? await readInto(table, file, signal) : { service, serial: 0 }
     if (header.service !== service) throw otherService(file.name, header.service, service)
-    return {
-      header: { service, serial: header.serial },
-      table,
-      exists: hasFile || hasJournal(file),
-      hasJournal: hasJournal(file),
-    }
+    return { header: { service, serial: header.serial }, table, exists: hasFile }
   } catch (error) {
     table.close()
     throw error
@@ -251,8 +251,10 @@ function repeatedIn(file: StateFile, { line, earlier, ...value }: Repeated): Fai
  * A journal usually continues the file beside it. If the file was replaced, for example by that of another
  * branch, neither is known to be newer: then no user is lost, and only hashes on which both agree are kept.
  */
-function replayInto({ table, header }: LoadedState): (change: StateChange, serial: number) => void {
+function replayInto(loaded: LoadedState): (change: StateChange, serial: number) => void {
+  const { table, header } = loaded
   return (change, serial) => {
+    loaded.exists = true
     const isContinued = serial === header.serial
     if ('removed' in change) {
       if (isContinued || table.original(change.removed)?.id === undefined) table.remove(change.removed)

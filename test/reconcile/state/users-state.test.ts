@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -169,6 +170,16 @@ describe('the state of users', () => {
     path = target
     expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_bob'])
   })
+
+  it('is written to the target of a symbolic link, which need not exist yet', async () => {
+    const target = path
+    path = join(directory.path, 'link.json')
+    symlinkSync('users.state.json', path)
+    await write(user('ada'))
+    expect(lstatSync(path).isSymbolicLink()).to.equal(true)
+    path = target
+    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada'])
+  })
 })
 
 describe('the journal of a state', () => {
@@ -231,6 +242,17 @@ describe('the journal of a state', () => {
     ])
   })
 
+  it('is removed if it has no complete line', async () => {
+    for (const begun of ['', '{"format":']) {
+      writeFileSync(`${path}.journal`, begun)
+      const reader = await open({ access: 'read' })
+      expect(reader.exists).to.equal(false)
+      await reader.close()
+      await (await open()).close()
+      expect(files()).to.deep.equal([])
+    }
+  })
+
   it('is refused with its line if it is not what chatctl writes', async () => {
     const state = await open()
     state.note(user('ada'))
@@ -241,6 +263,7 @@ describe('the journal of a state', () => {
       const failure = await rejectedFailure(() => open({ access }))
       expect(failure.kind).to.equal('refused')
       expect(failure.message).to.contain('users.state.json.journal:3: email must be a string')
+      expect(failure.hint).to.contain('the changes of an interrupted run')
     }
     writeFileSync(`${path}.journal`, journal.replace(service, 'https://other.example/'))
     expect((await rejectedFailure(open)).kind).to.equal('conflict')
