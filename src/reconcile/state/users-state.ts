@@ -141,7 +141,7 @@ export class UsersState {
       if (this.#journal === undefined || this.#isBehind) return
       if (!this.#journal.isEmpty && this.#table.isChanged) {
         const next = { ...this.#header, serial: this.serial + 1 }
-        await writeStateFile(this.#file, next, this.#table.bodies('all'))
+        await writeStateFile(this.#file, next, this.#table.bodies('all')).catch(nameJournal)
       }
       this.#journal.remove()
     } finally {
@@ -164,6 +164,12 @@ export class UsersState {
     if (this.#journal === undefined) throw new Error('The state was opened for reading')
     return this.#journal
   }
+}
+
+function nameJournal(error: unknown): never {
+  if (!(error instanceof Failure)) throw error
+  const hint = 'No change is lost: the journal beside the file has them, and the next command reads it.'
+  throw error.reworded(error.message, { hint })
 }
 
 /** The path without symbolic links; the last one may name a file that does not exist yet. */

@@ -2,8 +2,10 @@ import {
   chmodSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -240,6 +242,20 @@ describe('the journal of a state', () => {
       user('carl'),
       user('dora'),
     ])
+  })
+
+  it('remains if the next generation cannot be written', async () => {
+    await write(user('ada'))
+    const state = await open()
+    state.note(user('bob'))
+    mkdirSync(`${path}.backup`)
+    const failure = await rejectedFailure(() => state.close())
+    expect(failure.kind).to.equal('storage')
+    expect(failure.message).to.match(/^Cannot write users\.state\.json: /)
+    expect(failure.hint).to.match(/^No change is lost: /)
+    rmdirSync(`${path}.backup`)
+    await (await open()).close()
+    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_bob'])
   })
 
   it('is removed if it has no complete line', async () => {
