@@ -203,9 +203,27 @@ describe('a state file of users on the command line', () => {
       expect(other.stderr).not.to.contain('Did you mean')
     })
 
+    it('shows the others if one of several emails is not in the file', async () => {
+      const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
+      await adopt(`ada@example.com=${ada}`, `bob@example.com=${bob}`)
+      const args = ['users', 'get', '--state', 'users.state.json', '--fields', 'id']
+      for (const [words, stdin] of [
+        [['ada@example.com', 'eve@example.com', 'bob@example.com'], ''],
+        [['-'], 'ada@example.com\neve@example.com\nbob@example.com\n'],
+      ] as const) {
+        const run = await chatctl([...args, ...words], stdin)
+        expect(run.exitCode).to.equal(9)
+        expect(run.stdout).to.equal(`${ada}\n${bob}\n`)
+        expect(run.stderr).to.contain('users.state.json has no user with the email eve@example.com')
+        expect(run.stderr).to.contain('1 of 3 users could not be read')
+      }
+    })
+
     it('fails if the file does not exist', async () => {
-      const run = await chatctl(['users', 'get', '--state', 'none.json', 'ada@example.com'])
-      expectFailure(run, 2, 'The state file none.json does not exist')
+      for (const emails of [['ada@example.com'], ['ada@example.com', 'bob@example.com']]) {
+        const run = await chatctl(['users', 'get', '--state', 'none.json', ...emails])
+        expectFailure(run, 2, 'The state file none.json does not exist')
+      }
     })
   })
 })
