@@ -1,6 +1,7 @@
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import type { RequestHandler } from './process-transport.ts'
 
 /**
  * Returns the credential for one request; undefined sends the request without one.
@@ -51,6 +52,13 @@ export interface ClientOptions {
   gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
+  /**
+   * Called after `baseUrl`. If it returns a handler, the requests go to that handler in this process, and
+   * not to the network.
+   *
+   * @internal
+   */
+  handler?: (() => RequestHandler | undefined) | undefined
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */

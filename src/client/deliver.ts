@@ -1,10 +1,9 @@
-import type { Dispatcher } from 'undici'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
-import { type HttpRequest, Interrupted } from './open-response.ts'
+import { type HttpRequest, Interrupted, type Transport } from './open-response.ts'
 import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
@@ -12,7 +11,7 @@ import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './
 import { wrongScheme } from './wrong-scheme.ts'
 
 interface Delivery {
-  dispatcher: Dispatcher
+  transport: Transport
   /** Names the proxy, for errors. */
   env: NodeJS.ProcessEnv
   policy: RetryPolicy
@@ -44,7 +43,7 @@ export interface FinalResponse extends AttemptResponse {
  * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
-  const { dispatcher, policy, clock, signal } = delivery
+  const { transport, policy, clock, signal } = delivery
   const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
   const { authorization: _, ...headers } = first.headers
   const visited = [first.url.href]
@@ -66,7 +65,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     let reason: string
     let status = 0
     try {
-      const response = await attempt(dispatcher, httpRequest, {
+      const response = await attempt(transport, httpRequest, {
         ...delivery,
         onSent: () => report({ ...about, type: 'sent' }),
       })
