@@ -64,6 +64,20 @@ export async function openEmbeddedService(options: OpenOptions): Promise<Embedde
     return { ...head, read, cancel: () => {} }
   }
 
+  let closing: Promise<void> | undefined
+  const shutDown = async () => {
+    pipeline.readiness.stop()
+    const abort = setTimeout(() => service.abort(serviceStopping()), defaultDrain)
+    const drop = setTimeout(() => {
+      for (const request of requests) request.end(false)
+    }, defaultDrain + abortGrace)
+    while (inProgress.size > 0) await Promise.allSettled(inProgress)
+    clearTimeout(abort)
+    clearTimeout(drop)
+    await pipeline.close()
+    await service.close()
+  }
+
   return {
     dataDir,
     created: store.created,
@@ -71,28 +85,20 @@ export async function openEmbeddedService(options: OpenOptions): Promise<Embedde
     request(given, signal) {
       const request = new InProcessRequest(given)
       const leave = () => request.end(false)
-      if (signal.aborted) leave()
-      else signal.addEventListener('abort', leave, { once: true })
       requests.add(request)
       request.onOver(() => {
         signal.removeEventListener('abort', leave)
         requests.delete(request)
       })
+      if (signal.aborted) leave()
+      else signal.addEventListener('abort', leave, { once: true })
       const work = respond(request)
       follow(work)
       return work
     },
-    async close() {
-      pipeline.readiness.stop()
-      const abort = setTimeout(() => service.abort(serviceStopping()), defaultDrain)
-      const drop = setTimeout(() => {
-        for (const request of requests) request.end(false)
-      }, defaultDrain + abortGrace)
-      while (inProgress.size > 0) await Promise.allSettled(inProgress)
-      clearTimeout(abort)
-      clearTimeout(drop)
-      await pipeline.close()
-      await service.close()
+    close() {
+      closing ??= shutDown()
+      return closing
     },
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../api-error.ts'
 
 /** A path of the interface. */
 export interface KnownPath {
-  /** Its endpoints by method. HEAD is supported wherever GET is. */
+  /** Its endpoints by method. HEAD is supported for every path with GET. */
   methods: ReadonlyMap<string, EndpointName>
   /** `{id}` of the path; empty if it has none. */
   id: string
