@@ -132,7 +132,7 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
   'a path with another case': { method: 'GET', path: '/V1/settings' },
   'a path with a slash at the end': { method: 'GET', path: '/v1/settings/' },
   'an empty identifier': { method: 'GET', path: '/v1/users/' },
-  'an encoded path': { method: 'GET', path: '/v1/%73ettings' },
+  'an encoded path': { method: 'GET', path: '/%76%31/settings' },
   'an encoded slash': { method: 'GET', path: '/v1%2Fsettings' },
   'an encoded slash in an identifier': { method: 'GET', path: '/v1/users/a%2Fb' },
   'an invalid percent-encoding': { method: 'GET', path: '/v1/users/%zz' },
