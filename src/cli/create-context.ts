@@ -259,5 +259,5 @@ async function openLocalService(
   const service = await openEmbeddedService({ dataDir, upstream: server, env, clock, offlineNotice })
   cleanups.push(() => service.close())
   if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
-  return { key: service.createProcessKey(), handle: service.request }
+  return { key: service.key, handle: service.request }
 }

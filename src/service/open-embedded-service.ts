@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { serviceStopping } from './api-error.ts'
+import { generateKey } from './domain/access/keys.ts'
 import { InProcessRequest, type ProcessRequest, refusalOf } from './http/in-process-request.ts'
 import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
 
@@ -20,8 +21,8 @@ export interface EmbeddedService {
   dataDir: string
   /** This call created the data. */
   created: boolean
-  /** A new API key that exists only in this process and acts as the built-in admin. */
-  createProcessKey(): string
+  /** An API key that exists only in this process and acts as the built-in admin. */
+  key: string
   /** Responds as over HTTP. @param signal aborted when nobody waits for the response any more */
   request(request: ProcessRequest, signal: AbortSignal): Promise<ProcessResponse>
   /** Lets the requests in progress end, and closes the database. */
@@ -33,8 +34,9 @@ export interface EmbeddedService {
  * @throws Failure as `openService`
  */
 export async function openEmbeddedService(options: OpenOptions): Promise<EmbeddedService> {
-  const service = await openService(options)
-  const { dataDir, store, pipeline, createProcessKey } = service
+  const key = generateKey()
+  const service = await openService(options, { isProcessKey: (given) => given === key })
+  const { dataDir, store, pipeline } = service
   const requests = new Set<InProcessRequest>()
   const inProgress = new Set<Promise<unknown>>()
   const follow = (work: Promise<unknown>) => {
@@ -81,7 +83,7 @@ export async function openEmbeddedService(options: OpenOptions): Promise<Embedde
   return {
     dataDir,
     created: store.created,
-    createProcessKey,
+    key,
     request(given, signal) {
       const request = new InProcessRequest(given)
       const leave = () => request.end(false)

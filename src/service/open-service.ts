@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../system/clock.ts'
-import { generateKey, hashKey } from './domain/access/keys.ts'
 import { type PipelineOptions, RequestPipeline } from './http/request-pipeline.ts'
 import { type Metrics, observeUpstream } from './metrics/metrics.ts'
 import { openStore } from './store/open-store.ts'
@@ -35,53 +34,30 @@ export interface OpenedService {
   dataDir: string
   store: Store
   pipeline: RequestPipeline
-  /** A key for the run record. Undefined if there is to be none. */
-  runKey: string | undefined
-  /** A new API key that exists only in this process and acts as the built-in admin. */
-  createProcessKey(): string
   /** Aborts the requests in progress. */
   abort(reason: unknown): void
   /** Closes the model server connection and the database. No request may be in progress. */
   close(): Promise<void>
 }
 
-interface PipelineParts extends Pick<PipelineOptions, 'logger' | 'metrics' | 'version' | 'publicUrl'> {
-  /** Whether the service gets a run record with a key. */
-  hasRunKey?: boolean
-}
+/** What the pipeline needs in addition to the parts that `openService` opens. */
+type PipelineParts = Omit<PipelineOptions, 'store' | 'upstream' | 'stopping' | 'clock'>
 
 /** Opens the database and the model server connection. @throws Failure `storage`, `usage`, `config`, or `refused` */
-export async function openService(options: OpenOptions, parts: PipelineParts = {}): Promise<OpenedService> {
+export async function openService(options: OpenOptions, parts: PipelineParts): Promise<OpenedService> {
   const { clock = systemClock, database, env } = options
-  const { hasRunKey = false, ...wired } = parts
   const dataDir = resolve(options.dataDir)
-  const upstream = observe(await createUpstream(options, clock), wired.metrics, clock)
+  const upstream = observe(await createUpstream(options, clock), parts.metrics, clock)
   const store = await openStore({ dataDir, database, env })
-  const processKeys = new Set<string>()
-  const createProcessKey = () => {
-    const key = generateKey()
-    processKeys.add(hashKey(key))
-    return key
-  }
   const stopping = new AbortController()
   const close = async () => {
     await upstream.close()
     await store.close()
   }
   try {
-    const runKey = hasRunKey ? createProcessKey() : undefined
-    const { signal } = stopping
-    const pipeline = new RequestPipeline({
-      ...wired,
-      store,
-      upstream,
-      processKeys,
-      runKey,
-      stopping: signal,
-      clock,
-    })
+    const pipeline = new RequestPipeline({ ...parts, store, upstream, stopping: stopping.signal, clock })
     const abort = (reason: unknown) => stopping.abort(reason)
-    return { dataDir, store, pipeline, runKey, createProcessKey, abort, close }
+    return { dataDir, store, pipeline, abort, close }
   } catch (error) {
     await close()
     throw storageFailure(error, dataDir, store.location)

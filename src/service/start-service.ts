@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
+import { generateKey, hashKey } from './domain/access/keys.ts'
 import type { AdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { type ExposureOptions, issuerOf, readExposure, signInIsOff } from './http/listening/exposure.ts'
@@ -61,10 +62,18 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const metrics = options.admin && (await loadMetrics(version ?? ''))
   const logger = log === 'silent' ? undefined : await loadLogger(log)
   const { publicUrl } = exposure
+  // Digests, so that the time of a comparison reveals nothing about a key.
+  const processKeys = new Set<string>()
+  const isProcessKey = (key: string) => processKeys.has(hashKey(key))
+  const createProcessKey = () => {
+    const key = generateKey()
+    processKeys.add(hashKey(key))
+    return key
+  }
   // Commands join a service on SQLite only, whose data the readers of the record have anyway.
-  const hasRunKey = announce !== undefined && options.database === undefined
-  const service = await openService(options, { logger, metrics, version, publicUrl, hasRunKey })
-  const { dataDir, store, pipeline, runKey, createProcessKey } = service
+  const runKey = announce && options.database === undefined ? createProcessKey() : undefined
+  const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl, runKey })
+  const { dataDir, store, pipeline } = service
   const { readiness } = pipeline
   let listening: FastifyInstance | undefined
   let admin: AdminServer | undefined
@@ -87,7 +96,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       upstream: options.upstream?.url ?? null,
       key: runKey ?? null,
     }
-    const withdraw = announce && (await announceRun(dataDir, details, announce, clock))
+    const withdraw = announce && announceRun(dataDir, details, announce, clock)
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
 
@@ -101,7 +110,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       options.signal?.removeEventListener('abort', closeNow)
       readiness.stop()
       if (notice > 0) await clock.sleep(notice)
-      await withdraw?.()
+      withdraw?.()
       await stop(server, service.abort, drain)
       await admin?.close()
       await service.close()

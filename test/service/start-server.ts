@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
+import { generateKey } from '../../src/service/domain/access/keys.ts'
 import { createServer, type ServerOptions } from '../../src/service/http/create-server.ts'
 import { type PipelineOptions, RequestPipeline } from '../../src/service/http/request-pipeline.ts'
 import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/open-sqlite.ts'
@@ -27,7 +27,7 @@ type ServerParts = Partial<Omit<ServerOptions, 'pipeline'> & PipelineOptions>
 export function createTestServer(parts: ServerParts & Pick<ServerOptions, 'store' | 'dataDir'>) {
   const wired = {
     upstream: createOffline(),
-    processKeys: new Set<string>(),
+    isProcessKey: () => false,
     stopping: new AbortController().signal,
     logger: undefined,
     clock: systemClock,
@@ -44,8 +44,7 @@ export async function startServer(parts: ServerParts = {}): Promise<StartedServe
   const dataDir = mkdtempSync(join(tmpdir(), 'chatctl-server-'))
   const store = openSqlite(dataDir)
   const key = generateKey()
-  const processKeys = new Set([hashKey(key)])
-  const server = createTestServer({ store, dataDir, processKeys, ...parts })
+  const server = createTestServer({ store, dataDir, isProcessKey: (given) => given === key, ...parts })
   const url = await server.listen({ host: '127.0.0.1', port: 0 })
   const close = async () => {
     await server.close()

@@ -76,7 +76,10 @@ const withServiceInProcess =
     withPlace(engine, async (place) => {
       const opened = await openEmbeddedService({ ...place, ...options })
       const { url, close } = serveInProcess(opened)
-      const service = equip({ ...opened, url, adminUrl: undefined, close }, place)
+      const service = equip(
+        { ...opened, url, adminUrl: undefined, createProcessKey: () => opened.key, close },
+        place,
+      )
       try {
         return await use(service)
       } finally {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import type { RawRequest } from '../../src/client/outgoing-request.ts'
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
-import { type EmbeddedService, openEmbeddedService } from '../../src/service/open-embedded-service.ts'
+import { openEmbeddedService } from '../../src/service/open-embedded-service.ts'
 import { type RunningService, startService } from '../../src/service/start-service.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
@@ -54,8 +54,8 @@ class BothSides {
     const inProcess = await openEmbeddedService({ dataDir: other, clock, upstream })
     const address = { baseUrl: 'http://localhost', handler: () => inProcess.request }
     this.#sides = [
-      sideOf(overHttp, await plantKeys(one), { baseUrl: overHttp.url }),
-      sideOf(inProcess, await plantKeys(other), address),
+      sideOf(overHttp, overHttp.createProcessKey(), await plantKeys(one), { baseUrl: overHttp.url }),
+      sideOf(inProcess, inProcess.key, await plantKeys(other), address),
     ]
     return this
   }
@@ -74,11 +74,12 @@ class BothSides {
 }
 
 function sideOf(
-  service: RunningService | EmbeddedService,
+  service: Pick<RunningService, 'close'>,
+  key: string,
   planted: PlantedKeys,
   address: Pick<ConstructorParameters<typeof Client>[0], 'baseUrl' | 'handler'>,
 ): Side {
-  const keys = { ...planted, admin: service.createProcessKey(), unknown: 'ck_unknown' }
+  const keys = { ...planted, admin: key, unknown: 'ck_unknown' }
   const clientWith = (credential: string | undefined) =>
     new Client({ ...address, credential, retries: 0, maxWait: 0 })
   const clients = new Map([undefined, ...keyNames].map((name) => [name, clientWith(name && keys[name])]))

@@ -11,7 +11,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { handleEndpoint, RequestSignals, type ServerResources } from './handle-endpoint.ts'
 import { findPublicRoute, type PublicRoutesOptions } from './public/public-routes.ts'
 import { Readiness } from './public/readiness.ts'
-import { authenticate, authorize, type CredentialSources, type ProcessKeys } from './request/authenticate.ts'
+import { authenticate, authorize, type CredentialSources, type IsProcessKey } from './request/authenticate.ts'
 import { applyCors } from './request/cors.ts'
 import { enforceRateLimits } from './request/enforce-rate-limits.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
@@ -29,7 +29,7 @@ import {
 export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'readiness'>> {
   store: Store
   upstream: Upstream
-  processKeys: ProcessKeys
+  isProcessKey: IsProcessKey
   /** Aborted when requests in progress must end. */
   stopping: AbortSignal
   /** For failures that belong to no request. Undefined: nothing is logged. */
@@ -62,12 +62,12 @@ export class RequestPipeline {
   readonly #public: PublicRoutesOptions
 
   constructor(options: PipelineOptions) {
-    const { store, upstream, processKeys, logger, clock, version, runKey, publicUrl } = options
+    const { store, upstream, isProcessKey, logger, clock, version, runKey, publicUrl } = options
     this.#options = options
     this.readiness = options.readiness ?? new Readiness(store.db, clock)
     this.failures = new FailureLog(clock)
     this.#keys = createKeyAuthenticator(store, clock)
-    this.#credentials = { keys: this.#keys, db: store.db, processKeys, clock }
+    this.#credentials = { keys: this.#keys, db: store.db, isProcessKey, clock }
     this.#limiter = new RateLimiter(
       store.openCounters((message, err) => logger?.warn({ err }, message)),
       clock,

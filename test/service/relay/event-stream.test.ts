@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { pino } from 'pino'
-import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
+import { generateKey } from '../../../src/service/domain/access/keys.ts'
 import type { ChatEvent } from '../../../src/service/domain/chat/chat-stream.ts'
 import { EventStream, openEventStream } from '../../../src/service/http/response/event-stream.ts'
 import type { Metrics } from '../../../src/service/metrics/metrics.ts'
@@ -128,8 +128,8 @@ describe('a stream to a client', () => {
           const store = await openStore({ dataDir })
           const upstream = await createOpenAiCompatible({ url })
           const key = generateKey()
-          const processKeys = new Set([hashKey(key)])
-          const server = createTestServer({ store, dataDir, upstream, processKeys, stallTimeout: 200 })
+          const isProcessKey = (given: string) => given === key
+          const server = createTestServer({ store, dataDir, upstream, isProcessKey, stallTimeout: 200 })
           const address = await server.listen({ host: '127.0.0.1', port: 0 })
           const client = connect(Number(new URL(address).port), '127.0.0.1')
           client.pause()

@@ -7,14 +7,14 @@ import { adminId, type Permission, type Principal } from '../../domain/access/pe
 import { findTokenPrincipal } from '../../oauth/token-principal.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** Digests of the keys that exist only in this process. They act as the built-in admin. */
-export type ProcessKeys = ReadonlySet<string>
+/** Whether a key exists only in this process. It acts as the built-in admin. */
+export type IsProcessKey = (key: string) => boolean
 
 /** Where `authenticate` looks up the credential of a request. */
 export interface CredentialSources {
   keys: KeyAuthenticator
   db: Database
-  processKeys: ProcessKeys
+  isProcessKey: IsProcessKey
   clock: Clock
 }
 
@@ -52,12 +52,11 @@ const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
 
 /** Anything that does not have the format of a key may be an access token. */
 async function findPrincipal(
-  { keys, db, processKeys, clock }: CredentialSources,
+  { keys, db, isProcessKey, clock }: CredentialSources,
   key: string,
 ): Promise<Principal | undefined> {
   if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
-  const digest = hashKey(key)
-  return processKeys.has(digest) ? processPrincipal : keys.find(digest)
+  return isProcessKey(key) ? processPrincipal : keys.find(hashKey(key))
 }
 
 /** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
