@@ -152,7 +152,7 @@ function reportsWhatFailed({ name }: Call): boolean {
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
-    /^(users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
+    /^(users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }
 
