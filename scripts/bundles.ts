@@ -82,6 +82,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
+  trace: {
+    entry: `export * from './src/client/trace.ts'
+            export * from './src/cli/describe-trace.ts'`,
+    asked: /\/(client\/trace|describe-trace)\.ts$/,
+  },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   'http-proxied': {
     entry: `export * from './src/client/proxied-pool.ts'`,
@@ -99,6 +104,14 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/mirror/search-messages.ts'
             export * from './src/mirror/transcript-index.ts'`,
     asked: /\/mirror\/(sync-history|search-messages|transcript-index)\.ts$/,
+  },
+  'change-recorder': {
+    entry: `export * from './src/activity/change-recorder.ts'`,
+    asked: /\/change-recorder\.ts$/,
+  },
+  activity: {
+    entry: `export * from './src/activity/read-activity.ts'`,
+    asked: /\/read-activity\.ts$/,
   },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'

@@ -104,6 +104,7 @@ export abstract class BaseCommand extends HostedCommand {
     }
     const context = createContext({
       streams: this.streams,
+      command: (this.id ?? '').replaceAll(':', ' '),
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputFormat(flags, parsed.raw),

@@ -28,6 +28,8 @@ import type { Target } from './target.ts'
 /** The shared options of a command line. */
 export interface Invocation {
   streams: Streams
+  /** As typed: `users update`. */
+  command: string
   flags: FlagValues
   fields: string | undefined
   jq: string | undefined

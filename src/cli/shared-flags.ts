@@ -47,7 +47,7 @@ export const sharedFlags = {
   debug: Flags.boolean({
     helpGroup,
     env: 'CHATCTL_DEBUG',
-    summary: 'Print requests, timeouts, and stack traces on stderr',
+    summary: 'Print requests and responses on stderr, without secrets',
   }),
   'no-input': Flags.boolean({
     helpGroup,

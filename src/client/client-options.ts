@@ -1,6 +1,8 @@
+import type { RequestOutcome } from '../contract/request-outcome.ts'
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import type { Trace } from './trace.ts'
 
 /**
  * Returns the credential for one request; undefined sends the request without one.
@@ -9,6 +11,10 @@ import type { OutgoingRequest } from './outgoing-request.ts'
  *   returns another one, the request is sent once more: a request with status 401 has changed nothing.
  */
 export type CredentialSource = (rejected?: string) => Promise<string | undefined>
+
+/** What `gate` returns. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most gates return nothing
+type Gated = ((outcome: RequestOutcome) => void) | undefined | void
 
 /** Options of a client. All times are in milliseconds; `Infinity` means no limit. */
 export interface ClientOptions {
@@ -46,11 +52,19 @@ export interface ClientOptions {
   signal?: AbortSignal | undefined
   /**
    * Called with each request before it is sent and before the base URL is known. If it throws, the
-   * request is not sent, and the call rejects with what it threw.
+   * request is not sent, and the call rejects with what it threw. It may return a function, which is called
+   * once with the outcome of the request; of a stream, when it begins.
    */
-  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
+  gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
+  /**
+   * Called before each request. What it resolves with receives everything that crosses the network,
+   * without secrets.
+   *
+   * @internal
+   */
+  trace?: (() => Promise<Trace>) | undefined
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */

@@ -5,8 +5,9 @@ import { TextLines } from '../bulk/input/text-lines.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
+import type { UserCounts } from '../view/user-differences.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
-import type { UserCounts, UsersPlan } from './apply/users-plan.ts'
+import type { UsersPlan } from './apply/users-plan.ts'
 import { userOf } from './managed-fields.ts'
 
 /** Where a saved plan comes from. */

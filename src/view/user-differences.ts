@@ -25,7 +25,7 @@ export interface PrintedUser {
 }
 
 /** Numbers of users. A drifted user is also counted as one to change. */
-interface PrintedCounts {
+export interface UserCounts {
   create: number
   change: number
   unchanged: number
@@ -44,7 +44,7 @@ export interface PrintedDifferences {
   users: readonly PrintedUser[]
   /** Users that are in the state file, but not in the files. */
   unmanaged: readonly { email: string; id: string | null }[]
-  counts: PrintedCounts
+  counts: UserCounts
 }
 
 export const userDifferenceView: View = {
@@ -184,7 +184,7 @@ function valueText(value: unknown): string {
 }
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */
-function summarize(counts: PrintedCounts): string {
+function summarize(counts: UserCounts): string {
   const { create, change, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
   const known = create + change + missing + unknown + failed
   if (known === 0 && unread === 0) {

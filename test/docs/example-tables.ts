@@ -146,9 +146,11 @@ export const preparations: Readonly<Record<string, string>> = {
   'chatctl users apply users.plan --results new-users.csv --yes':
     'chatctl users diff users.yaml --save users.plan',
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
+  'chatctl users list --state users.state.json -o csv': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
+  'chatctl settings api get --last-sent': 'chatctl settings api set --version v2',
 }
 
 /** Exit codes other than 0 that the documents promise for an example. */

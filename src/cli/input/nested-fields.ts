@@ -49,7 +49,7 @@ export function nestFields(fields: readonly NestedField[], prefix: string): Reco
     let group = root
     for (const step of groups) {
       const place: Place = group.get(step) ?? { key, fields: new Map() }
-      if (!place.fields) throw contradiction(place.key, key, prefix)
+      if (!place.fields) throw contradiction(place.key, key)
       group.set(step, place)
       group = place.fields
     }
@@ -57,7 +57,7 @@ export function nestFields(fields: readonly NestedField[], prefix: string): Reco
     if (!known) group.set(name, isItem ? { key, items: [value] } : { key, value })
     else if (isItem && known.items) known.items.push(value)
     else if (known.key === key) throw new Failure('usage', `${prefix}${key} was given twice`)
-    else throw contradiction(known.key, key, prefix)
+    else throw contradiction(known.key, key)
   }
   return objectOf(root)
 }
@@ -71,9 +71,9 @@ function objectOf(places: ReadonlyMap<string, Place>): Record<string, unknown> {
   )
 }
 
-function contradiction(first: string, second: string, prefix: string): Failure {
-  return new Failure('usage', `${prefix}${first} and ${prefix}${second} contradict each other`, {
-    hint: 'A field is one value, a list (KEY[]), or an object (KEY.KEY).',
+function contradiction(first: string, second: string): Failure {
+  return new Failure('usage', `Two keys contradict each other: ${first} and ${second}`, {
+    hint: 'A key has one value, a list (KEY[]), or an object (KEY.KEY).',
   })
 }
 

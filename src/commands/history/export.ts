@@ -3,6 +3,7 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { ambiguousTimes } from '../../cli/page-through-history.ts'
 import { readSince } from '../../cli/read-since.ts'
 import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
@@ -96,16 +97,13 @@ export default class HistoryExport extends BaseCommand {
         },
       })
       progress.end()
-      if (isUnsure) await output.warn(hidden)
+      if (isUnsure) await output.warn(ambiguousTimes)
       if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
     } finally {
       progress.end()
     }
   }
 }
-
-const hidden =
-  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
 
 /** Identifies the history, so that an export only resumes an earlier export of the same history. */
 function identify(context: Context): { service: string | undefined; owner: string[] } {

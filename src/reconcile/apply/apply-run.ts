@@ -4,6 +4,7 @@ import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
 import type { Users } from '../../client/users.ts'
+import type { UserCounts } from '../../view/user-differences.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
 import type { UsersPlanFile } from '../users-plan-file.ts'
@@ -12,7 +13,7 @@ import { openPasswordSource, type PasswordChoice } from './password-source.ts'
 import { planUsers } from './plan-users.ts'
 import type { PlannedUser } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import { type PlanChoices, type UserCounts, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
+import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
 export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
   state: UsersState

@@ -1,19 +1,7 @@
+import type { UserCounts } from '../../view/user-differences.ts'
 import { compareUser } from '../compare-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { PlannedUser } from './planned-user.ts'
-
-/** Numbers of users. A drifted user is also counted as one to change. */
-export interface UserCounts {
-  create: number
-  change: number
-  unchanged: number
-  drifted: number
-  missing: number
-  unknown: number
-  failed: number
-  unread: number
-  unmanaged: number
-}
 
 export interface UsersPlan {
   /** All that differ, or whose difference is not known. */

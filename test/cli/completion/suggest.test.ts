@@ -43,7 +43,7 @@ describe('tab completion', () => {
   const table: [line: string, values: string[]][] = [
     ['se', ['service', 'settings']],
     ['chat se', ['send', 'sessions']],
-    ['settings api ', ['set']],
+    ['settings api ', ['get', 'set']],
     ['help chat se', ['send', 'sessions']],
     ['chat send --prompt ', ['review', 'translate']],
     ['chat send --prompt=tr', ['--prompt=translate']],

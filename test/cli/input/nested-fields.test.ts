@@ -67,12 +67,12 @@ describe('nested fields', () => {
   }
 
   const refused: [string[], string][] = [
-    [['a=1', 'a.b=2'], '--field a and --field a.b contradict each other'],
-    [['a.b=2', 'a=1'], '--field a.b and --field a contradict each other'],
-    [['a.b.c=1', 'a.b=2'], '--field a.b.c and --field a.b contradict each other'],
-    [['a[]=1', 'a=2'], '--field a[] and --field a contradict each other'],
-    [['a[]=1', 'a.b=2'], '--field a[] and --field a.b contradict each other'],
-    [['a:={"b":1}', 'a.c=2'], '--field a and --field a.c contradict each other'],
+    [['a=1', 'a.b=2'], 'Two keys contradict each other: a and a.b'],
+    [['a.b=2', 'a=1'], 'Two keys contradict each other: a.b and a'],
+    [['a.b.c=1', 'a.b=2'], 'Two keys contradict each other: a.b.c and a.b'],
+    [['a[]=1', 'a=2'], 'Two keys contradict each other: a[] and a'],
+    [['a[]=1', 'a.b=2'], 'Two keys contradict each other: a[] and a.b'],
+    [['a:={"b":1}', 'a.c=2'], 'Two keys contradict each other: a and a.c'],
     [['a.b=1', 'a.b=1'], '--field a.b was given twice'],
     [['a..b=1'], '--field a..b has an empty name'],
     [['.a=1'], '--field .a has an empty name'],

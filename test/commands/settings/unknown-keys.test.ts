@@ -122,7 +122,7 @@ describe('settings that the interface does not document', () => {
       '__proto__.x=1',
     ])
       expectFailure(await set(allow, word), 2)
-    expectFailure(await set(allow, 'a=1', 'a.b=2'), 2, 'a and a.b contradict each other')
+    expectFailure(await set(allow, 'a=1', 'a.b=2'), 2, 'Two keys contradict each other: a and a.b')
     expectFailure(await set(allow, 'theme=dark'), 2, '"theme" is a group of settings')
     expectFailure(await set(allow, 'theme.mode.x=dark'), 2)
     run.file('dots.yaml', 'experimental: { "a.b": 1 }\n"": 2\nempty:\n')
