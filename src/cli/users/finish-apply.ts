@@ -42,6 +42,10 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const { plan, outcomes, ended, isPlan, printed } = result
   const steps = nextSteps(context, result)
   const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const isUntouched = [...outcomes.values()].every(
+    ({ status, isCreated }) => status === 'pending' && !isCreated,
+  )
+  if (ended !== undefined && isUntouched) throw ended
   const differences = printed(plan, result)
   if (context.dryRun) return output.show(userDifferenceView, { ...differences, applied: false })
   const users = plan.users.map(({ difference }, index): FinishedUser => {

@@ -151,7 +151,7 @@ function reportsWhatFailed({ name }: Call): boolean {
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
-    /^(api|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
+    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }
 
