@@ -1,14 +1,29 @@
 import { measureApply } from './apply-settings.ts'
+import { measureDiff, measureDiffMemory } from './diff-users.ts'
 import { measureImport, measureImportMemory } from './import-users.ts'
 
 /** For measurements that take half a minute per round. */
 const longRounds = 3
 
-/** Measures one change of settings, an import of many users, and the memory of a large import. */
+/** Measures one change of settings, an import of many users, the memory of a large import, and a comparison of many users. */
 export async function benchAdmin(rounds: number): Promise<void> {
   await benchApply(rounds)
   await benchImport(Math.min(rounds, longRounds))
   await benchMemory()
+  await benchDiff(Math.min(rounds, longRounds))
+}
+
+async function benchDiff(rounds: number): Promise<void> {
+  const { users, chatctl, bareUndici, ratio } = await measureDiff(rounds)
+  const rate = (ms: number) => `${Math.round(users / (ms / 1000))}/s`
+  print(`comparison of ${users} users, median of ${rounds} rounds in turn (bound 0.9)`)
+  line('users diff', rate(chatctl), `${ratio.toFixed(2)} of bare undici`)
+  line('bare undici', rate(bareUndici))
+  const { few, many, ratio: memory } = await measureDiffMemory()
+  const megabytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MB`
+  print(`peak memory of users diff --no-refresh (bound 1.5)`)
+  line(`${few.users} users`, megabytes(few.peak))
+  line(`${many.users} users`, megabytes(many.peak), `${memory.toFixed(2)} of that`)
 }
 
 async function benchApply(rounds: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 /**
  * A service in a separate process that creates users without storing them, so that its memory stays
- * constant. Sends its port to the parent process, and ends with it.
+ * constant. A read returns a user with the metadata that `diff-users.ts` expects. Sends its port to the parent process, and ends with it.
  */
 const [delay = '0'] = process.argv.slice(2)
 let made = 0
@@ -12,9 +12,11 @@ const server = createServer((request, response) => {
   request.resume()
   request.once('end', () => {
     const answer = () => {
+      const [, read] = /^\/v1\/users\/(usr_\d+)$/.exec(request.url ?? '') ?? []
+      const id = request.method === 'GET' && read ? read : `usr_${String(made++).padStart(8, '0')}`
       response
         .writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' })
-        .end(`{"id":"usr_${String(made++).padStart(8, '0')}"}`)
+        .end(`{"id":"${id}","metadata":{"company":"Acme"}}`)
     }
     if (delay === '0') answer()
     else setTimeout(answer, Number(delay))

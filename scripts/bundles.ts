@@ -89,6 +89,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
+  trace: {
+    entry: `export * from './src/client/trace.ts'
+            export * from './src/cli/describe-trace.ts'`,
+    asked: /\/(client\/trace|describe-trace)\.ts$/,
+  },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   'http-proxied': {
     entry: `export * from './src/client/proxied-pool.ts'`,
@@ -107,16 +112,33 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/mirror/transcript-index.ts'`,
     asked: /\/mirror\/(sync-history|search-messages|transcript-index)\.ts$/,
   },
+  'change-recorder': {
+    entry: `export * from './src/activity/change-recorder.ts'`,
+    asked: /\/change-recorder\.ts$/,
+  },
+  activity: {
+    entry: `export * from './src/activity/read-activity.ts'`,
+    asked: /\/read-activity\.ts$/,
+  },
   'bulk-send': {
     entry: `export * from './src/bulk/send/throttle.ts'
             export * from './src/bulk/send/estimate.ts'
             export * from './src/bulk/send/get-users.ts'`,
     asked: /\/send\/(throttle|estimate|get-users)\.ts$/,
   },
+  'users-state': {
+    entry: `export * from './src/reconcile/state/users-state.ts'
+            export * from './src/reconcile/state/state-path.ts'
+            export * from './src/reconcile/adopt-users.ts'
+            export * from './src/reconcile/adopt-rows.ts'
+            export * from './src/reconcile/id-of-email.ts'`,
+    asked: /\/(state\/users-state|state\/state-path|adopt-users|adopt-rows|id-of-email)\.ts$/,
+  },
   'export-html': { entry: `export * from './src/export/html-document.ts'`, asked: /\/html-document\.ts$/ },
   plan: {
     entry: [
       'leaves',
+      'part',
       'plan',
       'apply/apply-plan',
       'apply/confirm-and-apply',
@@ -130,6 +152,20 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       .map((name) => `export * from './src/plan/${name}.ts'`)
       .join('\n'),
     asked: /\/plan\/(\w+\/)?[\w-]+\.ts$/,
+  },
+  reconcile: {
+    entry: [
+      'apply/apply-run',
+      'diff-users',
+      'print-differences',
+      'user-files',
+      'save-users-plan',
+      'users-plan-file',
+    ]
+      .map((name) => `export * from './src/reconcile/${name}.ts'`)
+      .join('\n'),
+    asked:
+      /\/reconcile\/(apply\/apply-run|diff-users|print-differences|(save-)?users-plan(-file)?|user-files)\.ts$/,
   },
   'prompt-library': {
     entry: `export * from './src/config/prompts/fill-prompt.ts'

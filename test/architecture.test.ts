@@ -66,10 +66,12 @@ const allowed: Record<string, readonly string[]> = {
   talk: inner,
   plan: inner,
   bulk: inner,
+  reconcile: [...inner, 'bulk'],
   export: [...inner, 'pages'],
   mirror: inner,
+  activity: innermost,
   cli: [...innermost, 'terminal', 'view', 'config', 'credentials'],
-  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'export', 'mirror', 'auth'],
+  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'reconcile', 'export', 'mirror', 'activity', 'auth'],
   boot: [...innermost, 'cli', 'commands', 'credentials', 'auth'],
 }
 
@@ -77,7 +79,18 @@ const allowed: Record<string, readonly string[]> = {
 const wiring = 'cli/create-context.ts'
 /** The types of what it wires. */
 const wiredTypes = 'cli/context.ts'
-const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export', 'mirror']
+const wired = [
+  'client',
+  'service',
+  'auth',
+  'talk',
+  'plan',
+  'bulk',
+  'reconcile',
+  'export',
+  'mirror',
+  'activity',
+]
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 
@@ -123,7 +136,7 @@ const usesChanceFor: Record<string, string> = {
 }
 
 /** Layers whose types the command line may use. */
-const spokenOf = ['client', 'plan', 'bulk']
+const spokenOf = ['client', 'plan', 'bulk', 'reconcile', 'activity']
 
 /** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')

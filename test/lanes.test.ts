@@ -27,6 +27,7 @@ const longestPause = 20
 
 /** The files that start processes, each with its reason. Do not add others. */
 const startsProcesses: Readonly<Record<string, string>> = {
+  'activity/activity-log.test.ts': 'entries of several processes at once',
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
   'bulk/input/open-input.test.ts': 'named pipes, which mkfifo makes',
@@ -35,6 +36,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
   'client/proxy-and-tls.test.ts': 'variables that Node reads once, when it starts',
   'files/process-lock.test.ts': 'locks that exclude other processes',
+  'files/split-command.test.ts': 'compares with how sh splits a command',
   'service/administration.test.ts': 'two services, told apart by their process ids',
   'service/oauth/metadata.test.ts': 'what a process has loaded',
   'service/start-service.test.ts': 'a log on descriptor 2',

@@ -4,7 +4,7 @@ import type { ConfiguredQuota } from '../config/quota.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
-import type { PlannedWork } from './planned-work.ts'
+import type { PlannedRequest, PlannedWork } from './planned-work.ts'
 import type { Report, ReportOptions } from './results/report-rows.ts'
 import type { RowKind } from './rows/imported-user.ts'
 import type { KnownQuota } from './send/known-quota.ts'
@@ -62,7 +62,7 @@ export interface ImportOptions extends ResolutionOptions {
   /** Generates a password for a user without one (default: the user is created without a password). */
   makePassword: (() => string) | undefined
   /** Shows the planned work instead of sending it. */
-  showPlannedWork: ((planned: PlannedWork) => Promise<void>) | undefined
+  showPlannedWork: ((planned: PlannedWork, first: readonly PlannedRequest[]) => Promise<void>) | undefined
   /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
@@ -74,6 +74,7 @@ export interface ImportOptions extends ResolutionOptions {
   onResume(): void
   onUnknown: ReportOptions['onUnknown']
   onFailed: ReportOptions['onFailed']
+  onRow: ReportOptions['onRow']
   warn(text: string): Promise<void>
   /** Called with the number of new users without a password. */
   warnOfNoPassword(users: number): Promise<void>

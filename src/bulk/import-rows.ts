@@ -5,13 +5,15 @@ import { countOf } from '../view/count.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
+import { describeRespelled } from './input/csv-columns.ts'
+import { FaultList } from './input/fault-list.ts'
 import { type Input, openInput } from './input/input.ts'
-import type { InputRow, RowFault } from './input/input-row.ts'
+import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
 import { readSpentQuota } from './journal/spent-quota.ts'
-import { planWork } from './planned-work.ts'
+import { findFirstRequests, planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { numberedRowListPath } from './results/row-list-file.ts'
@@ -84,8 +86,9 @@ async function check(
   input: Input,
   { kind, skipInvalid, makePassword, warn, warnOfNoPassword }: ImportOptions,
 ): Promise<CheckedInput> {
-  const faults = new FaultList(input.name)
-  const checked = await checkInput(input, kind, (fault) => faults.add(fault))
+  const faults = new FaultList()
+  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
+  if (checked.respelled.length > 0) await warn(describeRespelled(input.name, checked.respelled))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
     await warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)
@@ -119,7 +122,10 @@ async function importChecked(
   if (showPlannedWork) {
     const states = await readRowStates({ directory, header, restart, rows })
     const resolutions = await readResolutions(options, { input, kind, states })
-    await showPlannedWork(await planWork(input, kind, { checked, states, resolutions }))
+    const known = { checked, states, resolutions }
+    const generatesPasswords = makePassword !== undefined
+    const first = await findFirstRequests(input, kind, { ...known, generatesPasswords, limit: shownRequests })
+    await showPlannedWork(await planWork(input, kind, known), first)
     return undefined
   }
   const journal = await openJournal({ directory, header, restart, rows, clock })
@@ -140,35 +146,8 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
   }
 }
 
-/** A file may have a fault in each of a million rows: maximum numbers in `details` and in the message. */
-const maxInDetails = 1000
-const maxDescribed = 100
-
-/** The faults of a file: all counted, the first ones kept. */
-class FaultList {
-  count = 0
-  /** The name of the input. */
-  readonly name: string
-  readonly shown: RowFault[] = []
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  add(fault: RowFault): void {
-    this.count++
-    if (this.shown.length < maxInDetails) this.shown.push(fault)
-  }
-
-  /** One line for each of the first faults. */
-  describe(limit = maxDescribed): string {
-    const lines = this.shown
-      .slice(0, limit)
-      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
-    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
-    return lines.join('\n')
-  }
-}
+/** Number of requests that a dry run shows. */
+const shownRequests = 3
 
 function faultsFailure(faults: FaultList): Failure {
   const what = countOf(faults.count, 'error')

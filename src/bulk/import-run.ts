@@ -1,6 +1,5 @@
 import type { Client } from '../client/client.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import type { Clock } from '../system/clock.ts'
 import type { Forecast, Imported, ImportOptions, RowCounts } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
@@ -13,6 +12,7 @@ import { openPasswords } from './results/password-reader.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
 import { estimateDuration } from './send/estimate.ts'
+import { GracefulAbort } from './send/graceful-abort.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
@@ -206,7 +206,7 @@ export class ImportRun {
   }
 
   async #report(ended: unknown): Promise<Imported> {
-    const { kind, results, makePassword, onUnknown, onFailed, warn } = this.#options
+    const { kind, results, makePassword, onUnknown, onFailed, onRow, warn } = this.#options
     await this.#journal.sync()
     const report = await reportRows({
       input: this.#input,
@@ -217,6 +217,7 @@ export class ImportRun {
       hasPasswords: makePassword !== undefined,
       onUnknown,
       onFailed,
+      onRow,
       warn,
     })
     if (report.isFinished) this.#journal.end('finished')
@@ -226,41 +227,5 @@ export class ImportRun {
       requests: this.#requests,
       ended,
     }
-  }
-}
-
-/** In ms: how long requests in progress may take to finish after an abort. */
-const patience = 4_000
-
-/**
- * The abort signal for the requests of a run. While rows are sent, it is aborted some time after the signal
- * of the run, because the outcome of an interrupted request is unknown.
- */
-class GracefulAbort {
-  readonly #controller = new AbortController()
-  #isSending = false
-  readonly #ended = new AbortController()
-
-  constructor({ signal, clock }: { signal: AbortSignal; clock: Clock }) {
-    const abort = () => this.#controller.abort(signal.reason)
-    const onAbort = () => {
-      if (this.#isSending) clock.sleep(patience, this.#ended.signal).then(abort, () => {})
-      else abort()
-    }
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  begin(): void {
-    this.#isSending = true
-  }
-
-  end(): void {
-    this.#isSending = false
-    this.#ended.abort()
   }
 }

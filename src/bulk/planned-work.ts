@@ -1,9 +1,11 @@
+import { expandPath } from '../client/address.ts'
+import { endpoints } from '../contract/endpoints.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import { readRows } from './input/read-rows.ts'
 import { isUnresolved, type RowStates, remainingSteps } from './journal/row-states.ts'
-import type { RowKind, Step } from './rows/imported-user.ts'
-import { canResolve } from './send/send-row.ts'
+import type { ImportedUser, RowKind, Step } from './rows/imported-user.ts'
+import { bodyOf, canResolve } from './send/send-row.ts'
 import type { UnknownRowResolutions } from './unknown-row-resolutions.ts'
 
 /** The requests that a run will send. */
@@ -18,38 +20,100 @@ export interface PlannedWork {
   requests: number
 }
 
+/** What is known about the rows before a run. */
+interface Known {
+  checked: CheckedInput
+  states: RowStates
+  resolutions: UnknownRowResolutions
+}
+
 /** Counts the remaining requests. Reads the input only if an earlier run has sent some of it. */
-export async function planWork(
-  file: Input,
-  kind: RowKind,
-  {
-    checked,
-    states,
-    resolutions,
-  }: { checked: CheckedInput; states: RowStates; resolutions: UnknownRowResolutions },
-): Promise<PlannedWork> {
-  if (states.isUntouched)
-    return plannedWorkOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
+export async function planWork(input: Input, kind: RowKind, known: Known): Promise<PlannedWork> {
+  const { rows, steps: all } = known.checked
+  if (known.states.isUntouched) return plannedWorkOf({ rows, done: 0, unknown: 0, steps: { ...all } })
   const steps = { create: 0, update: 0, assign: 0 }
-  const counted = { rows: checked.rows, done: 0, unknown: 0, steps }
-  for await (const batch of readRows(file, kind)) {
-    for (const input of batch) {
-      const { index, row } = input
+  const counted = { rows, done: 0, unknown: 0, steps }
+  for await (const { remaining } of readWork(input, kind, known)) {
+    if (!remaining) counted.unknown++
+    else if (remaining.length === 0) counted.done++
+    else for (const step of remaining) steps[step]++
+  }
+  return plannedWorkOf(counted)
+}
+
+/** A request that a run will send. */
+export interface PlannedRequest {
+  /** The line of its row. */
+  line: number
+  method: string
+  /** Contains `{id}` if no response with the ID of the user is known. */
+  path: string
+  body: object
+  /** Whether a password will be generated. It is not in `body`. */
+  generatesPassword: boolean
+}
+
+/** The first requests, of which a user wants to see some. Reads only the rows that it needs. */
+export async function findFirstRequests(
+  input: Input,
+  kind: RowKind,
+  { generatesPasswords, limit, ...known }: Known & { generatesPasswords: boolean; limit: number },
+): Promise<PlannedRequest[]> {
+  const found: PlannedRequest[] = []
+  for await (const { line, row, remaining = [], id } of readWork(input, kind, known)) {
+    for (const step of remaining) {
+      const { method, path } = endpoints[endpointOf[step]]
+      found.push({
+        line,
+        method,
+        path: id === undefined ? path : expandPath(path, { id }),
+        body: bodyOf[step](row),
+        generatesPassword: generatesPasswords && step === 'create' && row.password === undefined,
+      })
+      if (found.length === limit) return found
+    }
+  }
+  return found
+}
+
+const endpointOf = { create: 'createUser', update: 'updateUser', assign: 'assignPermissions' } as const
+
+interface RowWork {
+  line: number
+  row: ImportedUser
+  /** Undefined if the outcome of an earlier request is unknown, so that nothing is sent. */
+  remaining: readonly Step[] | undefined
+  /** Of the user, if the row or the resolution names it. */
+  id: string | undefined
+}
+
+/** The rows without faults that are not skipped. */
+async function* readWork(
+  input: Input,
+  kind: RowKind,
+  { checked, states, resolutions }: Known,
+): AsyncGenerator<RowWork> {
+  for await (const batch of readRows(input, kind)) {
+    for (const read of batch) {
+      const { index, line, row } = read
       if (!row || checked.faulty.has(index)) continue
       const state = states.of(index)
-      const resolution = isUnresolved(state) ? resolutions.of(input) : undefined
+      const resolution = isUnresolved(state) ? resolutions.of(read) : undefined
       if (isUnresolved(state) && !canResolve(resolution, state)) {
-        counted.unknown++
+        yield { line, row, remaining: undefined, id: undefined }
         continue
       }
       if (resolution?.as === 'skip') continue
-      const remaining = remainingSteps(row, state)
-      if (resolution?.as === 'created') remaining.shift()
-      if (remaining.length === 0) counted.done++
-      for (const step of remaining) steps[step]++
+      const steps = remainingSteps(row, state)
+      const isCreated = resolution?.as === 'created'
+      yield {
+        line,
+        row,
+        remaining: isCreated ? steps.slice(1) : steps,
+        id: isCreated ? resolution.id : row.id,
+      }
     }
   }
-  return plannedWorkOf(counted)
 }
 
 function plannedWorkOf(counted: Omit<PlannedWork, 'requests'>): PlannedWork {

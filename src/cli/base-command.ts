@@ -1,6 +1,6 @@
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
-import type { DocumentFormat } from '../config/output-formats.ts'
+import { type DocumentFormat, defaultFormats, outputFormats } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { dryRunChangeView, dryRunRequestView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
@@ -41,6 +41,8 @@ export abstract class BaseCommand extends HostedCommand {
   static completes: Readonly<Record<string, ValueKind>> | undefined
   /** The values of `--output` if the command writes a document rather than rows. */
   static documentFormats: readonly DocumentFormat[] | undefined
+  /** Whether `--output` may also be `markdown`: the rows as a table. */
+  static offersMarkdown = false
   /** Whether `--dry-run` also holds back requests that only read. */
   protected readonly holdsEverything: boolean = false
   /** Whether `--profile` may name a profile that does not exist yet. */
@@ -92,7 +94,7 @@ export abstract class BaseCommand extends HostedCommand {
     const parsed = await this.parse(command)
     // After a change it would be too late to refuse a closed stdout.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    const { view: usualView, documentFormats } = this.ctor as unknown as typeof BaseCommand
+    const { view: usualView, documentFormats, offersMarkdown } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
     if (shown || changes) this.streams.demandOpenStdout()
     const flags: Values = parsed.flags
@@ -102,6 +104,7 @@ export abstract class BaseCommand extends HostedCommand {
     }
     const context = createContext({
       streams: this.streams,
+      command: (this.id ?? '').replaceAll(':', ' '),
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputFormat(flags, parsed.raw),
@@ -117,7 +120,7 @@ export abstract class BaseCommand extends HostedCommand {
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
       toleratesInvalidConfiguration: this.toleratesInvalidConfiguration,
-      documentFormats,
+      formats: documentFormats ?? (offersMarkdown ? defaultFormats : outputFormats),
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context

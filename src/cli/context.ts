@@ -4,7 +4,7 @@ import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import type { DocumentFormat } from '../config/output-formats.ts'
+import type { DocumentFormat, OutputFormat } from '../config/output-formats.ts'
 import type { FlagValues, Options } from '../config/resolve-options.ts'
 import type { UpstreamChoice, UpstreamFlags } from '../config/resolve-upstream.ts'
 import type { Failure } from '../contract/failure.ts'
@@ -28,6 +28,8 @@ import type { Target } from './target.ts'
 /** The shared options of a command line. */
 export interface Invocation {
   streams: Streams
+  /** As typed: `users update`. */
+  command: string
   flags: FlagValues
   fields: string | undefined
   jq: string | undefined
@@ -40,7 +42,7 @@ export interface Invocation {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   toleratesInvalidConfiguration: boolean
-  documentFormats: readonly DocumentFormat[] | undefined
+  formats: readonly (OutputFormat | DocumentFormat)[]
   userAgent: string
 }
 

@@ -2,13 +2,14 @@ import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import { changeConfiguration } from '../config/configuration-file.ts'
 import { withValue } from '../config/configuration-keys.ts'
-import { outputFormats } from '../config/output-formats.ts'
+import { defaultFormats } from '../config/output-formats.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { resolveUpstream, type UpstreamChoice } from '../config/resolve-upstream.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
+import { ChangeRecording } from './change-recording.ts'
 import type { Connection } from './connection.ts'
 import type { Context, Invocation } from './context.ts'
 import { describeLocalService } from './describe-local-service.ts'
@@ -21,6 +22,7 @@ import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
 import { type DatabaseFlags, defaultDataDirectory, openToChange, openToRead } from './open-data.ts'
 import { Output } from './output/output.ts'
+import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
@@ -32,6 +34,7 @@ import {
   chooseTarget,
   demandNamedService,
   guardLocalChange,
+  isChange,
   refuseOtherService,
 } from './target.ts'
 
@@ -46,10 +49,23 @@ export function createContext(invocation: Invocation): Context {
   const { fields, jq, quiet, noColor, debug } = invocation
   const { value: requested, source } = options.output
   // Undefined for the format of a document, which `Output` does not render.
-  const format = outputFormats.find((known) => known === requested)
+  const format = defaultFormats.find((known) => known === requested)
   const output = new Output({ format, isExplicit: source === 'flag', fields, jq, quiet, noColor, streams })
   const prompter = new Prompter(streams, invocation)
   const cleanups: (() => Promise<void>)[] = []
+
+  const recording = new ChangeRecording({
+    load: async () => (await import('../activity/change-recorder.ts')).ChangeRecorder,
+    run: () => {
+      const { profile = null, baseUrl: service = 'local' } = context.contextOwner()
+      return { profile, service, command: invocation.command }
+    },
+    directories,
+    clock,
+    output,
+  })
+  // Closed last, because closing the client may decide the outcome of a change.
+  cleanups.push(() => recording.close())
 
   const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env, fromWorkingDirectory)))
   const stores = new CredentialStores(configuration, directories, output)
@@ -81,7 +97,9 @@ export function createContext(invocation: Invocation): Context {
     signal,
     env,
     clock,
-    observe: observeClient(output, debug),
+    // A trace shows waits and retries itself.
+    observe: debug ? undefined : observeClient(output),
+    trace: debug ? once(() => openTrace(streams, cleanups)) : undefined,
   }
 
   const signedIn = once(() => {
@@ -161,6 +179,7 @@ export function createContext(invocation: Invocation): Context {
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
         if (to.kind === 'local' && changesService(request)) await demandOwnDatabase()
+        return isChange(request) ? recording.begin(request) : undefined
       },
     })
   }
@@ -244,6 +263,17 @@ export function createContext(invocation: Invocation): Context {
     },
   }
   return context
+}
+
+/** Shows on stderr what crosses the network. */
+async function openTrace(streams: Streams, cleanups: (() => Promise<void>)[]) {
+  const [{ Trace }, { describeTrace }] = await Promise.all([
+    import('../client/trace.ts'),
+    import('./describe-trace.ts'),
+  ])
+  const trace = new Trace((event) => streams.sayStyled(describeTrace(event)))
+  cleanups.push(async () => trace.finish())
+  return trace
 }
 
 /** Opens the embedded service in this process until the command ends. */

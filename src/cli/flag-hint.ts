@@ -22,15 +22,16 @@ export interface FlagUse {
  */
 export function flagHint(flag: string, { known, line }: FlagUse): string | undefined {
   const name = flag.replace(/^-+/, '').replaceAll('_', '-')
-  if (asksSecret.test(name.toLowerCase())) return secretHint(/pass/i.test(name), known)
+  const command = line && `chatctl ${line.id.replaceAll(':', ' ')}`
   const wanted = findFlagSynonym(name, (one) => known.includes(one)) ?? name
+  const absent = known.includes(wanted) ? undefined : explainAbsentFlag(`${command}`, wanted)
+  if (asksSecret.test(name.toLowerCase())) return absent ?? secretHint(/pass/i.test(name), known)
   const shape = line?.catalog.get(line.id)
   const use = line && shape && { ...line, shape, flag }
   const certain = known.includes(wanted) ? wanted : undefined
   if (certain !== undefined) return suggest(certain, use)
-  const command = line && `chatctl ${line.id.replaceAll(':', ' ')}`
   if (name === 'help' && command) return `Did you mean: ${command} --help`
-  const other = use && (explainAbsentFlag(`${command}`, wanted) ?? hintOfArgument(wanted, use))
+  const other = use && (absent ?? hintOfArgument(wanted, use))
   if (other) return other
   const meant = nearest(name, known)
   return (

@@ -1,5 +1,6 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { isRecord, parseJson } from '../contract/exact-json.ts'
+import { secretField } from '../contract/secret-names.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -19,10 +20,10 @@ export class HeldRequest extends Error {
     const search = query ? `?${new URLSearchParams(query)}` : ''
     const shownPath = `${path}${search}`.replace(
       /([?&]([^=&]+)=)[^&]*/g,
-      (all, start: string, name: string) => (secretName.test(name) ? `${start}${hidden}` : all),
+      (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
     )
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
-    const shown = body === undefined ? {} : { body: withoutSecrets(readBody(body)) }
+    const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
   }
 }
@@ -55,13 +56,11 @@ function readBody(body: unknown): unknown {
 
 const hidden = '<hidden>'
 
-/** A field or a query parameter of such a name holds a secret; `max_tokens` does not. */
-const secretName = /(^|[_-])(password|passwd|secret|token|api_?key|authorization)$/i
-
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
+/** The same value, in which the value of each field whose name belongs to a secret is hidden. */
+export function hideSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hideSecrets)
   if (!isRecord(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, secretName.test(key) ? hidden : withoutSecrets(inner)]),
+    Object.entries(value).map(([key, inner]) => [key, secretField.test(key) ? hidden : hideSecrets(inner)]),
   )
 }

@@ -101,6 +101,9 @@ const hints: Hints = {
   save_plan: `Make a plan with: ${savingCommand}`,
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
+  allow_unknown_keys:
+    'If the service has a key that the interface does not document, pass --allow-unknown-keys.',
+  other_part: ({ part }) => `Use --only ${part}, or omit --only.`,
   other_plan_file: 'Choose another file with --save, or delete this one.',
   export_settings: 'Create a file to start from with: chatctl settings export > settings.yaml',
   expand_references: 'To expand references to environment variables, use --expand-env.',
@@ -118,10 +121,22 @@ const hints: Hints = {
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
   resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  choose_passwords:
+    'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
+  adopt_existing: ({ email, id = 'ID' }) =>
+    `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
+  ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
+  other_email:
+    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
+  adopt_email: ({ email, state }) =>
+    `If you know the id, run: chatctl users adopt ${quoteWord(`${email}=ID`)} --state ${quoteWord(state)}`,
   json_lines: 'For one object per line, use: --format jsonl',
 }
 

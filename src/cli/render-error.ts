@@ -37,9 +37,9 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style.connection)
+  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style)
   await sayRendered(rendered, style)
-  if (style.debug) style.streams.say(stackOf(error))
+  if (style.debug) for (const line of originOf(error)) style.streams.say(line)
   return exitCode
 }
 
@@ -62,7 +62,7 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
   else await sayInWords(rendered, style)
 }
 
-function render(error: unknown, connection: Connection | undefined): Rendered {
+function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
   if (error instanceof Failure) {
     const { message, hint } = describeFailure(error, connection)
     return {
@@ -79,7 +79,7 @@ function render(error: unknown, connection: Connection | undefined): Rendered {
     exitCode: bugExitCode,
     code: 'internal_error',
     message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
-    hint: 'Run the command again with --debug, and report the output.',
+    hint: debug ? 'Report this output.' : 'Run the command again with --debug, and report the output.',
   }
 }
 
@@ -111,8 +111,27 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   streams.sayStyled(lines.join('\n'))
 }
 
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const own = error.stack ?? error.message
-  return error.cause === undefined ? own : `${own}\nCaused by: ${stackOf(error.cause)}`
+/** Where an error comes from: its causes, and the stack of each that is a bug. */
+function originOf(error: unknown): string[] {
+  const lines = error instanceof Failure ? [] : stackOf(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause === undefined) return lines
+  // The message repeats it.
+  if (cause instanceof Failure) return [...lines, ...originOf(cause)]
+  return [
+    ...lines,
+    `Caused by: ${cause instanceof Error ? cause.message : String(cause)}`,
+    ...originOf(cause),
+  ]
+}
+
+/** The functions of a stack, with their places in the source. A place in a bundle tells a reader nothing. */
+function stackOf(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return [...stack.matchAll(/^ +at (.+)$/gm)].flatMap(([, frame = '']) => {
+    if (/\(?node:/.test(frame)) return []
+    const [, name] = /^(.+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
+    if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
+    return [`    at ${name ?? frame}`]
+  })
 }

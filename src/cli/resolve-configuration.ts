@@ -1,5 +1,5 @@
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
-import type { DocumentFormat } from '../config/output-formats.ts'
+import type { DocumentFormat, OutputFormat } from '../config/output-formats.ts'
 import { type FlagValues, type Options, profileNames, resolveOptions } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
@@ -10,7 +10,7 @@ interface Asked {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   toleratesInvalidConfiguration: boolean
-  documentFormats: readonly DocumentFormat[] | undefined
+  formats: readonly (OutputFormat | DocumentFormat)[]
 }
 
 interface Resolution {

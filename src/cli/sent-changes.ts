@@ -24,21 +24,25 @@ export class SentChanges {
   #isAsked = false
 
   /** @returns what a client is to tell its events, which `observe` is told as well */
-  follow(observe: (event: ClientEvent) => void): (event: ClientEvent) => void {
+  follow(observe: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
     this.#isFollowing = true
     return (event) => {
       this.#note(event)
-      observe(event)
+      observe?.(event)
     }
   }
 
-  #note({ type, method, url, ...event }: ClientEvent): void {
+  #note(event: ClientEvent): void {
+    const { type, method } = event
+    // The URL is computed when it is read.
+    if (method === 'GET') return
+    const { url } = event
     if (!changesService({ method, path: new URL(url).pathname })) return
     this.#isAsked = true
     const key = `${method} ${url}`
     if (type === 'sent') this.#unknown.set(key, { method, url })
     if (type === 'redirect') this.#unknown.delete(key)
-    if (type !== 'response' || !('status' in event)) return
+    if (type !== 'response') return
     const { status } = event
     if (status < 300) this.#confirmed.push({ method, url })
     // A redirect or a server error does not say whether the change was made.

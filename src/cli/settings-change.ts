@@ -1,10 +1,18 @@
 import type { ApiResponse } from '../client/response.ts'
+import { Failure } from '../contract/failure.ts'
 import type { ApplicationSettings } from '../contract/settings.ts'
 import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import { countOf } from '../view/count.ts'
 import { type Comparison, differenceView } from '../view/settings-plan.ts'
 import type { Context } from './context.ts'
 import { warnOfResponse } from './response-warnings.ts'
+
+/** The failure for a plan that is given together with something that applies to settings files only. */
+export function planNotAlone(name: string, others: string, command: string): Failure {
+  return new Failure('usage', `${name} is a plan, which cannot be combined with other files, ${others}`, {
+    hint: `Use it alone: ${command}`,
+  })
+}
 
 /** The service of a plan: its base URL, or `local` for the embedded service. */
 export function planServiceOf(context: Context): string {

@@ -47,7 +47,7 @@ export const sharedFlags = {
   debug: Flags.boolean({
     helpGroup,
     env: 'CHATCTL_DEBUG',
-    summary: 'Print requests, timeouts, and stack traces on stderr',
+    summary: 'Print requests and responses on stderr, without secrets',
   }),
   'no-input': Flags.boolean({
     helpGroup,
@@ -71,6 +71,12 @@ export const sharedFlags = {
     summary: 'Maximum wait when rate limited (default: 60s)',
   }),
   'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Disable color' }),
+}
+
+/** `--output` of the commands that also offer Markdown. */
+export const markdownOutputFlag = {
+  ...sharedFlags.output,
+  summary: 'Output format: table, json, jsonl, yaml, csv, tsv, or markdown',
 }
 
 /** `--timeout` of the commands that wait for a model. */

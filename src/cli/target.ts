@@ -61,6 +61,15 @@ export function changesService({ method, path }: Pick<OutgoingRequest, 'method' 
   return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
 }
 
+/** Only the model's reply is new after such a request. */
+const replyPaths = /^\/(v1\/chat\/completions|api\/chat\/send)$/
+
+/** Whether a request is a change that chatctl records: anything but reading, and asking a model. */
+export function isChange({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
+  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+  return !isSafe && !(method === 'POST' && replyPaths.test(path.split('?')[0] ?? ''))
+}
+
 /**
  * In a non-interactive run, changes reach the embedded service only if it was selected: a CI job that
  * forgot its base URL must fail, instead of changing a local copy.

@@ -1,8 +1,8 @@
 import { startTimer } from '../system/clock.ts'
 import { Expired, type HttpRequest, Interrupted, type OpenResponse, type Transport } from './open-response.ts'
-import { ResponseBytes } from './response-bytes.ts'
+import { defaultMaxMiB, ResponseBytes } from './response-bytes.ts'
 
-/** Maximum number of bytes that are read of an error response. */
+/** Maximum number of bytes that are read of an error response that nobody sees. */
 const maxErrorBytes = 64 * 1024
 
 /** The response to one attempt. */
@@ -12,7 +12,7 @@ export interface AttemptResponse {
   headers: Record<string, string>
   /** The whole body, or the first bytes of a stream. */
   bytes: Uint8Array
-  /** Whether the body of an error response was longer than the part that is read. */
+  /** Whether the bytes are only the first part of the body of an error response. */
   cut: boolean
   /** The rest of a stream. */
   rest?: OpenResponse
@@ -23,6 +23,8 @@ interface AttemptOptions {
   timeout: number
   /** Whether the caller reads the body of a 2xx response. */
   stream: boolean
+  /** Whether the body of an error response is read up to `maxBodyMiB`, and not only the part with its message. */
+  wholeErrors: boolean
   /** Maximum size of the body, in MiB (default: 256). A stream has none. */
   maxBodyMiB?: number | undefined
   signal: AbortSignal | undefined
@@ -55,7 +57,7 @@ export async function attempt(
     const response = await transport(httpRequest, signal, options.onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
-    if (status < 200 || status > 299) return { ...head, ...(await readSome(response)) }
+    if (status < 200 || status > 299) return { ...head, ...(await readError(response, options)) }
     if (!options.stream) return { ...head, bytes: await readAll(response, httpRequest, options), cut: false }
     const first = await response.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: response }
@@ -80,18 +82,24 @@ async function readAll(
 }
 
 /** The body of an error response. If it is interrupted, the part that arrived is enough. */
-async function readSome(response: OpenResponse): Promise<{ bytes: Uint8Array; cut: boolean }> {
+async function readError(
+  response: OpenResponse,
+  { wholeErrors, maxBodyMiB = defaultMaxMiB }: AttemptOptions,
+): Promise<{ bytes: Uint8Array; cut: boolean }> {
+  const max = wholeErrors ? maxBodyMiB * 1024 * 1024 : maxErrorBytes
   const chunks: Uint8Array[] = []
   let length = 0
+  let interrupted = false
   try {
     for (let chunk = await response.read(); chunk; chunk = await response.read()) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > maxErrorBytes) break
+      if (length > max) break
     }
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
+    interrupted = true
   }
   response.cancel()
-  return { bytes: Buffer.concat(chunks).subarray(0, maxErrorBytes), cut: length > maxErrorBytes }
+  return { bytes: Buffer.concat(chunks).subarray(0, max), cut: interrupted || length > max }
 }

@@ -10,20 +10,23 @@ interface About {
  * What a client does, as it does it, for logs and for lines such as "rate limited, waiting 12 s". No
  * event contains a credential. Times are in milliseconds.
  */
-export type ClientEvent =
-  | (About & { type: 'request'; headers: Record<string, string> })
-  /** The connection is open and the request leaves: from here on the service may act on it. */
-  | (About & { type: 'sent' })
-  | (About & {
-      type: 'response'
-      status: number
-      statusText: string
-      headers: Record<string, string>
-      elapsed: number
-      requestId?: string
-    })
-  | (About & { type: 'redirect'; status: number; to: string })
-  /** The same request again after `after`, because of `reason`: a status or a network error in words. */
-  | (About & { type: 'retry'; after: number; reason: string })
-  /** Rate limited: the same request again after `after`. */
-  | (About & { type: 'wait'; after: number; status: number })
+export type ClientEvent = About &
+  (
+    | { type: 'request' }
+    /** The connection is open and the request leaves: from here on the service may act on it. */
+    | { type: 'sent' }
+    | {
+        type: 'response'
+        status: number
+        statusText: string
+        /** The headers about rate limits, and `date`. Names are lower case. */
+        limits: Record<string, string>
+        elapsed: number
+        requestId?: string
+      }
+    | { type: 'redirect'; status: number; to: string }
+    /** The same request again after `after`, because of `reason`: a status or a network error in words. */
+    | { type: 'retry'; after: number; reason: string }
+    /** Rate limited: the same request again after `after`. */
+    | { type: 'wait'; after: number; status: number }
+  )

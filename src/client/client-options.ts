@@ -1,7 +1,9 @@
+import type { RequestOutcome } from '../contract/request-outcome.ts'
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { RequestHandler } from './process-transport.ts'
+import type { Trace } from './trace.ts'
 
 /**
  * Returns the credential for one request; undefined sends the request without one.
@@ -10,6 +12,10 @@ import type { RequestHandler } from './process-transport.ts'
  *   returns another one, the request is sent once more: a request with status 401 has changed nothing.
  */
 export type CredentialSource = (rejected?: string) => Promise<string | undefined>
+
+/** What `gate` returns. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most gates return nothing
+type Gated = ((outcome: RequestOutcome) => void) | undefined | void
 
 /** Options of a client. All times are in milliseconds; `Infinity` means no limit. */
 export interface ClientOptions {
@@ -47,9 +53,10 @@ export interface ClientOptions {
   signal?: AbortSignal | undefined
   /**
    * Called with each request before it is sent and before the base URL is known. If it throws, the
-   * request is not sent, and the call rejects with what it threw.
+   * request is not sent, and the call rejects with what it threw. It may return a function, which is called
+   * once with the outcome of the request; of a stream, when it begins.
    */
-  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
+  gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
   /**
@@ -59,6 +66,13 @@ export interface ClientOptions {
    * @internal
    */
   handler?: (() => RequestHandler | undefined) | undefined
+  /**
+   * Called before each request. What it resolves with receives everything that crosses the network,
+   * without secrets.
+   *
+   * @internal
+   */
+  trace?: (() => Promise<Trace>) | undefined
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */

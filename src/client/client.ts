@@ -3,16 +3,18 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
 import type { SendResponse } from '../contract/conversation.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { deliver, type FinalResponse } from './deliver.ts'
+import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
 import { networkTransport, type Transport } from './open-response.ts'
+import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   composeRawRequest,
   composeRequest,
@@ -23,9 +25,10 @@ import {
   replyTimeout,
 } from './outgoing-request.ts'
 import { processTransport } from './process-transport.ts'
+import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
 import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
-import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
+import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
 import { openReplyStream, type ReplyStream, streamAccept } from './stream/reply-stream.ts'
@@ -66,12 +69,9 @@ export class Client {
    */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, false)
-    return withoutSecret(redact, () => {
+    return this.#exchange(request, input.signal, wholeBody, ({ finalResponse }) => {
       this.#assertSuccess(finalResponse)
-      return readResponse(endpoints[name] as Endpoint, finalResponse, finalResponse.request) as ApiResponse<
-        ResponseOf<N>
-      >
+      return readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
     })
   }
 
@@ -107,10 +107,12 @@ export class Client {
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
-    const { finalResponse, redact } = await this.#deliver(request, input.signal, true)
-    await withoutSecret(redact, () => this.#assertSuccess(finalResponse))
-    const idleTimeout = this.#options.idleTimeout ?? 120_000
-    return { source: { finalResponse, format, idleTimeout, redact }, redact }
+    const reading = { stream: true, wholeErrors: false }
+    return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
+      this.#assertSuccess(finalResponse)
+      const idleTimeout = this.#options.idleTimeout ?? 120_000
+      return { source: { finalResponse, format, idleTimeout, redact }, redact }
+    })
   }
 
   /**
@@ -120,8 +122,11 @@ export class Client {
    *   network otherwise
    */
   async send(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawResponse(finalResponse, redact)
+    const reading = { stream: false, wholeErrors: true }
+    return this.#exchange(composeRawRequest(raw), raw.signal, reading, (delivered) => {
+      const failure = this.#failureOf(delivered.finalResponse)
+      return readRawResponse(delivered.finalResponse, failure, delivered.redact)
+    })
   }
 
   /**
@@ -130,11 +135,9 @@ export class Client {
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
   async request(raw: RawRequest): Promise<RawResponse> {
-    const { finalResponse, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return withoutSecret(redact, () => {
-      this.#assertSuccess(finalResponse)
-      return rawResponse(finalResponse, redact)
-    })
+    const response = await this.send(raw)
+    if (response.failure) throw response.failure
+    return response
   }
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
@@ -144,7 +147,13 @@ export class Client {
     for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
-  async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, stream: boolean) {
+  /** Sends a request, reads its response, and reports the outcome to the function of the gate. */
+  async #exchange<T>(
+    request: OutgoingRequest,
+    own: AbortSignal | undefined,
+    reading: Reading,
+    read: (delivered: Delivered) => T,
+  ): Promise<T> {
     const options = this.#options
     const signals = [options.signal, own].filter((signal) => signal !== undefined)
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
@@ -158,10 +167,18 @@ export class Client {
         ? resolvePath(await this.#baseUrl(), request.path, request.query)
         : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
-    await options.gate?.(request)
-    for (;;) {
-      const sent = await this.#sendToBase(request, known, signal, stream)
-      if (sent) return sent
+    const onOutcome = (await options.gate?.(request)) || undefined
+    const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
+    try {
+      let delivered: Delivered | undefined
+      while (!delivered) delivered = await this.#sendToBase(request, known, signal, reading, tracker)
+      const { finalResponse, redact } = delivered
+      const result = await withoutSecret(redact, () => read({ finalResponse, redact }))
+      tracker?.answered(finalResponse, redact)
+      return result
+    } catch (error) {
+      tracker?.failed(error)
+      throw error
     }
   }
 
@@ -170,9 +187,16 @@ export class Client {
     request: OutgoingRequest,
     known: URL | undefined,
     signal: AbortSignal | undefined,
-    stream: boolean,
-  ) {
+    reading: Reading,
+    tracker: OutcomeTracker | undefined,
+  ): Promise<Delivered | undefined> {
     const options = this.#options
+    const observe: ClientOptions['observe'] = tracker
+      ? (event) => {
+          tracker.follow(event)
+          options.observe?.(event)
+        }
+      : options.observe
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
@@ -196,12 +220,13 @@ export class Client {
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
             timeout,
-            stream,
+            ...reading,
             maxBodyMiB: options.maxBodyMiB,
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,
-            observe: options.observe,
+            observe,
+            openTrace: options.trace,
             isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
@@ -241,24 +266,28 @@ export class Client {
   }
 
   #assertSuccess(finalResponse: FinalResponse): void {
-    if (finalResponse.status >= 200 && finalResponse.status <= 299) return
-    throw responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
+    const failure = this.#failureOf(finalResponse)
+    if (failure) throw failure
   }
+
+  #failureOf(finalResponse: FinalResponse): Failure | undefined {
+    if (finalResponse.status >= 200 && finalResponse.status <= 299) return undefined
+    return responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
+  }
+}
+
+/** How most responses are read. */
+const wholeBody: Reading = { stream: false, wholeErrors: false }
+
+interface Delivered {
+  finalResponse: FinalResponse
+  /** Removes the secrets of the request. */
+  redact: Redact
 }
 
 /** Without a stack: Node reads the stack of an error that destroys a socket, and computing it is slow. */
 function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
-}
-
-function rawResponse(
-  { status, statusText, bytes, cut, ...rest }: FinalResponse,
-  redact: Redact,
-): RawResponse {
-  const headers = redact(rest.headers)
-  const requestId = requestIdOf(headers)
-  const text = new TextDecoder().decode(bytes)
-  return { status, statusText, headers, bytes, text, cut, ...(requestId === undefined ? {} : { requestId }) }
 }
 
 function encode(body: unknown): string | Uint8Array | undefined {

@@ -2,15 +2,24 @@ import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
+import { deferProperty } from './defer-property.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
 import { type HttpRequest, Interrupted, type Transport } from './open-response.ts'
-import { type Redact, showHeaders, showUrl } from './redaction.ts'
+import { limitHeaders } from './rate-limit-headers.ts'
+import { type Redact, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
+import type { Trace } from './trace.ts'
 import { wrongScheme } from './wrong-scheme.ts'
 
-interface Delivery {
+/** How the body of the response is read: see `attempt`. */
+export interface Reading {
+  stream: boolean
+  wholeErrors: boolean
+}
+
+interface Delivery extends Reading {
   transport: Transport
   /** Names the proxy, for errors. */
   env: NodeJS.ProcessEnv
@@ -18,23 +27,26 @@ interface Delivery {
   clock: Clock
   /** Milliseconds for one attempt. */
   timeout: number
-  stream: boolean
   maxBodyMiB?: number | undefined
   followRedirects: boolean
   signal: AbortSignal | undefined
   redact: Redact
   observe: ((event: ClientEvent) => void) | undefined
+  openTrace: (() => Promise<Trace>) | undefined
   /** Whether a retry still goes to the same base URL. */
   isCurrent(): Promise<boolean>
 }
 
 /** The final response, after redirects and retries. */
 export interface FinalResponse extends AttemptResponse {
-  /** The request of this response, without secrets. */
+  /** The request of this response, without secrets. Its URL is computed when it is read. */
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
   asked?: number
 }
+
+/** An event without what is the same in all events of an attempt. */
+type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 'attempt'> : never
 
 /**
  * Sends a request, follows its redirects, and retries it if that is safe (see `judge`).
@@ -43,46 +55,49 @@ export interface FinalResponse extends AttemptResponse {
  * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
-  const { transport, policy, clock, signal } = delivery
-  const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
-  const { authorization: _, ...headers } = first.headers
+  const { transport, policy, clock, signal, redact, observe } = delivery
+  const trace = delivery.openTrace && (await delivery.openTrace())
   const visited = [first.url.href]
   let httpRequest = first
   let counts = untried
 
   for (let number = 1; ; number++) {
-    const about = {
-      method: httpRequest.method,
-      url: delivery.redact(showUrl(httpRequest.url)),
-      attempt: number,
+    const { method, url } = httpRequest
+    const request: FailedRequest = deferProperty({ method }, 'url', () => redact(showUrl(url)))
+    const report = (news: News) => {
+      if (!observe) return
+      const event = Object.assign(news, { method, attempt: number })
+      observe(deferProperty(event, 'url', () => request.url) as ClientEvent)
     }
-    const request: FailedRequest = { method: about.method, url: about.url }
-    report({ ...about, type: 'request', headers: showHeaders(headers) })
+    report({ type: 'request' })
+    trace?.request(httpRequest, number, redact)
     const started = clock.now()
     const decide = (outcome: Outcome): Verdict =>
-      judge(outcome, httpRequest.method, counts, policy, clock.now(), clock.random())
+      judge(outcome, method, counts, policy, clock.now(), clock.random())
     let verdict: Verdict
     let reason: string
     let status = 0
     try {
-      const response = await attempt(transport, httpRequest, {
+      const received = await attempt(transport, httpRequest, {
         ...delivery,
-        onSent: () => report({ ...about, type: 'sent' }),
+        onSent: () => report({ type: 'sent' }),
       })
+      const elapsed = clock.now() - started
+      const response = trace?.response(httpRequest, received, elapsed, redact) ?? received
       status = response.status
-      report(responseEvent(about, response, clock.now() - started))
+      if (observe) report(responseNews(response, elapsed, redact))
       const next = delivery.followRedirects ? followRedirect(httpRequest, response, visited) : undefined
       if (next) {
         visited.push(next.url.href)
         httpRequest = next
-        report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
+        report(deferProperty({ type: 'redirect', status }, 'to', () => redact(showUrl(next.url))))
         continue
       }
       verdict = decide({ type: 'response', status, headers: response.headers })
       if (!verdict.again) {
         return { ...response, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
       }
-      reason = `${status} ${response.statusText}`.trim()
+      reason = redact(`${status} ${response.statusText}`.trim())
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
@@ -90,32 +105,29 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
         const { env } = delivery
         throw (await wrongScheme(error, request, env)) ?? networkFailure(error, request, env)
       }
-      reason = describeInterruption(error)
+      reason = redact(describeInterruption(error))
     }
     counts = verdict.counts
-    report(
-      verdict.limited
-        ? { ...about, type: 'wait', after: verdict.after, status }
-        : { ...about, type: 'retry', after: verdict.after, reason },
-    )
-    await clock.sleep(verdict.after, signal)
+    const { after } = verdict
+    trace?.retry(reason, after)
+    report(verdict.limited ? { type: 'wait', after, status } : { type: 'retry', after, reason })
+    await clock.sleep(after, signal)
     if (!(await delivery.isCurrent())) return undefined
   }
 }
 
-function responseEvent(
-  about: { method: string; url: string; attempt: number },
+function responseNews(
   { status, statusText, headers }: AttemptResponse,
   elapsed: number,
-): ClientEvent {
+  redact: Redact,
+): News {
   const requestId = requestIdOf(headers)
-  return {
-    ...about,
-    type: 'response',
+  const news = {
+    type: 'response' as const,
     status,
-    statusText,
-    headers: showHeaders(headers),
+    statusText: redact(statusText),
     elapsed,
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(requestId === undefined ? {} : { requestId: redact(requestId) }),
   }
+  return deferProperty(news, 'limits', () => redact(limitHeaders(headers)))
 }

@@ -32,6 +32,8 @@ export interface Input<N extends EndpointName> {
   params?: Record<string, string> | undefined
   query?: QueryOf<N> | undefined
   body?: RequestOf<N> | undefined
+  /** Whether the body may have fields that the interface does not document. */
+  allowsUnknownFields?: boolean | undefined
   /** Aborts this request. */
   signal?: AbortSignal | undefined
 }
@@ -72,15 +74,17 @@ export function composeRequest<N extends EndpointName>(
       request.query = Object.fromEntries(present.map(([key, value]) => [key, String(value)]))
   }
   if (endpoint.request) {
-    request.body = parse(endpoint.request, input.body ?? {}, 'request body')
+    request.body = parse(endpoint.request, input.body ?? {}, 'request body', input.allowsUnknownFields)
     request.headers['content-type'] = 'application/json'
   }
   return request
 }
 
-function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
+function parse(schema: z.ZodMiniType, value: unknown, what: string, allowsUnknownFields = false): unknown {
   const result = checkShape(schema, value)
   if (result.success) return result.data
+  const { issues } = result.error
+  if (allowsUnknownFields && issues.every(({ code }) => code === 'unrecognized_keys')) return value
   const faults = faultsOf(result.error)
   const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')
   throw new Failure('refused', `Invalid ${what}: ${list}`, {

@@ -7,6 +7,13 @@ export interface ReportedQuota {
 
 type Headers = Record<string, string>
 
+/** The headers that this file reads, which contain no secret. */
+export function limitHeaders(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => limitName.test(name)))
+}
+
+const limitName = /^(date|retry-after|(x-)?ratelimit(-.*)?)$/
+
 /**
  * The wait that a response requests, in milliseconds. Undefined if it requests none. docs/interface.md,
  * "Limits", shows no header for it, so every known one is read.

@@ -3,6 +3,7 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
+import { deferProperty } from './defer-property.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
@@ -15,6 +16,7 @@ interface SuccessResponse {
   status: number
   headers: Record<string, string>
   bytes: Uint8Array
+  request: FailedRequest
 }
 
 /**
@@ -24,14 +26,9 @@ interface SuccessResponse {
  * @throws Failure `invalid_response` if the interface shows a response body and this one is unusable;
  *   `rejected` if the body reports a failure (`success: false`, or the error body)
  */
-export function readResponse(
-  endpoint: Endpoint,
-  received: SuccessResponse,
-  request: FailedRequest,
-): ApiResponse<unknown> {
+export function readResponse(endpoint: Endpoint, received: SuccessResponse): ApiResponse<unknown> {
   const { status, headers, bytes } = received
   const requestId = requestIdOf(headers)
-  const about = requestId === undefined ? request : { ...request, id: requestId }
   const response: ApiResponse<unknown> = { body: undefined, status, headers, faults: [] }
   if (headers['location'] !== undefined) response.location = headers['location']
   if (requestId !== undefined) response.requestId = requestId
@@ -39,14 +36,17 @@ export function readResponse(
     kind: FailureKind,
     message: string,
     more: Pick<FailureOptions, 'code' | 'details' | 'isOutcomeUnknown' | 'advice'> = {},
-  ) => new Failure(kind, message, { status, request: about, ...more })
+  ) => {
+    const request = { ...received.request, ...(requestId !== undefined && { id: requestId }) }
+    return new Failure(kind, message, { status, request, ...more })
+  }
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
   const reported = readReportedFailure(endpoint, body)
   if (reported) {
     const words = reported.message ?? 'The request failed'
     // If the body names an ID, the service may still have made the change.
-    const isOutcomeUnknown = mayChange(request) && (namesId(body) || response.location !== undefined)
+    const isOutcomeUnknown = mayChange(received.request) && (namesId(body) || response.location !== undefined)
     throw fail('rejected', words, { ...reported, isOutcomeUnknown })
   }
   const tooDeep = isDeeperThan(maxDepth, body)
@@ -68,20 +68,8 @@ export function readResponse(
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
   const shape = endpoint.response
-  if (shape) deferFaults(response, () => check(shape, body))
-  return response
-}
-
-/** Checks the body only when `faults` is read, because checking a thousand pages of history is slow. */
-function deferFaults(response: ApiResponse<unknown>, find: () => Fault[]): void {
-  let found: Fault[] | undefined
-  Object.defineProperty(response, 'faults', {
-    get: () => {
-      found ??= find()
-      return found
-    },
-    enumerable: true,
-  })
+  // Checking a thousand pages of history is slow.
+  return shape ? deferProperty(response, 'faults', () => check(shape, body)) : response
 }
 
 /** A failure in a 2xx response: `success: false`, or the documented error body. */

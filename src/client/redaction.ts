@@ -1,14 +1,14 @@
 import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { secretParameter } from '../contract/secret-names.ts'
 
-const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
-const placeholder = '[redacted]'
+export const placeholder = '[redacted]'
 
 /** Removes secrets from a value that is shown or logged. */
 export type Redact = <T>(value: T) => T
 
 /** Minimum length of a secret. Removing shorter texts would damage words. */
-const minSecretLength = 6
+export const minSecretLength = 6
 
 /** A service may quote the key or the request that it rejects, so messages are cleaned of these secrets. */
 export function redactorOf(...secrets: (string | undefined)[]): Redact {
@@ -16,8 +16,9 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
     .filter((secret) => secret !== undefined)
     .filter(({ length }) => length >= minSecretLength)
   if (known.length === 0) return (value) => value
-  const forms = [...new Set(known.flatMap(formsOf))]
+  let forms: readonly string[] | undefined
   const clean = (value: unknown): unknown => {
+    forms ??= [...new Set(known.flatMap(formsOf))]
     if (typeof value === 'string')
       return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
     if (Array.isArray(value)) return value.map(clean)
@@ -32,10 +33,26 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** The password in a request body, as for a new user. */
+/** The password in a request body, as for a new user. A raw body is a text or bytes. */
 export function passwordOf(body: unknown): string | undefined {
+  if (typeof body === 'string') return body.includes('"password"') ? passwordOf(parsed(body)) : undefined
   if (typeof body !== 'object' || body === null || !('password' in body)) return undefined
   return typeof body.password === 'string' ? body.password : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The same bytes, or the text without secrets if it has any. */
+export function redactBytes(bytes: Uint8Array, redact: Redact): Uint8Array {
+  const text = new TextDecoder().decode(bytes)
+  const clean = redact(text)
+  return clean === text ? bytes : new TextEncoder().encode(clean)
 }
 
 /** A URL without user info, and without the values of query fields that may be secrets. */
@@ -43,7 +60,7 @@ export function showUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
-  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretName.test(name))
+  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretParameter.test(name))
   for (const name of names) shown.searchParams.set(name, 'redacted')
   return shown.href
 }
@@ -52,7 +69,7 @@ export function showUrl(url: URL): string {
 export function showHeaders(headers: Record<string, string>): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
-    secretName.test(name) || /cookie/i.test(name) ? placeholder : value,
+    secretParameter.test(name) || /cookie/i.test(name) ? placeholder : value,
   ])
   return Object.fromEntries(shown)
 }
@@ -71,7 +88,7 @@ export function concealFailure(failure: Failure, redact: Redact): Failure {
   const options: FailureOptions = {
     ...redact(helpOf(failure)),
     code: redact(failure.code),
-    cause: failure.cause,
+    cause: failure.cause instanceof Failure ? concealFailure(failure.cause, redact) : failure.cause,
     isOutcomeUnknown: failure.isOutcomeUnknown,
   }
   if (failure.status !== undefined) options.status = failure.status

@@ -1,6 +1,9 @@
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { mayChange } from './network-failure.ts'
 
+/** Maximum size of a body by default. */
+export const defaultMaxMiB = 256
+
 /** The body of a 2xx response while it arrives, up to a maximum size. */
 export class ResponseBytes {
   readonly #status: number
@@ -10,7 +13,7 @@ export class ResponseBytes {
   #length = 0
 
   /** @param maxMiB maximum size of the body */
-  constructor(status: number, request: FailedRequest, maxMiB = 256) {
+  constructor(status: number, request: FailedRequest, maxMiB = defaultMaxMiB) {
     this.#status = status
     this.#request = request
     this.#maxMiB = maxMiB

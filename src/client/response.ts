@@ -1,4 +1,5 @@
 import { isNumber, isRecord } from '../contract/exact-json.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { Fault } from '../contract/faults.ts'
 
 /** A successful response (2xx) of a documented endpoint. */
@@ -29,12 +30,14 @@ export interface RawResponse {
   statusText: string
   /** Names are lower case. */
   headers: Record<string, string>
-  /** The body. */
+  /** The body. Where that of an error repeats the credential, it is redacted. */
   bytes: Uint8Array
   /** The bytes as UTF-8. */
   text: string
-  /** Whether an error's body was longer than the 64 KiB that are read of one. */
+  /** Whether the body is only the first part of that of an error, which was longer than `maxBodyMiB` or truncated. */
   cut: boolean
+  /** What `Client.request` rejects with for this status; undefined for 2xx. */
+  failure?: Failure
   /** The service's own id for the request, if it sent one. */
   requestId?: string
 }

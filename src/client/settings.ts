@@ -22,10 +22,15 @@ export class Settings {
    * Changes application settings: PATCH /v1/settings. Only the keys of `body` are sent
    * (docs/interface.md, "Endpoints", rule 1).
    *
+   * @param options `allowsUnknownFields`: sends fields that the interface does not document (default: they are
+   *   refused)
    * @throws Failure with `isOutcomeUnknown` if the change may have been made
    */
-  update(body: SettingsPatch): Promise<ApiResponse<unknown>> {
-    return this.#caller.call('updateSettings', { body })
+  update(
+    body: SettingsPatch,
+    options: { allowsUnknownFields?: boolean } = {},
+  ): Promise<ApiResponse<unknown>> {
+    return this.#caller.call('updateSettings', { body, ...options })
   }
 
   /** Reads the user preferences: GET /v1/settings/preferences. */

@@ -5,17 +5,20 @@ import { commandFor, quoteWord } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { textFlag } from '../cli/flag-types.ts'
-import { parseKeyValues } from '../cli/input/key-values.ts'
+import { parseNestedFields } from '../cli/input/nested-fields.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
+import { pageThroughHistory, readPagedQuery } from '../cli/page-through-history.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
+import type { RawResponse } from '../client/response.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
+import { describeBytes } from '../view/describe-bytes.ts'
 import { documentView } from '../view/value.ts'
 
 export default class Api extends BaseCommand {
   static override summary = 'Send a request to any endpoint of the service'
   static override description =
-    'PATH is relative to the base URL and may contain a query. A JSON response is printed as JSON; any other response is printed unchanged. A status other than 2xx is an error.'
+    'PATH is relative to the base URL and may contain a query. A JSON response is printed as JSON; any other response is printed unchanged. A status other than 2xx is an error. The body of an error is printed unchanged, and not at all with --jq or --fields.'
   static override requests = { ...calls(), note: 'the one you name.' }
   static override completes = { method: 'method', path: 'endpoint' } as const
   static override examples = [
@@ -27,6 +30,10 @@ export default class Api extends BaseCommand {
     {
       description: 'Send fields and print one value',
       command: 'chatctl api POST /api/chat/send --field message=Hello --jq .response',
+    },
+    {
+      description: 'Print all past messages, one on each line',
+      command: 'chatctl api /api/chat/history --paginate -o jsonl',
     },
   ]
   static override usage = 'api [METHOD] PATH'
@@ -49,7 +56,7 @@ export default class Api extends BaseCommand {
       helpValue: 'KEY=VALUE',
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Field of a JSON request body: KEY=TEXT or KEY:=JSON',
+      summary: 'Field of a JSON body: KEY=TEXT or KEY:=JSON; a.b nests (a\\.b does not), a[] is a list item',
     }),
     header: textFlag({
       char: 'H',
@@ -60,7 +67,11 @@ export default class Api extends BaseCommand {
     }),
     include: Flags.boolean({
       char: 'i',
-      summary: 'Print the status and headers of the response first (text output only)',
+      summary: 'Print the status and headers first (text output only)',
+    }),
+    paginate: Flags.boolean({
+      summary: 'Print all pages (only GET /api/chat/history)',
+      exclusive: ['data', 'field', 'header', 'include'],
     }),
     'dry-run': dryRunFlag,
   }
@@ -83,37 +94,60 @@ export default class Api extends BaseCommand {
         },
       )
     }
+    if (flags.paginate) {
+      const query = readPagedQuery(target)
+      return pageThroughHistory(await context.connect(), query, context)
+    }
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()
-    const request = client.request({
-      ...target,
-      headers: parseHeaders(flags.header ?? []),
-      ...(body === undefined ? {} : { body }),
-    })
     // GET of the same path reads what PATCH changes (docs/interface.md, "Endpoints").
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
-    const response = await this.change(request, `Check the effect before you send the request again${check}`)
-    if (flags.include) {
-      const headers = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\n`)
-      const head = `HTTP ${response.status} ${response.statusText}\n${headers.join('')}\n`
-      await context.output.showBytes(new TextEncoder().encode(head))
-    }
-    const json = readBody(response.text)
-    if (json === undefined && context.output.showsText(documentView)) {
-      return context.output.showBytes(response.bytes)
-    }
-    if (json === undefined && response.bytes.length > 0) {
-      throw new Failure(
-        'invalid_response',
-        'The response is not JSON, so it cannot be shown in this output format',
-        {
-          status: response.status,
-          hint: 'The request was sent. To print the response body unchanged, omit --output, --json, --fields, and --jq.',
-        },
-      )
-    }
-    await context.output.show(documentView, json)
+    const hint = `Check the effect before you send the request again${check}`
+    const response = await this.change(
+      client.send({
+        ...target,
+        headers: parseHeaders(flags.header ?? []),
+        ...(body === undefined ? {} : { body }),
+      }),
+      hint,
+    )
+    if (flags.include) await showHead(response, context)
+    const { failure } = response
+    if (!failure) return showBody(response, context)
+    await showErrorBody(response, context)
+    await this.change(Promise.reject(failure), hint)
   }
+}
+
+async function showHead({ status, statusText, headers }: RawResponse, { output }: Context): Promise<void> {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
+  await output.showBytes(new TextEncoder().encode(`HTTP ${status} ${statusText}\n${lines.join('')}\n`))
+}
+
+async function showBody({ status, bytes, text }: RawResponse, { output }: Context): Promise<void> {
+  const json = readBody(text)
+  if (json === undefined && output.showsText(documentView)) return output.showBody(bytes)
+  if (json === undefined && bytes.length > 0) {
+    throw new Failure(
+      'invalid_response',
+      'The response is not JSON, so it cannot be shown in this output format',
+      {
+        status,
+        hint: 'The request was sent. To print the response body unchanged, omit --output, --json, --fields, and --jq.',
+      },
+    )
+  }
+  await output.show(documentView, json)
+}
+
+/** A filter is written for the response to a success, so that an error leaves a pipe empty. */
+async function showErrorBody({ bytes, text, cut }: RawResponse, { output }: Context): Promise<void> {
+  if (output.isFiltered || bytes.length === 0) return
+  const json = readBody(text)
+  if (output.showsText(documentView)) await output.showBody(bytes)
+  else if (json !== undefined) await output.show(documentView, json)
+  else return output.warn('The response body is not JSON, so it is not printed in this output format')
+  if (cut) await output.warn(`The response body is truncated after ${describeBytes(bytes.length)}`)
 }
 
 /** The method defaults to GET. */
@@ -162,7 +196,7 @@ async function readRequestBody(
   source: { data: string | undefined; fields: readonly string[] | undefined },
   context: Context,
 ): Promise<string | undefined> {
-  if (source.fields) return JSON.stringify(parseKeyValues(source.fields, '--field'))
+  if (source.fields) return JSON.stringify(parseNestedFields(source.fields, '--field'))
   if (source.data === undefined) return undefined
   const text = await readData(source.data, context)
   try {

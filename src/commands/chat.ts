@@ -13,7 +13,6 @@ import { describeFailure } from '../cli/describe-failure.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
-import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
@@ -114,7 +113,6 @@ export default class Chat extends BaseCommand {
       isQuiet: flags.quiet,
       style: isPlain ? undefined : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
       link: isPlain ? undefined : await linkerFor(host.stdout),
-      describeEvent: flags.debug ? describeClientEvent : undefined,
       directories,
       env,
       cwd: host.cwd,

@@ -11,7 +11,7 @@ import {
   signInKeys,
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
-import { outputFormats, readOutputFormat } from './output-formats.ts'
+import { defaultFormats, readOutputFormat } from './output-formats.ts'
 import {
   localProfile,
   readAddress,
@@ -40,7 +40,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   redirect_host: readRedirectHost,
   redirect_port: readPorts,
   redirect_path: readRedirectPath,
-  output: (text) => readOutputFormat(text, outputFormats),
+  output: (text) => readOutputFormat(text, defaultFormats),
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,

@@ -1,10 +1,14 @@
 import { Failure } from '../contract/failure.ts'
 
+/** The output formats of every command that prints rows. */
 export const outputFormats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
-export type OutputFormat = (typeof outputFormats)[number]
+
+/** Formats that a default may name. A command that does not offer one of them ignores it. */
+export const defaultFormats = [...outputFormats, 'markdown'] as const
+export type OutputFormat = (typeof defaultFormats)[number]
 
 /** The `--output` formats of commands that write a document, instead of `outputFormats`. */
-export type DocumentFormat = 'text' | 'md' | 'html' | 'json' | 'jsonl'
+export type DocumentFormat = 'text' | 'markdown' | 'html' | 'json' | 'jsonl'
 
 /** Formats as other tools call them. */
 const formatSynonyms: ReadonlyMap<string, OutputFormat | DocumentFormat> = new Map([
@@ -14,44 +18,52 @@ const formatSynonyms: ReadonlyMap<string, OutputFormat | DocumentFormat> = new M
   ['pretty', 'table'],
   ['yml', 'yaml'],
   ['ndjson', 'jsonl'],
-  ['markdown', 'md'],
 ])
+
+/** The format of a name or a file extension. `md` is accepted because it is the extension. */
+function fullName(text: string): string {
+  return text === 'md' ? 'markdown' : text
+}
+
+/** The format that a file extension without its dot names. */
+export function formatOfExtension<F extends DocumentFormat>(
+  extension: string,
+  formats: readonly F[],
+): F | undefined {
+  return formats.find((known) => known === fullName(extension))
+}
 
 /** @param formats of the command */
 export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
   text: string,
   formats: readonly F[],
 ): F {
-  const format = formats.find((known) => known === text)
+  const format = formats.find((known) => known === fullName(text))
   if (format) return format
-  const meant = formats.find((known) => known === formatSynonyms.get(text.toLowerCase()))
+  const lower = text.toLowerCase()
+  const meant = formats.find((known) => known === (formatSynonyms.get(lower) ?? fullName(lower)))
   throw new Failure('usage', `"${text}" is not one of ${formats.join(', ')}`, {
     advice: meant === undefined ? [] : [{ code: 'output_format', format: meant }],
   })
 }
 
-/**
- * Ignores a default output format for rows if the command writes a document. A default that no command
- * offers is an error for every command.
- */
+/** Ignores a default that this command does not offer. One that no command offers is an error for each. */
 export function offeredFormat<G extends { value: string; source: string }>(
   given: G | undefined,
-  documentFormats: readonly string[] | undefined,
+  formats: readonly string[],
 ): G | undefined {
+  const name = given && fullName(given.value)
   const isAside =
-    documentFormats &&
-    given &&
-    given.source !== 'flag' &&
-    !documentFormats.includes(given.value) &&
-    outputFormats.some((format) => format === given.value)
+    given?.source !== 'flag' &&
+    defaultFormats.some((format) => format === name) &&
+    !formats.some((format) => format === name)
   return isAside ? undefined : given
 }
 
 /** The valid formats: a flag applies to this command, a default may apply to any command. */
-export function formatsFrom(
+export function formatsFrom<F extends OutputFormat | DocumentFormat>(
   source: string | undefined,
-  documentFormats: readonly DocumentFormat[] | undefined,
-): readonly (OutputFormat | DocumentFormat)[] {
-  if (documentFormats === undefined) return outputFormats
-  return source === 'flag' ? documentFormats : [...new Set([...outputFormats, ...documentFormats])]
+  formats: readonly F[],
+): readonly (F | OutputFormat)[] {
+  return source === 'flag' ? formats : [...new Set([...defaultFormats, ...formats])]
 }

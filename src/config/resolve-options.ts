@@ -10,6 +10,7 @@ import {
   formatsFrom,
   type OutputFormat,
   offeredFormat,
+  outputFormats,
   readOutputFormat,
 } from './output-formats.ts'
 
@@ -61,8 +62,8 @@ interface Usage {
   mayNameNewProfile: boolean
   /** Whether a base URL without a profile selects the profile with that base URL. */
   takesProfileOfAddress: boolean
-  /** The output formats of a command that writes a document. */
-  documentFormats?: readonly DocumentFormat[] | undefined
+  /** The output formats of the command (default: those of every command). */
+  formats?: readonly (OutputFormat | DocumentFormat)[]
 }
 
 /**
@@ -77,7 +78,7 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: () => Configuration,
-  { mayNameNewProfile, takesProfileOfAddress, documentFormats }: Usage,
+  { mayNameNewProfile, takesProfileOfAddress, formats = outputFormats }: Usage,
 ): Options {
   const place = () => configurationPath(new Directories(env))
   const given = (name: OptionName): Resolved<string> | undefined => {
@@ -147,8 +148,8 @@ export function resolveOptions(
     aliases: { value: stored.aliases ?? {}, source: 'profile', from: `profile ${inForce}` },
     output: read(
       'output',
-      offeredFormat(pick('output'), documentFormats),
-      (text) => readOutputFormat(text, formatsFrom(pick('output')?.source, documentFormats)),
+      offeredFormat(pick('output'), formats),
+      (text) => readOutputFormat(text, formatsFrom(pick('output')?.source, formats)),
       undefined,
     ),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),

@@ -12,7 +12,10 @@ export interface AdviceData
     ServiceAdvice,
     SessionAdvice,
     PlanAdvice,
-    ImportAdvice {}
+    UserFileAdvice,
+    ApplyUsersAdvice,
+    ImportAdvice,
+    StateAdvice {}
 
 type NoData = Record<never, never>
 
@@ -98,9 +101,29 @@ interface PlanAdvice {
   service_of_plan: NoData
   other_plan_file: NoData
   export_settings: NoData
+  allow_unknown_keys: NoData
+  /** The part of a settings file that has keys. */
+  other_part: { part: string }
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
+}
+
+interface UserFileAdvice {
+  /** A user who exists is recorded in the state file with its id. */
+  ids_in_state: NoData
+  /** Where the passwords of new users come from. */
+  new_passwords: NoData
+  save_users_plan: NoData
+  /** The id of the state file belongs to a user with another email. */
+  other_email: NoData
+}
+
+interface StateAdvice {
+  /** The state file is for another service. */
+  service_of_state: NoData
+  /** The id of this email is not in the state file. */
+  adopt_email: { email: string; state: string }
 }
 
 interface ImportAdvice {
@@ -115,4 +138,11 @@ interface ImportAdvice {
   skip_invalid: { faults: number }
   restore_rows: NoData
   json_lines: NoData
+}
+
+interface ApplyUsersAdvice {
+  /** A user exists that the state file does not have. The service may have named its id. */
+  adopt_existing: { email: string; id: string | undefined }
+  /** It is not known where the passwords of new users come from. */
+  choose_passwords: NoData
 }

@@ -1,12 +1,15 @@
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   type Node,
   type Pair,
   parseDocument,
+  visit,
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
@@ -21,9 +24,11 @@ export const fileBounds = {
   values: 10_000,
 }
 
+type Bounds = typeof fileBounds
+
 export const boundMessages = {
   depth: 'nested too deeply',
-  values: `the file has more than ${fileBounds.values} values`,
+  values: (most: number) => `the file has more than ${most} values`,
 }
 
 /** A fault of a text. */
@@ -37,9 +42,13 @@ export interface TextFault {
 export class UnreadableFile extends Error {
   readonly faults: readonly TextFault[]
 
-  constructor(faults: readonly TextFault[]) {
+  /** Whether it exceeds a bound. */
+  readonly isTooLarge: boolean
+
+  constructor(faults: readonly TextFault[], isTooLarge = false) {
     super(faults[0]?.words)
     this.faults = faults
+    this.isTooLarge = isTooLarge
   }
 }
 
@@ -48,14 +57,14 @@ export class UnreadableFile extends Error {
  *
  * @throws UnreadableFile for invalid YAML, a duplicate key, several documents, or a warning of the parser
  */
-export function locateYaml(text: string): Located {
+export function locateYaml(text: string, bounds: Bounds = fileBounds): Located {
   const document = parseDocument(text, { ...yamlReading, merge: true, prettyErrors: false })
   const faults = faultsOf([...document.errors, ...document.warnings], text)
   if (faults.length > 0) throw new UnreadableFile(faults)
   const { version = '1.2' } = document.directives?.yaml ?? {}
   // In YAML 1.1, `yes` is true, and 010 is 8.
   if (version !== '1.2') fail(0, `the file is YAML ${version}; only YAML 1.2 is supported`)
-  return new YamlReader(document, text).read(document.contents, 0, 0)
+  return new YamlReader(document, text, bounds).read(document.contents, 0, 0)
 }
 
 /** The first error, because it usually causes the next ones, and all duplicate keys. */
@@ -81,18 +90,20 @@ type Entries = Map<string, LocatedEntry>
 class YamlReader {
   readonly #document: Document
   readonly #text: string
-  #count = 0
+  readonly #bounds: Bounds
+  #values = 0
+  #targets: ReadonlyMap<Alias, Node> | undefined
 
-  constructor(document: Document, text: string) {
+  constructor(document: Document, text: string, bounds: Bounds) {
     this.#document = document
     this.#text = text
+    this.#bounds = bounds
   }
 
   /** @param at the place of a missing value */
   read(node: unknown, at: number, depth: number): Located {
     const start = (node as Node | null)?.range?.[0] ?? at
-    if (depth > fileBounds.depth) fail(start, boundMessages.depth)
-    if (++this.#count > fileBounds.values) fail(start, boundMessages.values)
+    this.#checkBounds(start, depth)
     if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
     if (isMap(node)) {
       return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
@@ -106,6 +117,12 @@ class YamlReader {
     return { kind: 'scalar', at: start, value, end, ...(end > start ? {} : this.#commentAt(start)) }
   }
 
+  #checkBounds(at: number, depth: number): void {
+    const { values, depth: levels } = this.#bounds
+    if (depth > levels) throw tooLarge(at, boundMessages.depth)
+    if (++this.#values > values) throw tooLarge(at, boundMessages.values(values))
+  }
+
   /** The offset of a comment directly after the place of a missing value, such as an unquoted `#3366FF`. */
   #commentAt(start: number): { comment?: number } {
     const gap = /^[ \t]*(?=#)/.exec(this.#text.slice(start, this.#text.indexOf('\n', start) + 1 || undefined))
@@ -114,7 +131,8 @@ class YamlReader {
 
   #resolve(node: unknown): unknown {
     if (!isAlias(node)) return node
-    const target = node.resolve(this.#document)
+    this.#targets ??= targetsOf(this.#document)
+    const target = this.#targets.get(node)
     if (target === undefined) fail(node.range?.[0] ?? 0, `unknown alias: no anchor &${node.source} before it`)
     return target
   }
@@ -148,8 +166,7 @@ class YamlReader {
   #mergedBy(source: unknown, depth: number): Entries {
     const at = (source as Node | null)?.range?.[0] ?? 0
     const target = this.#resolve(source)
-    if (depth > fileBounds.depth) fail(at, boundMessages.depth)
-    if (++this.#count > fileBounds.values) fail(at, boundMessages.values)
+    this.#checkBounds(at, depth)
     if (isMap(target)) return this.#entriesOf(target, depth + 1)
     if (!isSeq(target)) fail(at, 'the value of << must be a map, an alias of a map, or a list of these')
     const all: Entries = new Map()
@@ -160,6 +177,23 @@ class YamlReader {
   }
 }
 
+/** The node of each alias: the last one before it with that anchor. `Alias.resolve` would visit the document each time. */
+function targetsOf(document: Document): ReadonlyMap<Alias, Node> {
+  const anchored = new Map<string, Node>()
+  const targets = new Map<Alias, Node>()
+  visit(document, (_, node) => {
+    if (isAlias(node)) {
+      const target = anchored.get(node.source)
+      if (target) targets.set(node, target)
+    } else if (isNode(node) && node.anchor) anchored.set(node.anchor, node)
+  })
+  return targets
+}
+
 function fail(at: number, words: string): never {
   throw new UnreadableFile([{ at, words }])
+}
+
+function tooLarge(at: number, words: string): UnreadableFile {
+  return new UnreadableFile([{ at, words }], true)
 }

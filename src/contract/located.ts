@@ -37,9 +37,15 @@ export interface FilePosition {
 
 /** Converts offsets of a text to places. */
 export function placesIn(text: string): (at: number) => FilePosition {
-  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
   return (at) => {
-    const line = starts.findLastIndex((start) => start <= at)
+    let [line, end] = [0, starts.length]
+    while (end - line > 1) {
+      const middle = (line + end) >> 1
+      if ((starts[middle] ?? 0) <= at) line = middle
+      else end = middle
+    }
     return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
   }
 }

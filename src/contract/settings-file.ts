@@ -14,7 +14,7 @@ const notes = {
   $unmanaged: z.optional(
     z
       .record(z.string(), z.unknown())
-      .check(z.describe('Settings of the service that chatctl cannot change; diff and apply ignore them')),
+      .check(z.describe('Other settings of the service; diff and apply ignore them')),
   ),
 }
 

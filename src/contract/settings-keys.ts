@@ -41,6 +41,21 @@ export function describeSettingsKey(path: string): string {
   return key ? (z.toJSONSchema(key.schema).description ?? path) : path
 }
 
+/**
+ * Whether a path can be a setting that only some services have: it is no documented key, and neither above nor
+ * below one.
+ */
+export function isUndocumentedKey(path: string): boolean {
+  const isRelated = (known: string) =>
+    known === path || known.startsWith(`${path}.`) || path.startsWith(`${known}.`)
+  return !settingsKeys.some((known) => isRelated(known.path))
+}
+
+/** Whether a path can contain a name as one step. */
+export function isPathName(name: string): boolean {
+  return name !== '' && !name.includes('.')
+}
+
 type Values = Record<string, unknown>
 
 /**

@@ -3,7 +3,7 @@ import { parseJson } from '../contract/exact-json.ts'
 import { timeOf } from '../contract/history-order.ts'
 import type { PageStore, StoredPage } from './page-store.ts'
 
-export type ExportFormat = 'jsonl' | 'json' | 'md' | 'html'
+export type ExportFormat = 'jsonl' | 'json' | 'markdown' | 'html'
 
 /** Writes the next bytes of a document. Resolves when more can be written. */
 export type Write = (bytes: Uint8Array) => Promise<void>
@@ -116,7 +116,7 @@ async function loadShape(format: ExportFormat, context: string | undefined): Pro
     }
   }
   const { head, message, tail } =
-    format === 'md'
+    format === 'markdown'
       ? (await import('./markdown-document.ts')).markdownDocument
       : (await import('./html-document.ts')).htmlDocument
   return {

@@ -2,23 +2,35 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import { canonicalJson, parseJson } from '../contract/exact-json.ts'
+import { canonicalJson, isRecord, parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
 import { namedSettingsFile } from '../contract/settings-file.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import {
+  apiConfigurationKeys,
+  isPathName,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../contract/settings-keys.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { replaceDocument } from '../system/document-file.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import type { SettingsSource } from './file/read-settings-files.ts'
+import { leavesOf, patchOf } from './leaves.ts'
+import { type Part, parts } from './part.ts'
 import { type ManagedKey, type Plan, settingsFileOf } from './plan.ts'
 
 /** A saved plan. */
 export interface PlanFile {
   id: string
   plan: Plan
+  /** As in the file: ISO 8601, UTC. */
+  createdAt: string
+  /** The version of chatctl that made it. */
+  tool: string
 }
 
 /** What a plan file is checked against. */
@@ -28,6 +40,8 @@ export interface PlanContext {
   toolVersion: string
   /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
   refresh?: boolean
+  /** The part to apply (default: both). */
+  only?: Part | undefined
 }
 
 const format = 'chatctl-plan'
@@ -89,10 +103,11 @@ export function isPlanFile(text: string): boolean {
 }
 
 /**
- * @throws Failure `refused` if the file is not a plan or was changed; `conflict` if the plan is for another
- *   service, by another version, or already sent
+ * Reads a plan to show it.
+ *
+ * @throws Failure `refused` if the file is not a plan or was changed; `conflict` if its format is another
  */
-export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
+export function readPlanFile({ name, text }: SettingsSource, toolVersion: string): PlanFile {
   if (!isPlanFile(text))
     throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
@@ -105,7 +120,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
       },
     )
   }
-  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
+  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], toolVersion)
   const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
@@ -113,24 +128,35 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
       advice: [{ code: 'save_plan' }],
     })
   }
-  const { id, tool, service } = parsed.data
-  if (service !== about.service) {
-    throw new Failure(
+  const { id, tool, created_at: createdAt } = parsed.data
+  return { id, plan, createdAt, tool }
+}
+
+/**
+ * @param name of the file
+ * @returns why the plan cannot be applied; undefined if it can
+ */
+export function refusalOf(
+  { id, plan, tool }: PlanFile,
+  name: string,
+  about: PlanContext,
+): Failure | undefined {
+  if (plan.service !== about.service) {
+    return new Failure(
       'conflict',
-      `The plan ${name} is for ${nameOf(service)}, not for ${nameOf(about.service)}`,
+      `The plan ${name} is for ${nameOfService(plan.service)}, not for ${nameOfService(about.service)}`,
       {
         advice: [{ code: 'service_of_plan' }],
       },
     )
   }
-  if (about.refresh) return { id, plan }
-  if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
-  if (isApplied(about.directories, id)) {
-    throw new Failure('conflict', `The plan ${name} was already sent`, {
-      advice: [{ code: 'save_new_plan' }],
-    })
-  }
-  return { id, plan }
+  if (about.refresh) return undefined
+  if (tool !== about.toolVersion) return madeByAnother(name, tool, about.toolVersion)
+  if (!isApplied(about.directories, id, about.only)) return undefined
+  const isWhole = about.only !== undefined || existsSync(markOf(about.directories, id, undefined))
+  return new Failure('conflict', `The plan ${name} was already sent${isWhole ? '' : ' in part'}`, {
+    advice: [{ code: 'save_new_plan' }],
+  })
 }
 
 function hasChecksum(checksum: unknown, content: unknown): boolean {
@@ -142,7 +168,7 @@ function hasChecksum(checksum: unknown, content: unknown): boolean {
   }
 }
 
-function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext): Failure {
+function madeByAnother(name: string, tool: unknown, toolVersion: string): Failure {
   return new Failure(
     'conflict',
     `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${toolVersion}`,
@@ -152,7 +178,8 @@ function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext
   )
 }
 
-function nameOf(service: string): string {
+/** The service of a plan, for a person. */
+export function nameOfService(service: string): string {
   return service === 'local' ? 'the embedded service' : service
 }
 
@@ -166,11 +193,23 @@ function planOf({ service, created_at: comparedAt, settings, api }: z.infer<type
 
 /** Whether a settings file could contain the same keys and values, each key once. */
 function isApplicable(plan: Plan): boolean {
-  const { settings, api } = settingsFileOf(plan)
+  const undocumented = plan.settings.filter(({ path }) => isUndocumentedKey(path))
+  const documented = plan.settings.filter((key) => !undocumented.includes(key))
+  const { settings, api } = settingsFileOf({ ...plan, settings: documented })
   return (
-    areKeys(plan.settings, settingsKeys) &&
+    areKeys(documented, settingsKeys) &&
+    areLeaves(undocumented) &&
     areKeys(plan.api?.managed ?? [], apiConfigurationKeys) &&
     checkShape(namedSettingsFile, { settings, api }).success
+  )
+}
+
+/** Whether the paths are those of values and lists, each once, and none contains another. */
+function areLeaves(managed: readonly ManagedKey[]): boolean {
+  const found = leavesOf(patchOf(new Map(managed.map(({ path, to }) => [path, to]))))
+  return (
+    found.size === managed.length &&
+    managed.every(({ path, to }) => path.split('.').every(isPathName) && !isRecord(to) && found.has(path))
   )
 }
 
@@ -222,10 +261,11 @@ function appliedPlansDirectory({ state }: Directories): string {
  * Records that a plan was applied, so that it cannot be applied again.
  *
  * @param id from `composePlanFile`, because it becomes a file name
+ * @param only the part that was applied (default: both)
  * @throws Failure `storage`
  */
-export function markApplied(directories: Directories, id: string): void {
-  const path = join(appliedPlansDirectory(directories), id)
+export function markApplied(directories: Directories, id: string, only?: Part): void {
+  const path = markOf(directories, id, only)
   try {
     makePrivateDirectory(appliedPlansDirectory(directories))
     writeFileSync(path, '', { mode: 0o600 })
@@ -237,6 +277,12 @@ export function markApplied(directories: Directories, id: string): void {
   }
 }
 
-export function isApplied(directories: Directories, id: string): boolean {
-  return existsSync(join(appliedPlansDirectory(directories), id))
+/** @param only the part in question (default: any part) */
+export function isApplied(directories: Directories, id: string, only?: Part): boolean {
+  const marked = [undefined, ...(only === undefined ? parts : [only])]
+  return marked.some((part) => existsSync(markOf(directories, id, part)))
+}
+
+function markOf(directories: Directories, id: string, only: Part | undefined): string {
+  return join(appliedPlansDirectory(directories), only === undefined ? id : `${id}.${only}`)
 }

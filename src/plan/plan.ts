@@ -1,8 +1,14 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
-import { canonicalJson } from '../contract/exact-json.ts'
+import { canonicalJson, isRecord } from '../contract/exact-json.ts'
+import { secretField } from '../contract/secret-names.ts'
 import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import {
+  apiConfigurationKeys,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../contract/settings-keys.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/view.ts'
 import { leavesOf, patchOf } from './leaves.ts'
@@ -63,12 +69,18 @@ export function makePlan(
   }
 }
 
-/** In the order of the contract, not of the file. */
+/** In the order of the contract, not of the file. Undocumented keys follow. */
 function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): ManagedKey[] {
   const leaves = leavesOf(wanted)
-  return keys.flatMap(({ path }) =>
+  const documented = keys.map(({ path }) => path)
+  return [...new Set([...documented, ...leaves.keys()])].flatMap((path) =>
     leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
   )
+}
+
+/** The paths of the keys that the interface does not document. */
+export function undocumentedIn({ settings }: Plan): string[] {
+  return settings.map(({ path }) => path).filter(isUndocumentedKey)
 }
 
 /** The value at a path; null if there is none. */
@@ -132,14 +144,28 @@ export function isSameValue(path: string, one: unknown, other: unknown): boolean
 export interface PrintedChange extends Change {
   /** The source of `from`, if it was not read from the service. */
   compared_with?: 'last_sent'
+  /** Whether only this service has the key. */
+  undocumented?: true
 }
 
 /** A plan as commands print it. */
 export function resultOf(plan: Plan): { changes: PrintedChange[] } {
   const count = changesOf({ service: plan.service, settings: plan.settings }).length
-  const print = (change: Change, index: number): PrintedChange =>
-    index < count ? change : { ...change, compared_with: 'last_sent' }
+  const print = (change: Change, index: number): PrintedChange => {
+    if (index >= count) return { ...change, compared_with: 'last_sent' }
+    const { path, from, to } = change
+    if (!isUndocumentedKey(path)) return change
+    return { path, from: withoutSecrets(path, from), to: withoutSecrets(path, to), undocumented: true }
+  }
   return { changes: changesOf(plan).map(print) }
+}
+
+/** The value of a key as it may be shown. A secret is replaced, also in a list. */
+export function withoutSecrets(path: string, value: unknown): unknown {
+  if (path.split('.').some((name) => secretField.test(name))) return value === null ? null : '<hidden>'
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets('', item))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(name, inner)]))
 }
 
 /** The extent of a plan: all managed keys, whether they change or not. */

@@ -13,11 +13,16 @@ export class DocumentFile {
   readonly path: string
   readonly #isRegular: boolean
   readonly #temporary: string
+  readonly #mode: number
   #handle: FileHandle | undefined
 
-  /** @throws Failure `storage` if the file is known to be not writable */
-  constructor(path: string) {
+  /**
+   * @param mode of the new file
+   * @throws Failure `storage` if the file is known to be not writable
+   */
+  constructor(path: string, { mode = 0o600 }: { mode?: number | undefined } = {}) {
     this.path = path
+    this.#mode = mode
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
     if (found?.isDirectory()) {
       throw new Failure('storage', `${path} is a directory`, { hint: 'Give the path of a file.' })
@@ -65,8 +70,11 @@ export class DocumentFile {
     if (this.#isRegular) rmSync(this.#temporary, { force: true })
   }
 
-  #open(): Promise<FileHandle> {
-    return this.#isRegular ? open(this.#temporary, 'wx', 0o600) : open(this.path, 'w')
+  async #open(): Promise<FileHandle> {
+    if (!this.#isRegular) return open(this.path, 'w')
+    const handle = await open(this.#temporary, 'wx', 0o600)
+    if (this.#mode !== 0o600) await handle.chmod(this.#mode)
+    return handle
   }
 
   #guardSync<T>(work: () => T): T {

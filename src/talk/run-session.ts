@@ -134,8 +134,7 @@ function showResumeCommand({ recorder, options, output }: Session): void {
 
 /** Shows what the client waits for. */
 function showClientEvent(session: Session, event: ClientEvent): void {
-  const { options, output, status, isStatic } = session
-  if (options.describeEvent) output.show(options.describeEvent(event))
+  const { output, status, isStatic } = session
   // Requests for Tab completion run in the background.
   if (!session.isBusy) return
   if (event.type === 'wait') {

@@ -1,5 +1,4 @@
 import type { Client } from '../client/client.ts'
-import type { ClientEvent } from '../client/client-event.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { ModelAliases } from '../config/model-aliases.ts'
@@ -52,8 +51,6 @@ export interface SessionOptions {
   style: SessionStyle | undefined
   /** Makes text clickable. Undefined if the terminal does not support links. */
   link: ((text: string, url: string) => string) | undefined
-  /** Describes an event of the client. Undefined without --debug. */
-  describeEvent: ((event: ClientEvent) => string) | undefined
   /** Omit notes: see `SessionOutput`. */
   isQuiet: boolean
   directories: Directories

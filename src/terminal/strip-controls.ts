@@ -8,8 +8,16 @@ export function stripControls(text: string): string {
 
 /** JSON of a value on one line, with control characters escaped, so that a reader sees them. */
 export function visibleJson(value: unknown): string {
+  return showControls(JSON.stringify(value))
+}
+
+/** A text on one line, with control characters and line breaks as JSON escapes. */
+export function showControls(text: string): string {
   const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value).replace(controls, toEscape).replace(lineBreaks, toEscape)
+  return text
+    .replace(/[\t\n]/g, toEscape)
+    .replace(controls, toEscape)
+    .replace(lineBreaks, toEscape)
 }
 
 /**

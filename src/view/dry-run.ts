@@ -9,7 +9,9 @@ export const dryRunRequestView: View = {
 
 function describeRequest(request: unknown): string {
   const body = valueAt(request, 'body')
-  const line = `${valueAt(request, 'method')} ${valueAt(request, 'url')}`
+  const row = valueAt(request, 'line')
+  const ofRow = row === undefined ? '' : ` (line ${row})`
+  const line = `${valueAt(request, 'method')} ${valueAt(request, 'url')}${ofRow}`
   return body === undefined ? line : `${line}\n${JSON.stringify(body, null, 2)}`
 }
 

@@ -1,4 +1,6 @@
-import { visibleJson } from '../terminal/strip-controls.ts'
+import { showControls, visibleJson } from '../terminal/strip-controls.ts'
+import { countOf } from './count.ts'
+import { codeSpan, markdownTable } from './markdown-table.ts'
 import type { Span, View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
@@ -9,6 +11,8 @@ interface Change {
   from: unknown
   to: unknown
   compared_with?: 'last_sent'
+  /** Whether only this service has the key. */
+  undocumented?: true
 }
 
 /** Context of a comparison. */
@@ -19,19 +23,49 @@ export interface Comparison {
   sentAt: string | null
   /** Whether this is a saved plan, perhaps from another machine. */
   isSaved?: boolean
+  /** A saved plan that is shown without contacting the service. */
+  record?: PlanRecord
   /** Number of settings files (default: 1). */
   files?: number
+  /** Keys of the other part, which are neither compared nor sent. */
+  ignored?: IgnoredKeys | undefined
+}
+
+/** The origin of a saved plan. */
+export interface PlanRecord {
+  createdAt: string
+  /** As in `5 min`. Undefined if the time is invalid or in the future. */
+  age: string | undefined
+  /** Name of the service. */
+  service: string
+  tool: string
+}
+
+/** Keys that are ignored because the run is limited to the other part. */
+export interface IgnoredKeys {
+  part: 'settings' | 'api'
+  keys: number
 }
 
 const base: View = {
   layout: 'records',
-  columns: [{ path: 'path' }, { path: 'from' }, { path: 'to' }, { path: 'compared_with', hidden: true }],
+  columns: [
+    { path: 'path' },
+    { path: 'from' },
+    { path: 'to' },
+    { path: 'compared_with', hidden: true },
+    { path: 'undocumented', hidden: true },
+  ],
   rows: changesIn,
 }
 
 /** The changes that applying the files would make. */
 export function differenceView(comparison: Comparison): View {
-  return { ...base, text: (body, width = Infinity) => describeDifference(changesIn(body), comparison, width) }
+  return {
+    ...base,
+    text: (body, width = Infinity) => describeDifference(changesIn(body), comparison, width),
+    markdown: (body) => differenceMarkdown(changesIn(body), comparison),
+  }
 }
 
 /** The changes that were applied. */
@@ -39,38 +73,92 @@ export const appliedView: View = { ...base, text: (body) => describeApplied(chan
 
 /** The changes to the API configuration only, with a heading. */
 export function sentView(sentAt: string | null): View {
-  return { ...base, text: (body, width = Infinity) => describeSent(changesIn(body), sentAt, 'here', width) }
+  return {
+    ...base,
+    text: (body, width = Infinity) => describeSent(changesIn(body), sentFrom({ managed: 0, sentAt }), width),
+  }
 }
 
 function changesIn(body: unknown): Change[] {
   return (body as { changes: Change[] }).changes
 }
 
-function describeDifference(
-  changes: Change[],
-  { managed, sentAt, isSaved, files = 1 }: Comparison,
-  width: number,
-): Span[] {
-  const source = isSaved ? 'plan' : files === 1 ? 'file' : 'files'
-  const keys = `the ${managed} keys in the ${source}`
-  const count = managed === 1 ? `The key in the ${source}` : `${changes.length || 'None'} of ${keys}`
-  if (changes.length === 0) return [{ text: `${count} ${managed === 1 ? 'does not differ' : 'differs'}.` }]
-  const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
+function describeDifference(changes: Change[], comparison: Comparison, width: number): Span[] {
+  const { record } = comparison
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
-  const parts = [
+  const parts: Span[][] = [
+    record ? [{ text: `${wrapWords(describeRecord(record), width)}\n` }] : [],
     ofService.length > 0 ? lines(ofService, width) : [],
-    ofApi.length > 0
-      ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here', width)
-      : [],
-    [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
+    ofApi.length > 0 ? describeSent(ofApi, sentFrom(comparison), width) : [],
+    [{ text: `${wrapWords(summaryOf(changes, comparison), width)}\n` }],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }
 
-function describeSent(changes: Change[], sentAt: string | null, from: string, width: number): Span[] {
-  const when = sentAt === null ? 'nothing sent yet' : sentAt
-  const heading = `API configuration, compared with what was last sent from ${from} (${when})`
+function isApi({ compared_with }: Change): boolean {
+  return compared_with !== undefined
+}
+
+/** How many keys differ, and how many are ignored. */
+function summaryOf(changes: readonly Change[], comparison: Comparison): string {
+  const { managed, isSaved, record, files = 1, ignored } = comparison
+  const source = isSaved || record ? 'plan' : files === 1 ? 'file' : 'files'
+  const count =
+    managed === 1
+      ? `The key in the ${source}`
+      : `${changes.length || 'None'} of the ${managed} keys in the ${source}`
+  const isNegated = managed === 1 && changes.length === 0
+  // A saved plan says nothing about the current settings.
+  const verb = record
+    ? `${isNegated ? 'did not differ' : 'differed'} when the plan was saved`
+    : isNegated
+      ? 'does not differ'
+      : changes.length > 1
+        ? 'differ'
+        : 'differs'
+  return `${count} ${verb}.${ignored ? ` ${describeIgnored(ignored)}` : ''}`
+}
+
+function describeIgnored({ part, keys }: IgnoredKeys): string {
+  const place = part === 'api' ? 'the API configuration' : 'the application settings'
+  return `${countOf(keys, 'key')} of ${place} ${keys === 1 ? 'is' : 'are'} ignored.`
+}
+
+/** @param show formats a text of the plan file */
+export function describeRecord({ createdAt, age, service, tool }: PlanRecord, show = unchanged): string {
+  const when = age === undefined ? show(createdAt) : `${show(createdAt)} (${age} ago)`
+  return `Saved plan of ${when} for ${show(service)}, made by chatctl ${show(tool)}. The service was not contacted, so its current settings may differ.`
+}
+
+/** What the changes of the API configuration are compared with. */
+function sentFrom({ sentAt, isSaved, record }: Comparison, show = unchanged): string {
+  const from = isSaved || record ? 'the machine that made the plan' : 'here'
+  return `compared with what was last sent from ${from} (${sentAt === null ? 'nothing sent yet' : show(sentAt)})`
+}
+
+function unchanged(text: string): string {
+  return text
+}
+
+/** One table, so that it can be found and replaced in a comment. */
+function differenceMarkdown(changes: Change[], comparison: Comparison): string {
+  const { record } = comparison
+  const summary = summaryOf(changes, comparison)
+  const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
+  const notes = [
+    ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison, codeSpan)}.`] : []),
+    ...(undocumented.length > 0 ? [`Not documented: ${undocumented.join(', ')}.`] : []),
+    ...(record ? [describeRecord(record, codeSpan)] : []),
+  ].map((note) => `${note}\n`)
+  if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')
+  const rows = changes.map(({ path, from, to }) => [path, valueText(from), valueText(to)])
+  const table = markdownTable(['Key', 'Before', 'After'], rows)
+  return [`### Settings: ${summary.replace(/\.$/, '')}\n`, table, ...notes].join('\n')
+}
+
+function describeSent(changes: Change[], comparedWith: string, width: number): Span[] {
+  const heading = `API configuration, ${comparedWith}`
   return [{ text: wrapWords(heading, width), style: 'bold' }, { text: '\n' }, ...lines(changes, width)]
 }
 
@@ -82,28 +170,30 @@ function lines(changes: readonly Change[], width: number): Span[] {
 }
 
 /** The key, and both values below it. No line is wider than the terminal, unless a word is. */
-function linesBelow({ path, from, to }: Change, width: number): Span[] {
+function linesBelow({ path, from, to, undocumented }: Change, width: number): Span[] {
   const value = (word: string, one: unknown) => `${wrapWords(`    ${word} ${valueText(one)}`, width, 8)}\n`
   return [
-    { text: `  ${path}\n` },
+    { text: `  ${showControls(path)}${undocumented ? mark : ''}\n` },
     { text: value('old', from), style: from === null ? 'dim' : 'red' },
     { text: value('new', to), style: 'green' },
   ]
 }
 
 function linesBeside(changes: readonly Change[]): Span[] {
-  const width = Math.max(...changes.map(({ path }) => path.length))
+  const width = Math.max(...changes.map(({ path }) => showControls(path).length))
   const before = Math.max(...changes.map(({ from }) => valueText(from).length).filter((one) => one <= 24), 0)
-  return changes.flatMap(({ path, from, to }) => [
-    { text: `  ${path.padEnd(width)}  ` },
+  return changes.flatMap(({ path, from, to, undocumented }) => [
+    { text: `  ${showControls(path).padEnd(width)}  ` },
     from === null
       ? { text: valueText(from), style: 'dim' as const }
       : { text: valueText(from), style: 'red' as const },
     { text: `${' '.repeat(Math.max(0, before - valueText(from).length))} → ` },
     { text: valueText(to), style: 'green' },
-    { text: '\n' },
+    { text: undocumented ? `${mark}\n` : '\n' },
   ])
 }
+
+const mark = ' (not documented)'
 
 /** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {
@@ -118,7 +208,8 @@ function valueText(value: unknown): string {
 function describeApplied(changes: Change[]): Span[] {
   const verified = changes.filter(({ compared_with }) => compared_with === undefined)
   const sent = changes.filter(({ compared_with }) => compared_with !== undefined)
-  const names = (some: Change[]): string => some.map(({ path }) => path).join(', ')
+  const names = (some: Change[]): string =>
+    some.map((one) => showControls(one.path) + (one.undocumented ? mark : '')).join(', ')
   return [
     ...(verified.length > 0 ? [{ text: `Applied and verified: ${names(verified)}\n` }] : []),
     ...(sent.length > 0 ? [{ text: `Sent, and cannot be read back: ${names(sent)}\n` }] : []),

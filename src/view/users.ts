@@ -18,6 +18,17 @@ export const newUserView: View = {
   columns: [...userView.columns, { path: 'generated_password' }],
 }
 
+/** Users that were added to a state file. */
+export const adoptedUsersView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'email' },
+    { path: 'id', whole: true },
+    { path: 'status' },
+    { path: 'previous', secondary: true },
+  ],
+}
+
 export const permissionsView: View = {
   layout: 'records',
   columns: [{ path: 'id', whole: true }, { path: 'role' }, { path: 'permissions' }],

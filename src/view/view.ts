@@ -24,6 +24,8 @@ export interface View {
    * @param width columns of the terminal; Infinity if it is not one
    */
   text?(body: unknown, width?: number): string | readonly Span[]
+  /** The Markdown document (default: a table of the rows). */
+  markdown?(body: unknown): string
   /** Whether only a terminal gets the text, so that a pipe gets rows. */
   isForTerminal?: boolean
 }

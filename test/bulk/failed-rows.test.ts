@@ -71,6 +71,12 @@ describe('the file of failed rows', () => {
     expect(readFileSync(path, 'utf8')).to.equal('email,id,password\na@x,5,\n,7,\nb@x,,pw\n')
   })
 
+  it('has the header and the other cells as the file wrote them', async () => {
+    const rows = await rowsOf(textInput('csv', ' Email, ID ,metadata.a:=\n a@x ,,"[1, 2]"\n b@x ,,x\n'))
+    await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
+    expect(readFileSync(path, 'utf8')).to.equal(' Email, ID ,metadata.a:=\n a@x ,5,"[1, 2]"\n b@x ,,x\n')
+  })
+
   it('is replaced only when it is complete, and is readable by its owner only', async () => {
     writeFileSync(path, 'earlier', { mode: 0o644 })
     const [row] = await rowsOf(textInput('jsonl', '{"email":"a@x"}'))

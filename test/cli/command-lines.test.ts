@@ -39,8 +39,8 @@ const cases: Record<string, Case[]> = {
     [['chat', 'What is WAL?'], 'Send one message with: chatctl chat send "What is WAL?"'],
     ['settings list', 'Did you mean: chatctl settings get'],
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
-    ['settings api get', 'The API of the service cannot read or reset the API configuration'],
-    ['users list', 'The API of the service cannot list users'],
+    ['settings api reset', 'The API of the service cannot reset the API configuration'],
+    ['users search ada', 'The API of the service cannot search users'],
     ['users delete', 'The API of the service cannot delete users'],
     ['chta', 'Did you mean: chatctl chat'],
     ['chat snd', 'Did you mean: chatctl chat send'],
@@ -190,6 +190,7 @@ const cases: Record<string, Case[]> = {
     ['users update ID', 'No change was given', 'chatctl users update --help'],
     ['users settings set', 'No change was given'],
     ['settings api set', 'No change was given'],
+    ['settings api get', 'The API of the service cannot read the API configuration', '--last-sent'],
     ['users permissions assign ID', 'No permission and no role'],
   ],
   'with an invalid ID': [

@@ -152,12 +152,30 @@ export const cases: readonly Case[] = [
     command: 'users:permissions:assign',
     args: ['users', 'permissions', 'assign', '--file', rolesFile],
     answered: 'updated',
-    change: { rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+    change: {
+      ...{ rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+      first_requests: [
+        { line: 2, method: 'POST', url: 'SERVICE/v1/users/u1/permissions', body: { role: 'editor' } },
+      ],
+    },
   },
   {
     command: 'users:import',
     args: ['users', 'import', usersFile],
-    change: { rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+    change: {
+      ...{ rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+      first_requests: [
+        {
+          ...{ line: 2, method: 'POST', url: 'SERVICE/v1/users' },
+          body: { email: 'ada@example.com', password: '<hidden>' },
+        },
+        { line: 3, method: 'POST', url: 'SERVICE/v1/users', body: { email: 'bob@example.com' } },
+        {
+          ...{ line: 3, method: 'POST', url: 'SERVICE/v1/users/{id}/permissions' },
+          body: { role: 'editor' },
+        },
+      ],
+    },
   },
   {
     command: 'users:settings:set',

@@ -24,6 +24,8 @@ const needsMore = new Set([
   ...elsewhere.map(({ text }) => text),
   ...Object.keys(preparations),
   'chatctl chat send --continue "In one sentence?"',
+  // Reads stdin.
+  'chatctl users adopt - --state team.state.json < known-users.txt',
 ])
 
 /** Uses another email address if the example creates a user who already exists for other examples. */
@@ -137,11 +139,12 @@ describe('--dry-run', function () {
         structured.stdout
           .replaceAll(keyId, keyToRevoke)
           .replaceAll(sessionId, sessionToRevoke)
-          .replaceAll(sandbox.home, '~'),
+          .replaceAll(sandbox.home, '~')
+          .replaceAll(server.url, 'SERVICE'),
       )
       if (!request) return expect(shown).to.deep.equal(change)
       const { path, ...rest } = request
-      expect(shown).to.deep.equal({ ...rest, url: server.url + path })
+      expect(shown).to.deep.equal({ ...rest, url: `SERVICE${path}` })
       expect(plain.stdout.split('\n')[0]).to.equal(`${request.method} ${server.url}${path}`)
       expect(plain.stderr).to.equal('')
     })

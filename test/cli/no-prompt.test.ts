@@ -23,7 +23,7 @@ const usersFile = 'users.csv'
 const questions: { args: string[]; flags: string[] }[] = [
   {
     args: ['users', 'create', '--email', 'ada@example.com'],
-    flags: ['--password-stdin', '--password-file', '--generate-password'],
+    flags: ['--password-stdin', '--password-file', '--generate-password', '--no-password'],
   },
   {
     args: ['service', 'admin', 'create', 'ada@example.com'],

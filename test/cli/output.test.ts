@@ -259,7 +259,7 @@ describe('output', function () {
         stdout: '{\n  "id": "a b"\n}\n',
         stderr: '{"notice":{"message":"Created user a b. The service did not return the user."}}\n',
       })
-      expect((await run(args, created, { stdin })).stdout).to.equal('a b\t\t\t\t\t\n')
+      expect((await run(args, created, { stdin })).stdout).to.equal('a b\tada@example.com\t\t\t\t\n')
       expect((await run([...args, '--jq', '.id'], created, { stdin })).stdout).to.equal('a b\n')
     })
 
@@ -268,7 +268,7 @@ describe('output', function () {
       const { exitCode, stderr } = await run(args, empty, { stdin })
       expect(exitCode).to.equal(0)
       expect(stderr).to.equal(
-        'Created a user. The service did not return the user.\nWarning: The response does not contain the ID of the new user\n',
+        'Created a user. The service did not return the user, so the values that were sent are shown.\nWarning: The ID of the new user is unknown, because the response has none in "id" or in the Location header\n',
       )
     })
   })
@@ -283,28 +283,38 @@ describe('output', function () {
       ['an unrelated object', json(200, { ok: true })],
     ]
     const changes: [args: string[], id: string | undefined, row: string, done: string][] = [
-      [['users', 'update', 'u1', '--name', 'Ada'], 'u1', 'u1\t\t\t\t\t\n', 'Updated user u1.'],
+      [['users', 'update', 'u1', '--name', 'Ada'], 'u1', 'u1\t\tAda\t\t\t\n', 'Updated user u1.'],
       [
-        ['users', 'permissions', 'assign', 'u1', 'read:chat'],
+        ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
         'u1',
-        'u1\t\t\n',
+        'u1\teditor\t["read:chat"]\n',
         'Updated the permissions of user u1.',
       ],
-      [['users', 'create', '--email', 'a@example.com', '--password-stdin'], undefined, '', 'Created a user.'],
-      [['users', 'settings', 'set', '--theme', 'dark'], undefined, '', 'Updated your settings.'],
-      [['settings', 'api', 'set', '--version', '2'], undefined, '', 'Set the API configuration.'],
+      [
+        ['users', 'create', '--email', 'a@example.com', '--password-stdin'],
+        undefined,
+        '\ta@example.com\t\t\t\t\n',
+        'Created a user.',
+      ],
+      [
+        ['users', 'settings', 'set', '--theme', 'dark'],
+        undefined,
+        'settings.theme\tdark\n',
+        'Updated your settings.',
+      ],
+      [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
     ]
     for (const [what, behavior] of responses) {
-      it(`reports the change, with the known fields and no blank rows: ${what}`, async () => {
+      it(`shows the values that were sent in columns, and the body as JSON: ${what}`, async () => {
         for (const [args, id, row, done] of changes) {
           const isRelated = what === 'an unrelated object'
           const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
           const inPipe = await run(args, behavior, { stdin: 'correct horse' })
           expect(inPipe.exitCode, inPipe.stderr).to.equal(0)
           expect(inPipe.stderr).to.include(`${done} The service did not return`)
-          // Data without documented columns is shown as key-value rows.
-          const isOpen = isRelated && (args[1] === 'settings' || args[1] === 'api')
-          expect(inPipe.stdout).to.equal(isOpen ? 'ok\ttrue\n' : row)
+          expect(inPipe.stderr).to.include('so the values that were sent are shown.')
+          expect(inPipe.stderr.includes('The response is {"ok":true}.')).to.equal(isRelated)
+          expect(inPipe.stdout).to.equal(row)
           const inJson = await run([...args, '--json', '--quiet'], behavior, { stdin: 'correct horse' })
           expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.equal({
             exitCode: 0,
@@ -312,13 +322,24 @@ describe('output', function () {
             stderr: '',
           })
           const table = await run([...args, '-o', 'table'], behavior, { stdin: 'correct horse' })
-          const lines = table.stdout.split('\n').filter((line) => line !== '')
-          expect(lines).to.deep.equal(
-            id !== undefined ? ['KEY  VALUE', `id   ${id}`] : isOpen ? ['KEY  VALUE', 'ok   true'] : [],
-          )
+          for (const cell of row.match(/[\w.@:]+/g) ?? []) expect(table.stdout).to.include(cell)
+          expect(table.stdout + table.stderr).not.to.include('correct horse')
         }
       })
     }
+  })
+
+  it('completes a response that lacks some of the values that were sent, and names them', async () => {
+    const args = ['users', 'create', '--email', 'a@example.com', '--name', 'Ada', '--no-password']
+    const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
+    expect(await run(args, partial)).to.deep.equal({
+      exitCode: 0,
+      stdout: 'u1\tA@example.com\tAda\t\t\t\n',
+      stderr: 'Created user u1. The service did not return name, so the values that were sent are shown.\n',
+    })
+    const structured = await run([...args, '--json'], partial)
+    expect(structured.stderr).to.equal('')
+    expect(JSON.parse(structured.stdout)).to.include({ email: 'A@example.com', name: null })
   })
 
   describe('as plain text', () => {

@@ -107,6 +107,8 @@ describe('the precedence of options', () => {
     expect(await show([], { CHATCTL_OUTPUT: 'csv' })).to.match(/^key,value,source,from\n/)
     expect(await show(['-o', 'yaml'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^- key: /)
     expect(await show(['--json'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^\[/)
+    expect(await show([], { CHATCTL_OUTPUT: 'markdown' })).to.match(/^profile\twork\t/)
+    expect(await show([], { CHATCTL_OUTPUT: 'md' })).to.match(/^profile\twork\t/)
     expect(await show(['-o', 'csv'], { CHATCTL_JSON: '1' })).to.match(/^key,/)
   })
 

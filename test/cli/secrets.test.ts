@@ -135,6 +135,30 @@ describe('secret handling', function () {
     }
   })
 
+  it('keeps secrets in a response body out of --debug, whatever the body is', async () => {
+    const secret = 'canary-of-the-service'
+    const held = { api_key: secret, nested: [{ accessToken: secret, credentials: { value: [secret] } }] }
+    const around: ((body: string) => Behavior)[] = [
+      (body) => answer(200, { 'content-type': 'application/json' }, body),
+      (body) => answer(404, { 'content-type': 'text/plain' }, `It is ${body}`),
+      (body) => answer(500, { 'content-type': 'application/json' }, body.slice(0, -40)),
+      (body) => answer(201, { location: `/x?token=${secret}`, 'set-cookie': `sid=${secret}` }, body),
+    ]
+    for (const [round, behave] of around.entries()) {
+      const runs = await Promise.all(
+        inForms(serviceCalls, round).map(({ call }) => {
+          const body = JSON.stringify({ ...(call.answer as object), ...held })
+          return run([...call.args, '--debug'], behave(body), stdinOf(call))
+        }),
+      )
+      for (const one of runs) {
+        expect(one.stderr).to.match(/^< .*\n< [\w-]+: /m)
+        const traced = one.stderr.split('\n').filter((line) => /^[<>!*]/.test(line))
+        expect(traced.filter((line) => line.includes(secret))).to.deep.equal([])
+      }
+    }
+  })
+
   for (const [round, [where, echo]] of Object.entries(echoes).entries()) {
     // `api` prints every 2xx body as its result. For other commands this body is a failure.
     const calls =

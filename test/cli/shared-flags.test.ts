@@ -72,7 +72,7 @@ const shared: Record<string, SharedFlag> = {
     env: { CHATCTL_DEBUG: '1' },
     args: ['users', 'profile'],
     script: profile,
-    shows: ({ stderr }) => /^> GET .*\n> GET .* sent\n< 200 OK/.test(stderr),
+    shows: ({ stderr }) => /^> GET .*\n(> .+\n)+< 200 OK/.test(stderr),
   },
   timeout: {
     flag: ['--timeout', '300ms'],

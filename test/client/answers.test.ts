@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
+import { Client } from '../../src/client/client.ts'
 import { kindOfStatus } from '../../src/client/error-response.ts'
 import {
   answer,
@@ -226,9 +227,10 @@ describe('an HTTP response', () => {
       })
     }
 
-    it('is read up to 64 KiB', async () => {
+    it('is read up to 64 KiB, and by a raw request up to the maximum size of a body', async () => {
       let written = 0
       await start((_, response) => {
+        written = 0
         response.writeHead(400, { 'content-type': 'text/plain' })
         const chunk = 'x'.repeat(16 * 1024)
         const write = () => {
@@ -243,10 +245,14 @@ describe('an HTTP response', () => {
         response.on('error', () => undefined)
         write()
       })
-      const got = await client.send({ method: 'GET', path: '/x' })
-      expect(got.bytes).to.have.lengthOf(64 * 1024)
-      expect(got.cut).to.equal(true)
       expect((await failureOf(client.settings.get())).message).to.have.length.below(300)
+      expect(written).to.be.below(50e6)
+      const small = new Client({ baseUrl: server.url, maxBodyMiB: 1 })
+      const got = await small.send({ method: 'GET', path: '/x' })
+      await small.close()
+      expect(got.bytes).to.have.lengthOf(1024 * 1024)
+      expect(got.cut).to.equal(true)
+      expect(got.failure).to.include({ kind: 'rejected', status: 400 })
       expect(written).to.be.below(50e6)
     })
 

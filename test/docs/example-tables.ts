@@ -128,6 +128,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
   },
+  {
+    text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
+    why: 'the embedded service has no such key',
+    test: 'test/commands/settings/unknown-keys.test.ts',
+  },
   ...[
     'chatctl users import users.csv --on-unknown created --id ID --line 12',
     'chatctl users import users.csv --on-unknown retry',
@@ -138,9 +143,14 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
 
 /** Commands that prepare an example, if the examples above it do not. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl users apply users.plan --results new-users.csv --yes':
+    'chatctl users diff users.yaml --save users.plan',
+  'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
+  'chatctl users list --state users.state.json -o csv': 'chatctl users adopt - < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
+  'chatctl settings api get --last-sent': 'chatctl settings api set --version v2',
 }
 
 /** Exit codes other than 0 that the documents promise for an example. */
@@ -169,6 +179,7 @@ export const files: Readonly<Record<string, string>> = {
   'conversation.yaml': '- { role: user, content: Hello }\n',
   'users.tsv': 'ID\tAda\n',
   'ids.tsv': 'ID\n',
+  'known-users.txt': 'grace@example.com=ID\n',
   'roles.csv': 'id,role\nID,editor\n',
   // The file of docs/guides/prompts.md.
   'review.md':
@@ -176,8 +187,10 @@ export const files: Readonly<Record<string, string>> = {
   'assignments.csv': 'id,permissions\nID,read:chat\n',
   // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':
-    'email,name,password,role,permissions,metadata.company,settings.theme\n' +
-    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',
+    'email,name,password,role,permissions,metadata.company,metadata.seats:=,settings.theme\n' +
+    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,5,dark\n',
+  'users.yaml': '- email: barbara@example.com\n  name: Barbara\n  role: editor\n',
+  'admins.csv': 'email,role\nmargaret@example.com,admin\n',
   'users.jsonl':
     '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
 }

@@ -87,7 +87,8 @@ describe('history export', () => {
       exitCode: 0,
       stdout: '{"messages":[]}\n',
     })
-    expect((await runExport(sandbox, url, ['-o', 'md'])).stdout).to.equal('# Chat history\n')
+    for (const name of ['md', 'markdown'])
+      expect((await runExport(sandbox, url, ['-o', name])).stdout).to.equal('# Chat history\n')
     const to = join(sandbox.home, 'empty.jsonl')
     expect(await runExport(sandbox, url, ['--to', to])).to.include({ exitCode: 0 })
     expect(readFileSync(to, 'utf8')).to.equal('')

@@ -12,6 +12,7 @@ import {
   markApplied,
   type PlanContext,
   readPlanFile,
+  refusalOf,
 } from '../../src/plan/plan-file.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/directories.ts'
@@ -40,7 +41,10 @@ const file = { settings: { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
 const plan = makePlan(service, file, someSettings, undefined, systemClock)
 
 function read(text: string, context = about) {
-  return readPlanFile({ name: 'a.plan', text }, context)
+  const saved = readPlanFile({ name: 'a.plan', text }, context.toolVersion)
+  const refusal = refusalOf(saved, 'a.plan', context)
+  if (refusal) throw refusal
+  return saved
 }
 
 /** The plan file after a change, with a new checksum. */
@@ -167,7 +171,16 @@ describe('a plan file', () => {
     const changes: Record<string, (content: Record<string, unknown>) => void> = {
       'an id that leads elsewhere': (content) => (content['id'] = '../../x'),
       'an unknown field': (content) => (content['more'] = 1),
-      'an unknown key': (content) => (content['settings'] = [{ path: 'foo', from: null, to: 1 }]),
+      'an undocumented key with an empty name': (content) =>
+        (content['settings'] = [{ path: 'foo..bar', from: null, to: 1 }]),
+      'an undocumented key with keys': (content) =>
+        (content['settings'] = [{ path: 'foo', from: null, to: { bar: 1 } }]),
+      'an undocumented key in another': (content) =>
+        (content['settings'] = ['foo', 'foo.bar'].map((path) => ({ path, from: null, to: 1 }))),
+      'a key below a documented one': (content) =>
+        (content['settings'] = [{ path: 'theme.mode.x', from: null, to: 1 }]),
+      'an unknown key of the API configuration': (content) =>
+        Object.assign(content['api'] as object, { managed: [{ path: 'foo', from: null, to: 1 }] }),
       'a group for a key': (content) =>
         (content['settings'] = [{ path: 'theme', from: null, to: { mode: 'x' } }]),
       'a value of another type': (content) =>
@@ -183,6 +196,12 @@ describe('a plan file', () => {
       expect(failure.kind, what).to.equal('refused')
       expect(failure.message, what).to.equal('a.plan is not a plan made by chatctl')
     }
+  })
+
+  it('can contain keys that are not documented', () => {
+    const settings = [{ path: 'foo.bar', from: null, to: [{ a: 1 }] }]
+    const unknown = { service, settings }
+    expect(read(composePlanFile(unknown, '1.2.3', systemClock)).plan).to.deep.equal(unknown)
   })
 
   it('is rejected if it is nested too deep', () => {

@@ -10,7 +10,7 @@ import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 
 function read(text: string, env?: NodeJS.ProcessEnv, name = 'settings.yaml') {
-  return readSettingsFiles([{ name, text }], env)
+  return readSettingsFiles([{ name, text }], { env })
 }
 
 /** The faults as line:column, path, and message. */

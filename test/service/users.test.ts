@@ -60,6 +60,8 @@ onEachTransport('users of the embedded service', (withService) => {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409])
       const taken = answers.find(({ status }) => status === 409)
       expect(taken?.body.error.code).to.equal('email_taken')
+      const created = answers.find(({ status }) => status === 201)
+      expect(taken?.body.error.details.id).to.equal(created?.body.id)
     }))
 
   it('need an email address and a password of at least 8 characters', () =>

@@ -205,7 +205,7 @@ const byCommand: Record<string, FlagRow> = {
   'chat:send stream': { base: 'chat send Hello' },
   'chat:send stream-format': { base: 'chat send Hello' },
   'config:set profile': { invalidEnds: [0] },
-  'history:export output': { valid: 'md', invalid: 'xml' },
+  'history:export output': { valid: 'markdown', invalid: 'xml' },
   'history:export to': { valid: 'history.json', invalid: 'history.pdf', invalidEnds: [0, 2] },
   'history:list before': { adds: { to: 'history list', words: ['--before', 'm1'], query: 'before=m1' } },
   'history:list context': { adds: { to: 'history list', words: ['-c', 'c 1'], query: 'context_id=c+1' } },

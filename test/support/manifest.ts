@@ -26,6 +26,7 @@ export interface CommandEntry {
   requests?: { calls: EndpointName[]; note?: string }
   view?: { columns: { path: string }[] }
   documentFormats?: string[]
+  offersMarkdown?: boolean
 }
 
 const manifest: { commands: Record<string, CommandEntry> } = JSON.parse(

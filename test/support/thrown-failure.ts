@@ -10,3 +10,14 @@ export function thrownFailure(act: () => unknown): Failure {
   }
   throw new Error('nothing was thrown')
 }
+
+/** As `thrownFailure`, for a promise. */
+export async function rejectedFailure(act: () => Promise<unknown>): Promise<Failure> {
+  try {
+    await act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}

@@ -97,11 +97,13 @@ const owner = {
  * which keeps the address.
  */
 export class UsersServer {
-  readonly #options: UsersServerOptions
+  #options: UsersServerOptions
   #quota: RequestQuota | undefined
   readonly #creates = new Map<string, Creates>()
   readonly #users = new Map<string, StoredUser>()
   readonly #emails = new Set<string>()
+  /** Also those of removed users. */
+  readonly #ids = new Set<string>()
   readonly #assignments = new Map<string, AssignPermissionsRequest[]>()
   readonly #updates = new Map<string, UpdateUserRequest[]>()
   readonly #unknowns = new Set<string>()
@@ -115,6 +117,11 @@ export class UsersServer {
   private constructor(options: UsersServerOptions) {
     this.#options = options
     this.#quota = options.quota && new RequestQuota(options.quota)
+  }
+
+  /** Lets no request fail from now on. */
+  endFates(): void {
+    this.#options = { ...this.#options, fates: {} }
   }
 
   /** Admits every request from now on. */
@@ -151,10 +158,17 @@ export class UsersServer {
   add(user: CreateUserRequest): string {
     const email = user.email ?? ''
     const first = `usr_${hashOf(email).toString(16)}`
-    const id = this.#users.has(first) ? `${first}_${this.#users.size}` : first
+    const id = this.#ids.has(first) ? `${first}_${this.#ids.size}` : first
+    this.#ids.add(id)
     this.#users.set(id, { ...user, id })
     this.#emails.add(email.toLowerCase())
     return id
+  }
+
+  /** Removes a user, like another administrator. */
+  remove(id: string): void {
+    this.#emails.delete(this.#users.get(id)?.email?.toLowerCase() ?? '')
+    this.#users.delete(id)
   }
 
   report(): UsersReport {

@@ -25,11 +25,13 @@ describe('a command in a terminal', () => {
 
   it('users create asks for a password, and never shows it', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
-    await waitFor('Password:')
-    type('canary-password')
-    // The key of the prompt that shows the typed text.
-    type('\u0014')
-    type('\r')
+    for (const prompt of ['Password:', 'Password again:']) {
+      await waitFor(prompt)
+      type('canary-password')
+      // The key of the prompt that shows the typed text.
+      type('\u0014')
+      type('\r')
+    }
     expect(await end()).to.equal(0)
     expect(terminal?.shown).to.contain('ada@example.com')
     expect(terminal?.shown).not.to.contain('canary')
@@ -95,20 +97,15 @@ describe('a command in a terminal', () => {
     expect(await users()).to.equal(0)
   })
 
-  it('service admin create asks for the password twice, and compares them', async () => {
-    for (const [second, exitCode, made] of [
-      ['canary-passwrod', 2, 0],
-      ['canary-password', 0, 2],
-    ] as const) {
-      const { type, waitFor, end } = bind(start('service', 'admin', 'create', 'ada@example.com'))
-      await waitFor('Password:')
+  it('service admin create asks for the password twice', async () => {
+    const { type, waitFor, end } = bind(start('service', 'admin', 'create', 'ada@example.com'))
+    for (const prompt of ['Password:', 'Password again:']) {
+      await waitFor(prompt)
       type('canary-password\r')
-      await waitFor('Password again:')
-      type(`${second}\r`)
-      expect(await end(), terminal?.shown).to.equal(exitCode)
-      expect(terminal?.shown).not.to.contain('canary')
-      expect(await users()).to.equal(made)
     }
+    expect(await end(), terminal?.shown).to.equal(0)
+    expect(terminal?.shown).not.to.contain('canary')
+    expect(await users()).to.equal(2)
   })
 
   it('users create asks for nothing with --no-input', async () => {

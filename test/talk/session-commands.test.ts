@@ -134,6 +134,9 @@ You: And then?
 
   it('are shown as Markdown that closes an unfinished code block', async () => {
     expect(await printed('chat', 'show', 'trip', '-o', 'md')).to.equal(
+      await printed('chat', 'show', 'trip', '-o', 'markdown'),
+    )
+    expect(await printed('chat', 'show', 'trip', '-o', 'markdown')).to.equal(
       `# trip, session ${id}, profile local, context c1
 
 ---
@@ -220,7 +223,7 @@ cd rome
   })
 
   it('reject -o csv and --fields, and ignore CHATCTL_OUTPUT=csv', async () => {
-    expectFailure(await run('chat', 'show', id, '-o', 'csv'), 2, 'text, md, json, jsonl')
+    expectFailure(await run('chat', 'show', id, '-o', 'csv'), 2, 'text, markdown, json, jsonl')
     expectFailure(await run('chat', 'show', id, '--fields', 'id'), 2, '--fields')
     const aside = await runChatctl(sandbox, ['chat', 'show', id], { env: { CHATCTL_OUTPUT: 'csv' } })
     expect(aside.stdout).to.match(/^trip, session/)

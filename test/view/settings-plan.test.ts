@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
+import { lexer, type Tokens } from 'marked'
 import { differenceView } from '../../src/view/settings-plan.ts'
 import type { Span } from '../../src/view/view.ts'
 
@@ -44,6 +46,25 @@ describe('the differences of settings', () => {
         '',
         '3 of the 3 keys in the file differ.\n',
       ].join('\n'),
+    )
+  })
+
+  it('are one Markdown table with a row for each change, whatever the values, the plan, and the service are', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('|', '`', '\\|', '\n\n| a |\n|---|\n', '<!--', '# x'))
+    const change = fc.record({ path: text, from: fc.oneof(text, fc.jsonValue()), to: fc.jsonValue() })
+    const record = fc.record({ createdAt: text, age: fc.constant(undefined), service: text, tool: text })
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1 }), record, text, (some, record, sentAt) => {
+        const sent = some.map((one, index) => (index > 0 ? one : { ...one, compared_with: 'last_sent' }))
+        const shown = differenceView({ managed: 9, sentAt, record }).markdown?.({ changes: sent }) ?? ''
+        const tokens = lexer(shown).filter(({ type }) => type !== 'space')
+        expect(tokens.map(({ type }) => type)).to.deep.equal(['heading', 'table', 'paragraph', 'paragraph'])
+        const { rows } = tokens[1] as Tokens.Table
+        expect(rows.map((row) => row.length)).to.deep.equal(some.map(() => 3))
+        const html = JSON.stringify(tokens).match(/"type":"html","raw":"(?:[^"\\]|\\.)*"/g) ?? []
+        for (const tag of html) expect(tag).to.match(/"<\/?code>"$/)
+      }),
+      { numRuns: 300 },
     )
   })
 })

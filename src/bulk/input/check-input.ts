@@ -1,5 +1,6 @@
 import type { ExtraCheck } from '../rows/check-row.ts'
 import { type RowKind, type Step, stepsOf } from '../rows/imported-user.ts'
+import type { RespelledColumn } from './csv-columns.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
@@ -18,6 +19,8 @@ export interface CheckedInput {
   updatesWithEmail: number
   /** Rows that create a user without a password. */
   withoutPassword: number
+  /** The columns of a CSV header that are recognized although their case differs. */
+  respelled: readonly RespelledColumn[]
 }
 
 /**
@@ -47,7 +50,7 @@ export async function checkInput(
   }
   const counts = emptyCounts()
   try {
-    for await (const batch of readRows({ ...input, read }, kind, extraCheck)) {
+    for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
       for (const row of batch) {
         count(counts, row)
         for (const fault of row.faults) onFault(fault)
@@ -68,11 +71,13 @@ function emptyCounts(): InputCounts {
     steps: { create: 0, update: 0, assign: 0 },
     updatesWithEmail: 0,
     withoutPassword: 0,
+    respelled: [],
   }
 }
 
-function count(counts: InputCounts, { index, row, faults }: InputRow): void {
+function count(counts: InputCounts, { index, row, faults, csv }: InputRow): void {
   counts.rows++
+  if (csv) counts.respelled = csv.columns.respelled
   if (faults.length > 0 || !row) {
     counts.faulty.add(index)
     return

@@ -1,22 +1,22 @@
-import { checkRow, type ExtraCheck, type ReportFault } from '../rows/check-row.ts'
-import type { ImportedUser, RowKind } from '../rows/imported-user.ts'
+import { checkRow, type ReportFault } from '../rows/check-row.ts'
+import { expandString } from '../rows/expand-strings.ts'
+import type { ImportedUser } from '../rows/imported-user.ts'
 import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import { type InputRow, placeAfter, type RowFault, type RowReader, sortFaults } from './input-row.ts'
+import type { RowRules } from './object-row.ts'
 
 /** Reads CSV with a header. An empty cell is an absent field. */
 export class CsvRows implements RowReader {
   readonly #name: string
-  readonly #kind: RowKind
+  readonly #rules: RowRules
   readonly #records: CsvRecords
-  readonly #extraCheck: ExtraCheck | undefined
   #columns: CsvColumns | undefined
   #index = 0
 
-  constructor(name: string, kind: RowKind, extraCheck: ExtraCheck | undefined) {
+  constructor(name: string, rules: RowRules) {
     this.#name = name
-    this.#kind = kind
-    this.#extraCheck = extraCheck
+    this.#rules = rules
     this.#records = new CsvRecords(name)
   }
 
@@ -25,16 +25,18 @@ export class CsvRows implements RowReader {
     const [first] = records
     if (!first) return []
     const isHeader = this.#columns === undefined
-    this.#columns ??= readCsvHeader(first, this.#name, this.#kind)
+    this.#columns ??= readCsvHeader(first, this.#name, this.#rules.kind)
     const rows: InputRow[] = []
     for (const record of isHeader ? records.slice(1) : records) rows.push(this.#read(record, this.#columns))
     return rows
   }
 
-  #read(record: CsvRecord, { names, setters }: CsvColumns): InputRow {
+  #read(record: CsvRecord, columns: CsvColumns): InputRow {
     const { line, raw, cells, fault } = record
     const index = this.#index++
-    const csv = { names, cells }
+    const csv = { columns, cells }
+    const { names, setters } = columns
+    const { kind, extraCheck, env } = this.#rules
     const faultAt = (offset: number, message: string): RowFault => ({
       ...placeAfter({ line, column: 1 }, raw.slice(0, offset)),
       message,
@@ -56,11 +58,13 @@ export class CsvRows implements RowReader {
       faults.push(faultAt(column === undefined ? 0 : cellOffset(raw, column), message))
     }
     for (let at = 0; at < cells.length; at++) {
-      const cell = cells[at]
+      const text = cells[at]
+      const reportCell = (message: string): void => report([names[at] ?? at], message)
+      const cell = text && env ? expandString(text, env, reportCell) : text
       if (cell) setters[at]?.(row, cell, report)
     }
-    checkRow(row, this.#kind, true, report)
-    this.#extraCheck?.(row, { index, line, isFaulty: faults !== undefined }, report)
+    checkRow(row, kind, true, report)
+    extraCheck?.(row, { index, line, isFaulty: faults !== undefined }, report)
     return { index, line, row, faults: sortFaults(faults), raw, csv }
   }
 }

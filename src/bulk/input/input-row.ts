@@ -1,5 +1,7 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
+import type { CsvColumns } from './csv-columns.ts'
 
 /** A place in a text, both from 1. A column is a character (a code point), not a byte. */
 export interface RowPosition {
@@ -13,6 +15,7 @@ export const maxRowLength = 1024 * 1024
 /** A fault of a row, with its place. */
 export interface RowFault extends RowPosition {
   message: string
+  advice?: Advice
 }
 
 export interface InputRow {
@@ -27,8 +30,8 @@ export interface InputRow {
   faults: readonly RowFault[]
   /** Its source text. */
   raw: string
-  /** The names of the columns and the cells, in CSV. No cells if the quotes are invalid. */
-  csv?: { names: readonly string[]; cells: readonly string[] }
+  /** The columns and the cells, in CSV. No cells if the quotes are invalid. */
+  csv?: { columns: CsvColumns; cells: readonly string[] }
 }
 
 /** Reads rows of one format from chunks of text. */

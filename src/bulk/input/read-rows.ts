@@ -1,26 +1,27 @@
 import { Failure } from '../../contract/failure.ts'
-import type { ExtraCheck } from '../rows/check-row.ts'
 import type { RowKind } from '../rows/imported-user.ts'
 import { CsvRows } from './csv-rows.ts'
 import { decodeText } from './decode-text.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowReader } from './input-row.ts'
+import { isOneDocument } from './is-one-document.ts'
 import { JsonLineRows } from './json-line-rows.ts'
 import { JsonListRows } from './json-list-rows.ts'
+import type { RowRules } from './object-row.ts'
 import { YamlRows } from './yaml-rows.ts'
 
 /**
  * Reads all rows, in batches of any size.
  *
- * @param extraCheck called with each row, to report faults that depend on other rows
+ * @param rules.extraCheck called with each row, to report faults that depend on other rows
  * @throws Failure `refused` for a fault of the input as a whole, `conflict` if it was changed while it was read
  */
 export async function* readRows(
   input: Input,
   kind: RowKind,
-  extraCheck?: ExtraCheck,
+  rules: Omit<RowRules, 'kind'> = {},
 ): AsyncGenerator<readonly InputRow[]> {
-  const reader = await readerOf(input, kind, extraCheck)
+  const reader = await readerOf(input, { ...rules, kind })
   let count = 0
   for await (const text of decodeText(input)) {
     const rows = reader.take(text, false)
@@ -32,22 +33,23 @@ export async function* readRows(
   if (rows.length > 0) yield rows
 }
 
-async function readerOf(
-  { name, format }: Input,
-  kind: RowKind,
-  extraCheck: ExtraCheck | undefined,
-): Promise<RowReader> {
+async function readerOf(input: Input, rules: RowRules): Promise<RowReader> {
+  const { name, format } = input
   switch (format) {
     case 'csv':
-      return new CsvRows(name, kind, extraCheck)
+      return new CsvRows(name, rules)
     case 'jsonl':
-      return new JsonLineRows(name, { kind, extraCheck })
+      return new JsonLineRows(name, rules)
     case 'json':
-      return new JsonListRows(name, { kind, extraCheck })
+      return new JsonListRows(name, rules)
     case 'yaml': {
+      if (rules.kind === 'managed users' && (await isOneDocument(input))) {
+        const { YamlDocumentRows } = await import('./yaml-document-rows.ts')
+        return new YamlDocumentRows(name, rules)
+      }
       // CommonJS: in the bundle, it has only a default export.
       const { default: yaml } = await import('yaml')
-      return new YamlRows(name, { kind, extraCheck }, yaml)
+      return new YamlRows(name, rules, yaml)
     }
   }
 }

@@ -1,7 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
-import { loadSqlite } from '../../system/load-sqlite.ts'
+import { inTemporaryDatabase, openTemporaryDatabase } from '../../system/temporary-database.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** Cache of the database in bytes: enough for 250,000 rows. */
@@ -16,10 +14,7 @@ interface TakenField {
   line: number
 }
 
-/**
- * The emails and ids of the rows so far, in a temporary SQLite database. Data that exceeds its cache is in an
- * unlinked file in the temporary directory.
- */
+/** The emails and ids of the rows so far, in a temporary database. */
 export class UniqueValues {
   readonly #database: DatabaseSync
   readonly #select: StatementSync
@@ -27,12 +22,8 @@ export class UniqueValues {
 
   /** @param memory size of the cache in bytes */
   constructor(memory = defaultMemory) {
-    const { DatabaseSync } = loadSqlite()
-    this.#database = new DatabaseSync('')
+    this.#database = openTemporaryDatabase(memory)
     this.#database.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      PRAGMA cache_size = -${memory / 1024};
       CREATE TABLE claims (text TEXT PRIMARY KEY, line INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       BEGIN`)
     this.#select = this.#database.prepare('SELECT line FROM claims WHERE text = ?')
@@ -43,7 +34,7 @@ export class UniqueValues {
   findTaken(row: ImportedUser): TakenField[] {
     const taken: TakenField[] = []
     for (const { field, text } of textsOf(row)) {
-      const line = guard(() => this.#select.get(text))?.['line']
+      const line = inTemporaryDatabase(() => this.#select.get(text))?.['line']
       if (typeof line === 'number') taken.push({ field, line })
     }
     return taken
@@ -51,7 +42,7 @@ export class UniqueValues {
 
   /** Adds the email and the id of a row. Neither may be taken. @throws Failure `storage` */
   claim(row: ImportedUser, line: number): void {
-    for (const { text } of textsOf(row)) guard(() => this.#insert.run(text, line))
+    for (const { text } of textsOf(row)) inTemporaryDatabase(() => this.#insert.run(text, line))
   }
 
   close(): void {
@@ -65,15 +56,4 @@ function textsOf({ email, id }: ImportedUser): { field: UniqueField; text: strin
     ...(email === undefined ? [] : [{ field: 'email' as const, text: `@${email.toLowerCase()}` }]),
     ...(id === undefined ? [] : [{ field: 'id' as const, text: `#${id}` }]),
   ]
-}
-
-function guard<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw new Failure('storage', `Cannot use the temporary directory: ${describeSystemError(cause)}`, {
-      hint: 'chatctl stores emails and ids there to find duplicates. To use another directory, set TMPDIR.',
-      cause,
-    })
-  }
 }

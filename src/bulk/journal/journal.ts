@@ -1,12 +1,10 @@
-import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { syncDirectory } from '../../system/replace-file.ts'
+import { LineLog } from '../../system/line-log.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/imported-user.ts'
-import { FlushQueue, readCompleteLines, readLineAt } from './journal-file.ts'
 import {
   type EndLine,
   type FileLine,
@@ -45,12 +43,7 @@ export class Journal {
   readonly #clock: Clock
   readonly #onBegin: (() => void) | undefined
   readonly #release: () => void
-  #file: number | undefined
-  #size = 0
-  readonly #queue = new FlushQueue(
-    () => this.#file,
-    (cause) => unwritable(this.#path, cause),
-  )
+  #log: LineLog
   readonly #files = new Map<FileLine['type'], FileLine>()
   readonly #requested = new RowSet()
   #isFinished = false
@@ -62,6 +55,7 @@ export class Journal {
     this.rows = new RowStates(opening.header.input.rows)
     this.#onBegin = opening.onBegin
     this.#release = opening.release
+    this.#log = this.#createLog()
     for (const file of opening.files ?? []) this.#files.set(file.type, file)
   }
 
@@ -71,11 +65,9 @@ export class Journal {
    * @throws Failure `storage`
    */
   static open(opening: JournalOptions): Journal {
-    return guard(opening.path, () => {
-      const journal = new Journal(opening)
-      if (opening.restart !== true && existsSync(opening.path)) journal.#restore(journal.#openFile())
-      return journal
-    })
+    const journal = new Journal(opening)
+    if (opening.restart !== true && existsSync(opening.path)) journal.#restore()
+    return journal
   }
 
   /** The last recorded file of this type. */
@@ -86,8 +78,8 @@ export class Journal {
   /** The last line of a row, with its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
-    if (offset === 0 || this.#file === undefined) return undefined
-    const line = readJournalLine(readLineAt(this.#file, offset))
+    const text = offset === 0 ? undefined : this.#log.lineAt(offset)
+    const line = text === undefined ? undefined : readJournalLine(text)
     return line && 'row' in line ? line : undefined
   }
 
@@ -119,7 +111,7 @@ export class Journal {
 
   /** Marks the import as ended until something is sent again. Has no effect on an empty journal. */
   end(type: EndLine['type']): void {
-    if (this.#size === 0 || (type === 'finished' && this.#isFinished)) return
+    if (this.#log.size === 0 || (type === 'finished' && this.#isFinished)) return
     this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
   }
 
@@ -139,7 +131,7 @@ export class Journal {
 
   /** Resolves when all lines are on disk. */
   sync(): Promise<void> {
-    return this.#queue.flush()
+    return this.#log.flush()
   }
 
   async close(): Promise<void> {
@@ -152,22 +144,21 @@ export class Journal {
 
   /** Closes the journal without flushing, after reading only. */
   closeWithoutSync(): void {
-    this.#closeFile()
+    this.#log.close()
     this.#release()
   }
 
   /** The header is written with the first line, so that a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
     if ('row' in line && this.#isObsolete) this.#startOver()
-    if (this.#size === 0 && line !== this.#header) {
+    if (this.#log.size === 0 && line !== this.#header) {
       const files = this.files
       this.#append(this.#header)
       for (const file of files) this.#append(file)
     }
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    guard(this.#path, () => this.#write(this.#file ?? this.#begin(), bytes))
-    this.#apply(line, this.#size)
-    this.#size += bytes.length
+    const offset = this.#log.size
+    this.#log.append(JSON.stringify(line))
+    this.#apply(line, offset)
   }
 
   /** After a finished run that created no user, a new journal begins: that of a daily job would only grow. */
@@ -176,36 +167,17 @@ export class Journal {
   }
 
   #startOver(): void {
-    this.#closeFile()
-    this.#size = 0
+    this.#log.close()
+    this.#log = this.#createLog()
     this.#isFinished = false
   }
 
-  #closeFile(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
-    this.#file = undefined
-  }
-
-  #begin(): number {
-    this.#onBegin?.()
-    const file = this.#openFile()
-    syncDirectory(dirname(this.#path))
-    return file
-  }
-
-  #openFile(): number {
-    this.#file = openSync(this.#path, 'a+', 0o600)
-    return this.#file
-  }
-
-  /** Writes all bytes or none, because the next line would be appended to an incomplete one. */
-  #write(file: number, bytes: Buffer): void {
-    try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-    } catch (error) {
-      ftruncateSync(file, this.#size)
-      throw error
-    }
+  #createLog(): LineLog {
+    return new LineLog({
+      path: this.#path,
+      failureOf: (cause) => unwritable(this.#path, cause),
+      onBegin: () => this.#onBegin?.(),
+    })
   }
 
   #apply(line: JournalLine, offset: number): void {
@@ -218,22 +190,11 @@ export class Journal {
     } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
   }
 
-  /** Reads the file, and truncates an incomplete last line: it was not flushed, so no request depends on it. */
-  #restore(file: number): void {
-    const { complete, end } = readCompleteLines(file, (text, offset) => {
+  #restore(): void {
+    this.#log.restore((text, offset) => {
       const line = readJournalLine(text)
       if (line) this.#apply(line, offset)
     })
-    this.#size = complete
-    if (complete < end) ftruncateSync(file, complete)
-  }
-}
-
-function guard<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw unwritable(path, cause)
   }
 }
 

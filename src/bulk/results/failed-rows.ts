@@ -96,9 +96,10 @@ function withId(row: object, id: string): object {
 
 /** If the input has no id column, the file gets one as its first column. */
 function csvText({ row, csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
-  const names = csv?.names ?? []
+  const names = csv?.columns.names ?? []
+  const given = csv?.columns.header ?? []
   const hasColumn = names.includes('id')
-  const header = isFirst ? `${joinCells(hasColumn ? names : ['id', ...names])}\n` : ''
+  const header = isFirst ? `${joinCells(hasColumn ? given : ['id', ...given])}\n` : ''
   // As one quoted cell, because two rows with unclosed quotes would become one valid row.
   if (row === undefined && csv?.cells.length === 0) return `${header}${quoted(raw)}\n`
   if (id === undefined || !csv) return `${header}${hasColumn ? '' : ','}${raw}\n`

@@ -46,7 +46,8 @@ export async function containsPasswords(path: string): Promise<boolean> {
   return false
 }
 
-async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
+/** The rows of a results file, by the names of its columns. */
+export async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
   if (formatOfResults(path) === 'jsonl') {
     for await (const line of readFileLines(path)) if (line !== '') yield readObject(line)
     return

@@ -7,6 +7,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/imported-user.ts'
 import { formatRowPlace } from '../unknown-row-resolutions.ts'
 import { FailedRows } from './failed-rows.ts'
+import { type KnownRow, knownRow } from './known-row.ts'
 import { openPasswords } from './password-reader.ts'
 import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
 import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
@@ -29,6 +30,8 @@ export interface ReportOptions {
   onUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void
   /** Called with the first failed rows, in the order of the input. */
   onFailed(result: RowResult): void
+  /** Called with each valid row for which something was sent. */
+  onRow: ((row: KnownRow) => void) | undefined
   warn(text: string): Promise<void>
 }
 
@@ -117,10 +120,12 @@ class ReportCount {
 
   /** @param isWanted whether every row needs a result */
   async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
-    const { checked, journal } = this.#reporting
+    const { checked, journal, onRow } = this.#reporting
     const progress = progressOf(row, checked.faulty, journal)
     const { status, remains } = progress
     const isInvalid = checked.faulty.has(row.index)
+    const known = isInvalid || !onRow ? undefined : knownRow(row, journal)
+    if (known) onRow?.(known)
     if (status === 'unknown' || (status === 'skipped' && remains)) this.#isFinished = false
     if (status === 'skipped' && remains) this.#remaining++
     if (isInvalid) this.#invalid++

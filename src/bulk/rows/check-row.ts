@@ -1,4 +1,5 @@
 import { expandPath } from '../../client/address.ts'
+import type { Advice } from '../../contract/advice.ts'
 import { afterColon } from '../../contract/failure.ts'
 import { emailPattern, permissionPattern, permissionRule } from '../../contract/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
@@ -8,7 +9,7 @@ import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 export type FieldPath = readonly (string | number)[]
 
 /** Called with each fault of a row. */
-export type ReportFault = (path: FieldPath, message: string) => void
+export type ReportFault = (path: FieldPath, message: string, advice?: Advice) => void
 
 /** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
 export type ExtraCheck = (
@@ -43,6 +44,7 @@ function checkRequiredFields(row: ImportedUser, kind: RowKind, report: ReportFau
   if (row.id !== undefined) {
     if (stepsOf(row).length === 0) report([], 'the row has only an id')
   } else if (kind === 'assignments') report([], 'id is missing')
+  else if (kind === 'managed users' && row.email === undefined) report([], 'email is missing')
   else if (row.email === undefined) {
     const isEmpty = Object.keys(row).length === 0
     report([], isEmpty ? 'the row is empty' : 'email is missing: a row without an id creates a user')

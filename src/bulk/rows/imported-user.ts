@@ -1,3 +1,4 @@
+import type { Advice } from '../../contract/advice.ts'
 import { isRecord } from '../../contract/exact-json.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
@@ -16,8 +17,11 @@ export interface ImportedUser {
 /** A request that a row may need. They are sent in this order. */
 export type Step = 'create' | 'update' | 'assign'
 
-/** The content of the file: users, or only roles and permissions of existing users. */
-export type RowKind = 'users' | 'assignments'
+/**
+ * The content of the file: users, only roles and permissions of existing users, or users whose ids are in a state
+ * file.
+ */
+export type RowKind = 'users' | 'assignments' | 'managed users'
 
 /** The requests of a row; empty if it has only an id. */
 export function stepsOf(row: ImportedUser): Step[] {
@@ -36,7 +40,22 @@ const userFields = ['id', 'email', 'name', 'password', 'role', 'permissions', 'm
 
 /** The fields of a row, in the order in which errors list them. */
 export function fieldsOf(kind: RowKind): readonly string[] {
-  return kind === 'users' ? userFields : assignmentFields
+  if (kind === 'assignments') return assignmentFields
+  return kind === 'users' ? userFields : userFields.filter((field) => !(field in notManaged))
+}
+
+/** Why a field of an imported user is not allowed in a row of another kind. */
+const notManaged: Readonly<Record<string, { message: string; advice: Advice }>> = {
+  id: { message: 'id is not allowed: the state file has the ids', advice: { code: 'ids_in_state' } },
+  password: {
+    message: 'password is not allowed: a file of managed users contains no secrets',
+    advice: { code: 'new_passwords' },
+  },
+}
+
+/** Why a row of this kind must not have a field; undefined for any other reason than an unknown name. */
+export function exclusionOf(field: string, kind: RowKind): { message: string; advice: Advice } | undefined {
+  return kind === 'managed users' && Object.hasOwn(notManaged, field) ? notManaged[field] : undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ExactNumber } from '../../contract/exact-json.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { FieldPath, ReportFault } from './check-row.ts'
-import { fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,12 +21,15 @@ export function readObject(value: unknown, kind: RowKind, report: ReportFault): 
   const known = fieldsOf(kind)
   const row: ImportedUser = {}
   for (const [field, given] of Object.entries(value)) {
-    if (!known.includes(field)) report([field], unknownField(field, known))
+    const exclusion = exclusionOf(field, kind)
+    if (exclusion) report([field], exclusion.message, exclusion.advice)
+    else if (!known.includes(field)) report([field], unknownField(field, known))
     else if (field === 'metadata') readMetadata(row, given, report)
     else if (field === 'settings') readSettings(row, given, report)
     else if (field === 'permissions') readPermissions(row, given, report)
     else if (typeof given !== 'string') report([field], `${field} must be a string`)
-    else row[field as 'id' | 'email' | 'name' | 'password' | 'role'] = given
+    else if (field === 'email') row.email = given.trim()
+    else row[field as 'id' | 'name' | 'password' | 'role'] = given
   }
   return row
 }
@@ -37,7 +40,7 @@ export function isPlainObject(value: unknown): value is Fields {
 
 function readMetadata(row: ImportedUser, given: unknown, report: ReportFault): void {
   if (!isPlainObject(given)) report(['metadata'], 'metadata must be an object')
-  else if (checkMetadata(given, report)) row.metadata = given
+  else if (checkMetadata(given, ['metadata'], report)) row.metadata = given
 }
 
 function readSettings(row: ImportedUser, given: unknown, report: ReportFault): void {
@@ -72,12 +75,8 @@ function unknownField(field: string, known: readonly string[]): string {
   return `unknown field "${field}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`
 }
 
-/** Whether the value can be sent as JSON without a change. */
-function checkMetadata(metadata: object, report: ReportFault): boolean {
-  return checkValue(metadata, ['metadata'], report)
-}
-
-function checkValue(value: unknown, path: FieldPath, report: ReportFault): boolean {
+/** Whether metadata, or the value at a path in it, can be sent as JSON without a change. */
+export function checkMetadata(value: unknown, path: FieldPath, report: ReportFault): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     report(path, 'a number must be finite')
     return false
@@ -88,7 +87,7 @@ function checkValue(value: unknown, path: FieldPath, report: ReportFault): boole
     return false
   }
   if (Array.isArray(value)) {
-    return value.every((item, index) => checkValue(item, [...path, index], report))
+    return value.every((item, index) => checkMetadata(item, [...path, index], report))
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) {
     report(path, 'metadata may contain only objects, lists, strings, numbers, true, false, and null')
@@ -96,7 +95,7 @@ function checkValue(value: unknown, path: FieldPath, report: ReportFault): boole
   }
   return Object.entries(value).every(([key, inner]) => {
     const here = [...path, key]
-    if (key !== '__proto__') return checkValue(inner, here, report)
+    if (key !== '__proto__') return checkMetadata(inner, here, report)
     report(here, 'the key "__proto__" is not allowed')
     return false
   })

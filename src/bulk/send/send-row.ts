@@ -152,16 +152,24 @@ function request(
   users: RowSending['users'],
   { row, step, id = '' }: StepRequest,
 ): Promise<ApiResponse<unknown>> {
-  const { email, password, name, metadata, settings, role, permissions } = row
   switch (step) {
     case 'create':
-      return users.create(definedOnly({ email, password, name, metadata }))
+      return users.create(bodyOf.create(row))
     case 'update':
-      return users.update(id, definedOnly(row.id === undefined ? { settings } : { name, metadata, settings }))
+      return users.update(id, bodyOf.update(row))
     case 'assign':
-      return users.assignPermissions(id, definedOnly({ permissions, role }))
+      return users.assignPermissions(id, bodyOf.assign(row))
   }
 }
+
+/** The request body of each step. */
+export const bodyOf = {
+  create: ({ email, password, name, metadata }: ImportedUser) =>
+    definedOnly({ email, password, name, metadata }),
+  update: ({ id, name, metadata, settings }: ImportedUser) =>
+    definedOnly(id === undefined ? { settings } : { name, metadata, settings }),
+  assign: ({ permissions, role }: ImportedUser) => definedOnly({ permissions, role }),
+} satisfies Record<Step, (row: ImportedUser) => object>
 
 /** Omits undefined fields. */
 function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

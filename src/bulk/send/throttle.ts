@@ -103,12 +103,12 @@ export class Throttle {
     // Retries by the client do not go through `#enter`.
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
     if (event.type !== 'response') return
-    this.#headers.read(event.headers, this.#now())
-    const spent = this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
+    this.#headers.read(event.limits, this.#now())
+    const spent = this.#count?.align(readWindows(event.limits, this.#now()), this.#now())
     if (spent) this.#options.onWindow?.(spent)
-    if (event.status === 429) this.#limited(readWait(event.headers, this.#now()))
-    if (event.status === 503 && event.headers['retry-after'] !== undefined) {
-      const wait = readWait(event.headers, this.#now())
+    if (event.status === 429) this.#limited(readWait(event.limits, this.#now()))
+    if (event.status === 503 && event.limits['retry-after'] !== undefined) {
+      const wait = readWait(event.limits, this.#now())
       if (wait) this.#stop(wait, 'limited')
     }
     this.#changed.notify()

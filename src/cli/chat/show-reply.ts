@@ -138,7 +138,7 @@ export class ReplyPrinter {
       await this.#write(streams.isShown ? stripControls(code) : code)
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'no_code_block')) throw error
-      const words = ['history', 'export', '--context', contextId ?? '', '-o', 'md']
+      const words = ['history', 'export', '--context', contextId ?? '', '-o', 'markdown']
       const hint = contextId && `Show the whole reply with: ${commandFor(this.#context, ...words)}`
       // The service does not keep this reply.
       if (!hint) this.#sayReply(reply)

@@ -89,8 +89,8 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
     case 'model':
       return suggestModels(line, live)
     case 'output': {
-      const { outputFormats } = await import('../../config/output-formats.ts')
-      return candidates(outputFormats)
+      const { defaultFormats } = await import('../../config/output-formats.ts')
+      return candidates(defaultFormats)
     }
     case 'save':
     case 'notify':

@@ -17,7 +17,7 @@ export async function suggestFlagValue(
     case 'profile':
       return suggestProfiles(live)
     case 'output':
-      return candidates(line.command?.documentFormats ?? (await outputFormats()))
+      return candidates(await formatsOf(line.command))
     case 'fields':
       return suggestFields(word, line.command)
     case 'model':
@@ -133,9 +133,9 @@ function serviceFlagsOf({ flags }: TypedLine): { profile?: string; base_url?: st
   }
 }
 
-async function outputFormats(): Promise<readonly string[]> {
-  const { outputFormats } = await import('../../config/output-formats.ts')
-  return outputFormats
+async function formatsOf(command: DeclaredCommand | undefined): Promise<readonly string[]> {
+  const { defaultFormats, outputFormats } = await import('../../config/output-formats.ts')
+  return command?.documentFormats ?? (command?.offersMarkdown ? defaultFormats : outputFormats)
 }
 
 /** The last name of a list with commas: each is offered once, and another may follow. */

@@ -23,6 +23,7 @@ export type DeclaredCommand = Command.Loadable & {
   view?: Pick<View, 'columns'>
   completes?: Readonly<Record<string, ValueKind>>
   documentFormats?: readonly string[]
+  offersMarkdown?: boolean
 }
 
 /** What a command line says, as far as it has been typed. */

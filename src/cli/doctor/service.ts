@@ -19,10 +19,10 @@ export async function examineService(doctor: DoctorContext): Promise<Examined[]>
     const next = '; the first command that needs the embedded service creates it'
     return serviceChecks.map((check) => skipped(check, check === 'service' ? why + next : why))
   }
-  const heard: { headers?: Record<string, string>; elapsed?: number } = {}
+  const heard: { limits?: Record<string, string>; elapsed?: number } = {}
   const observe = (event: ClientEvent): void => {
     if (event.type !== 'response') return
-    heard.headers = event.headers
+    heard.limits = event.limits
     heard.elapsed ??= event.elapsed
   }
   try {
@@ -32,13 +32,13 @@ export async function examineService(doctor: DoctorContext): Promise<Examined[]>
     const who = profile.body?.email ?? profile.body?.id ?? 'an unnamed user'
     const clock = examineClock(profile.headers['date'], context.host.clock.now())
     const models = await examineModels(doctor, () => client.chat.models())
-    const quota = examineQuota(doctor, heard.headers ?? profile.headers)
+    const quota = examineQuota(doctor, heard.limits ?? profile.headers)
     return [describeProfile(profile, `responds in ${elapsed} ms; signed in as ${who}`), clock, quota, models]
   } catch (error) {
     return [
       failed('service', error, context.connection()),
-      examineClock(heard.headers?.['date'], context.host.clock.now()),
-      examineQuota(doctor, heard.headers),
+      examineClock(heard.limits?.['date'], context.host.clock.now()),
+      examineQuota(doctor, heard.limits),
       skipped('models', 'the service check failed'),
     ]
   }

@@ -37,6 +37,7 @@ export const credentialVariables: readonly Row[] = [
 ]
 
 export const otherVariables: readonly Row[] = [
+  ['CHATCTL_EMAIL', 'Set by users apply for --password-command: email of the user'],
   ['CHATCTL_NOTIFY', 'on or off: whether chat notifies of long replies'],
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
   ['NO_PROXY', 'Hosts to reach without the proxy'],

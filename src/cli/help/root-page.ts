@@ -4,7 +4,7 @@ import { type HelpPage, helpTopics, type Section } from './page.ts'
 /** Every command and group at the top, in the order of the page. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   CHAT: ['chat', 'history'],
-  ADMINISTRATION: ['users', 'settings', 'api'],
+  ADMINISTRATION: ['users', 'settings', 'activity', 'api'],
   'EMBEDDED SERVICE': ['service'],
   SETUP: ['auth', 'config', 'doctor', 'autocomplete'],
 }

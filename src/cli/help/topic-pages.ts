@@ -94,6 +94,7 @@ const outputPage: Content = {
         ['json', 'The response body as the service sent it'],
         ['jsonl', 'One line of JSON for each row'],
         ['yaml', 'The response body as YAML'],
+        ['markdown', 'A table for a comment or a job summary (some commands; also md)'],
       ],
     },
     {

@@ -1,6 +1,5 @@
 import { join, parse } from 'node:path'
 import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../../bulk/import-options.ts'
-import type { PlannedWork } from '../../bulk/planned-work.ts'
 import type { Report, UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
@@ -9,13 +8,14 @@ import { describeSpan, durationFlagFor } from '../../config/duration.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
-import { importForecastView, importView, summarizeForecast } from '../../view/import.ts'
+import { importView, summarizeForecast } from '../../view/import.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import type { Output } from '../output/output.ts'
 import { journalServiceOf } from './close-import.ts'
 import { describeUnknown, type ResolvingCommand, type UnknownRow } from './describe-unknown.ts'
+import { showPlannedWork } from './show-planned-work.ts'
 
 /** Grace period in ms, to wait for pending requests and to write the results. */
 const grace = 60_000
@@ -26,7 +26,7 @@ export interface FileOptions
       ImportOptions,
       'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place' | 'onRow'>> {
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
@@ -55,6 +55,7 @@ export async function importFile(
       makePassword: undefined,
       resolution: undefined,
       place: undefined,
+      onRow: undefined,
       ...options,
       ...outside,
       results: options.results === undefined ? undefined : resolvePath(options.results),
@@ -65,7 +66,7 @@ export async function importFile(
         return host.stdin
       },
       service: journalServiceOf(context),
-      showPlannedWork: context.dryRun ? (outline) => showPlannedWork(context, outline) : undefined,
+      showPlannedWork: context.dryRun ? (...planned) => showPlannedWork(context, ...planned) : undefined,
       maxWait: context.options.max_wait.value,
       clock: host.clock,
       signal: context.signal,
@@ -213,13 +214,6 @@ function outsideOf(context: Context, options: FileOptions) {
         `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,
       ),
   }
-}
-
-async function showPlannedWork({ output }: Context, outline: PlannedWork): Promise<void> {
-  const { rows, done: already_done, requests } = outline
-  const { create: creates, update: updates, assign: assignments } = outline.steps
-  const shown = { rows, already_done, creates, updates, assignments, requests }
-  await output.withoutFields().show(importForecastView, shown)
 }
 
 /** The quota, and the estimated duration. */

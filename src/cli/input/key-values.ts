@@ -31,9 +31,17 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   }
   if (key === '__proto__') throw new Failure('usage', `${flag} cannot be named __proto__`)
   const text = pair.slice(at + 1)
-  if (!typed) return [key, text]
+  return [key, typed ? readTypedValue(key, text, flag) : text]
+}
+
+/**
+ * The value of `KEY:=JSON`.
+ *
+ * @throws Failure `usage`
+ */
+export function readTypedValue(key: string, text: string, flag: string): unknown {
   try {
-    return [key, parseJson(text)]
+    return parseJson(text)
   } catch (cause) {
     throw new Failure('usage', `${flag} ${key}: "${text}" is not valid JSON`, {
       hint: `Give text as: ${key}=${text}`,

@@ -8,40 +8,43 @@ import { readSecretFile, readStdin, withoutFinalNewline } from './read-input.ts'
 interface PasswordSource {
   stdin: boolean
   file: string | undefined
-  /** Whether a person types it twice, since nobody could look it up. */
-  twice?: boolean
-  /** The flags that give it where nobody can be asked. */
-  instead?: string
+  /** The flags that replace the prompt. */
+  instead: string
+  /** What to do if the password is empty. */
+  ifEmpty?: string
 }
 
+/** How often a person may type two different passwords. */
+const maxAttempts = 3
+
 /**
- * A new password from stdin, a file or a hidden prompt; one final newline is dropped.
+ * A new password from stdin, a file, or a hidden prompt, where a person types it twice. One final newline is
+ * removed.
  *
- * @throws Failure `input_needed` where nobody can be asked, `refused` when it is empty or was typed
- * in two ways
+ * @throws Failure `input_needed` in a non-interactive run, `refused` if it is empty or the two passwords
+ *   still do not match
  */
 export async function readPassword(source: PasswordSource, context: Context): Promise<string> {
   const password = await read(source, context)
-  if (password === '') throw new Failure('refused', 'The password is empty')
+  if (password === '') throw new Failure('refused', 'The password is empty', { hint: source.ifEmpty })
   return password
 }
 
 async function read(source: PasswordSource, context: Context): Promise<string> {
   if (source.stdin) return withoutFinalNewline(await readStdin('the password', context, maxSecretBytes))
   if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file, context))
-  const { twice, instead = '--password-stdin, --password-file, or --generate-password' } = source
-  const password = await context.prompter.askSecret('Password:', instead)
-  if (
-    twice &&
-    password !== '' &&
-    password !== (await context.prompter.askSecret('Password again:', instead))
-  ) {
-    throw new Failure('refused', 'The two passwords do not match')
+  const { prompter, streams } = context
+  const words = 'The two passwords do not match'
+  for (let attempt = 1; ; attempt++) {
+    const password = await prompter.askSecret('Password:', source.instead)
+    if (password === '') return ''
+    if (password === (await prompter.askSecret('Password again:', source.instead))) return password
+    if (attempt === maxAttempts) throw new Failure('refused', words)
+    streams.say(`${words}. Type the password again.`)
   }
-  return password
 }
 
-/** Where a password comes from that a person would else be asked for twice. */
+/** The flags that replace the prompt for a new password. */
 export const newPasswordFlags = {
   'password-stdin': Flags.boolean({
     summary: 'Read the password from stdin',
@@ -55,7 +58,7 @@ export function readNewPassword(
   flags: { 'password-stdin': boolean; 'password-file': string | undefined },
   context: Context,
 ): Promise<string> {
-  const source = { stdin: flags['password-stdin'], file: flags['password-file'], twice: true }
+  const source = { stdin: flags['password-stdin'], file: flags['password-file'] }
   return readPassword({ ...source, instead: '--password-stdin or --password-file' }, context)
 }
 

@@ -41,10 +41,20 @@ export const settingsFileFlag = () =>
     helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Another settings file; its values override those of earlier files',
+    summary: 'A file that overrides earlier ones',
   })
+
+export const allowUnknownKeysFlag = Flags.boolean({
+  summary: 'Accept settings that the interface does not document',
+})
+
+export const onlyFlag = Flags.option({
+  helpValue: 'settings|api',
+  options: ['settings', 'api'] as const,
+  summary: 'Only the settings, or only the API configuration',
+})()
 
 export const expandEnvFlag = Flags.boolean({
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows the literal syntax
-  summary: 'In values, replace each ${NAME} with the environment variable NAME',
+  summary: 'Replace ${NAME} in values with the variable NAME',
 })

@@ -1,13 +1,21 @@
+import { isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
-import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import {
+  isPathName,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../../contract/settings-keys.ts'
 import { booleanWords, parseValue } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { looksSecret } from '../unknown-command/suggest-command.ts'
+import { readTypedValue } from './key-values.ts'
+import { type NestedField, nestFields } from './nested-fields.ts'
 import { readTextValue } from './read-text-value.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
@@ -15,23 +23,43 @@ const paths = settingsKeys.map(({ path }) => path)
 /**
  * Reads `KEY=VALUE` words into the patch that names exactly those keys. `KEY=@file` and `KEY=-`
  * take the value from a file or stdin; `KEY=@@text` is a value that begins with an @.
+ * `KEY:=JSON` is for keys that the interface does not document, if these are allowed.
  *
  * @throws Failure `usage` for an unknown or repeated key, `refused` for a value of the wrong type
  */
-export async function readAssignments(words: readonly string[], context: Context): Promise<SettingsPatch> {
-  const patch: Record<string, unknown> = {}
-  const seen = new Set<string>()
+export async function readAssignments(
+  words: readonly string[],
+  allowsUnknownKeys: boolean,
+  context: Context,
+): Promise<SettingsPatch> {
+  const fields: NestedField[] = []
   for (const [index, word] of words.entries()) {
     const at = word.indexOf('=')
     if (at < 1) throw notAssignment(word, words[index + 1], context)
-    const key = findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
-    if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
-    seen.add(key.path)
-    const source = { what: `the value of ${key.path}`, maxBytes: maxSettingsBytes }
+    const isTyped = allowsUnknownKeys && word[at - 1] === ':'
+    const path = word.slice(0, isTyped ? at - 1 : at)
+    const isUnknown = allowsUnknownKeys && isUndocumentedKey(path)
+    const key = isUnknown ? undefined : findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
+    const source = { what: `the value of ${path}`, maxBytes: maxSettingsBytes }
     const text = await readTextValue(word.slice(at + 1), source, context)
-    assign(patch, key.path.split('.'), readValue(key, text))
+    const value = key ? readValue(key, text) : isTyped ? readTypedValue(path, text, 'The setting') : text
+    if (isUnknown) demandNames(path, value)
+    fields.push({ key: path, value })
   }
-  return patch as SettingsPatch
+  return nestFields(fields, '') as SettingsPatch
+}
+
+/** @throws Failure `usage` if a path cannot name each value, or if there is no value to read back */
+function demandNames(path: string, value: unknown): void {
+  if (!path.split('.').every(isPathName) || /[\\[\]]/.test(path))
+    throw new Failure('usage', `"${path}" is not the name of a setting`)
+  if (!isRecord(value)) return
+  const inner = Object.entries(value)
+  if (inner.length === 0) throw new Failure('usage', `${path}: {} contains no setting`)
+  for (const [name, one] of inner) {
+    if (!isPathName(name)) throw new Failure('usage', `${path}: "${name}" is empty or contains a dot`)
+    demandNames(`${path}.${name}`, one)
+  }
 }
 
 /** What `theme.mode dark` and `theme.mode:dark` mean. */
@@ -95,9 +123,10 @@ function isDocumented(path: string): boolean {
 /** @param lineFor the command line with the corrected key */
 function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): Failure {
   const meant = similarKey(path)
-  const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
+  const run = meant && lineFor ? ` If not, pass --allow-unknown-keys. Run: ${lineFor(meant)}` : ''
+  const orAllow = lineFor ? '. If the service has this key, pass --allow-unknown-keys.' : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}`,
+    hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}${orAllow}`,
   })
 }
 
@@ -117,13 +146,4 @@ function readValue(key: SettingsKey, text: string): unknown {
   }
   const [fault] = faultsOf(parsed.error)
   throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
-}
-
-function assign(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {
-  if (rest.length === 0) {
-    target[step] = value
-    return
-  }
-  target[step] ??= {}
-  assign(target[step] as Record<string, unknown>, rest, value)
 }

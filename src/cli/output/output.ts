@@ -1,6 +1,8 @@
 import type { OutputFormat } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
+import { utf8Text } from '../../contract/utf8-text.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
+import { describeBytes } from '../../view/describe-bytes.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
 import { wrapWords } from '../../view/wrap-words.ts'
@@ -55,6 +57,16 @@ export class Output {
   get isJson(): boolean {
     const { format, jq } = this.#options
     return isJsonFormat(format) || (format === undefined && jq !== undefined)
+  }
+
+  /** Whether --jq or --fields selects from the result. */
+  get isFiltered(): boolean {
+    return this.#options.jq !== undefined || this.#fields !== undefined
+  }
+
+  /** Whether the result is a whole body, as JSON or YAML, rather than its columns. */
+  get isDocument(): boolean {
+    return this.isJson || this.#options.format === 'yaml'
   }
 
   /** Whether --quiet was given. */
@@ -146,6 +158,16 @@ export class Output {
   async showBytes(bytes: Uint8Array): Promise<void> {
     if (this.streams.isShown) await this.#write(new TextDecoder().decode(bytes))
     else await this.streams.writeData(bytes)
+  }
+
+  /** The same for a body of any type. A terminal gets a description of one that is not text. */
+  async showBody(bytes: Uint8Array): Promise<void> {
+    if (!this.streams.isShown) return this.streams.writeData(bytes)
+    const text = utf8Text(bytes)
+    if (text !== undefined) return this.#write(text.endsWith('\n') ? text : `${text}\n`)
+    await this.warn(
+      `The response body is not UTF-8 text (${describeBytes(bytes.length)}), so it is not printed in a terminal. Redirect stdout to a file.`,
+    )
   }
 
   /** Removes control characters of the service, so that they cannot control the terminal. */

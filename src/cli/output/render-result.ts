@@ -2,6 +2,7 @@ import type { OutputFormat } from '../../config/output-formats.ts'
 import { yamlWriting } from '../../contract/yaml-scalars.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
+import { markdownTable } from '../../view/markdown-table.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
 import type { Colors } from './colors.ts'
@@ -54,6 +55,8 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
       return renderTsv(gridOf(view, body, fields))
     case 'table':
       return renderForTerminal(view, body, rendering)
+    case 'markdown':
+      return renderMarkdown(view, body, fields)
   }
 }
 
@@ -106,6 +109,12 @@ async function renderForTerminal(
   const { renderTable } = await import('../../view/table.ts')
   const { bold } = await loadColors()
   return renderTable(view, body, { fields, width, bold })
+}
+
+function renderMarkdown(view: View, body: unknown, fields: readonly string[] | undefined): string {
+  if (view.markdown && !fields) return view.markdown(body)
+  const { header, rows } = gridOf(view, body, fields)
+  return markdownTable(header, rows)
 }
 
 async function renderText(text: string | readonly Span[], { loadColors, forTerminal }: Rendering) {

@@ -2,9 +2,10 @@ import type { ApiResponse } from '../../client/response.ts'
 import { isRecord } from '../../contract/exact-json.ts'
 import type { SentDifference } from '../../plan/plan.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
-import { type View, valueAt } from '../../view/view.ts'
+import type { View } from '../../view/view.ts'
 import type { Context } from '../context.ts'
 import type { OneTimeSecret } from './output.ts'
+import { excerptOf, hasValue, isUndocumented } from './show-undocumented.ts'
 
 /** A change that the service has confirmed by its status. */
 export interface Changed {
@@ -14,28 +15,42 @@ export interface Changed {
   resource: string
   /** Of what was changed, where it is known from the request or from the Location header. */
   id?: string | undefined
+  /** The values that were sent, in the fields of the response, without a secret. */
+  sent: object
   /** What chatctl adds to the response, which nothing will show again. */
   secret?: OneTimeSecret | undefined
 }
 
 /**
- * Shows the response to a change, whose body the interface leaves open (docs/interface.md, "Endpoints",
- * rule 3): with the id where the body lacks it, and with words where it shows nothing of the resource.
+ * Shows the response to a change, whose body the interface does not show (docs/interface.md, "Endpoints",
+ * rule 3). JSON and YAML are that body, with the known ID. Columns show the values that were sent where the body has
+ * none.
  */
 export async function showChanged(
   view: View,
   answer: ApiResponse<unknown>,
-  { done, resource, id, secret }: Changed,
+  { done, resource, id, sent, secret }: Changed,
   context: Context,
 ): Promise<void> {
-  const sent = isRecord(answer.body) ? answer.body : {}
-  if (sent !== answer.body && answer.body !== undefined)
-    answer.warning ??= 'the response is not a JSON object, so it is not shown'
-  const known = id !== undefined && (sent['id'] ?? '') === '' ? Object.assign({ id }, sent, { id }) : sent
-  const body = secret === undefined ? known : { ...known, [secret.name]: secret.value }
+  const { output } = context
+  const received = isRecord(answer.body) ? answer.body : {}
+  if (received !== answer.body && answer.body !== undefined)
+    answer.warning ??= 'The response is not a JSON object, so it is not shown'
+  const isShown = !isUndocumented(view, { ...received, id: undefined })
+  const absent = Object.entries(sent).filter(([name, value]) => hasValue(value) && !hasValue(received[name]))
+  const isFilled = absent.length > 0 && !output.isDocument
+  const fields = isFilled ? { ...(isShown && received), ...Object.fromEntries(absent) } : received
+  const lacksId = id !== undefined && !hasValue(fields['id'])
+  const identified = lacksId ? Object.assign({ id }, fields, { id }) : fields
+  const body = secret === undefined ? identified : { ...identified, [secret.name]: secret.value }
   await context.show(view, { ...answer, body }, secret)
-  const isShown = view.columns.some(({ path }) => path !== 'id' && (valueAt(sent, path) ?? '') !== '')
-  if (!isShown) context.output.notice(`${done}. The service did not return ${resource}.`)
+  if (isShown && !isFilled) return
+  const missing = isShown ? absent.map(([name]) => name).join(', ') : resource
+  const words = `${done}. The service did not return ${missing}`
+  if (!isFilled) return output.notice(`${words}.`)
+  const isExplained = isShown || Object.keys(received).length === 0
+  const rest = isExplained ? '' : ` The response is ${excerptOf(received)}.`
+  output.notice(`${words}, so the values that were sent are shown.${rest}`)
 }
 
 /** Says what an API configuration changes against what was last sent from here, since nobody can read it. */

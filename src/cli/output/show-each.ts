@@ -7,8 +7,25 @@ import { unlessInterrupted } from '../interruption.ts'
 import { describeFaults } from '../response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
+import { excerptOf, isUndocumented } from './show-undocumented.ts'
 
-type Result = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
+/** `id` names the user in errors. */
+export type ShownResult = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
+
+/** The words of errors about single users, about all of them, and about none. */
+interface EachWords {
+  cannot: string
+  done: string
+  none: string
+  example: string
+}
+
+const reading: EachWords = {
+  cannot: 'Cannot read user',
+  done: 'read',
+  none: 'No id given',
+  example: 'chatctl users get usr_1',
+}
 
 /** Maximum number of faults to remember. */
 const maxFaults = 100
@@ -21,17 +38,19 @@ const maxFaults = 100
  */
 export async function showEach(
   view: View,
-  results: AsyncIterable<Result>,
-  { output, progress }: { output: Output; progress: BulkProgress },
+  results: AsyncIterable<ShownResult>,
+  { output, progress, words = reading }: { output: Output; progress: BulkProgress; words?: EachWords },
 ): Promise<void> {
   const writer = output.rowWriter(view)
   const bodies: unknown[] = []
-  const failures = new RowFailures(output)
+  const failures = new RowFailures(output, words)
   const faults = new Map<string, Fault>()
+  const undocumented = new UndocumentedBodies()
   const showRest = async (): Promise<void> => {
     progress.end()
     if (faults.size > 0) await output.warn(describeFaults([...faults.values()]))
     faults.clear()
+    await undocumented.warn(output)
     const whole = bodies.splice(0)
     if (whole.length > 0) await output.show(view, whole)
   }
@@ -44,8 +63,11 @@ export async function showEach(
         for (const fault of some) {
           if (faults.size < maxFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
-        if (writer) await unlessInterrupted(writer.write(body), output.streams.signal)
-        else bodies.push(body)
+        const isBare = isUndocumented(view, body)
+        if (isBare) undocumented.add(result.id, body)
+        const row = isBare && !output.isDocument ? { id: result.id } : body
+        if (writer) await unlessInterrupted(writer.write(row), output.streams.signal)
+        else bodies.push(row)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })
     }
@@ -58,14 +80,37 @@ export async function showEach(
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
-  if (failures.rows === 0)
-    throw new Failure('usage', 'No id given', { hint: 'For example: chatctl users get usr_1' })
+  if (failures.rows === 0) throw new Failure('usage', words.none, { hint: `For example: ${words.example}` })
   failures.end()
+}
+
+/** Responses without any documented field, of which the first ones are quoted. */
+class UndocumentedBodies {
+  #count = 0
+  #first: string[] = []
+
+  add(id: string, body: unknown): void {
+    this.#count++
+    if (this.#first.length < 3) this.#first.push(`${id}: ${excerptOf(body)}`)
+  }
+
+  async warn(output: Output): Promise<void> {
+    if (this.#count === 0) return
+    const lines = this.#first.splice(0)
+    const more = this.#count - lines.length
+    if (more > 0) lines.push(`and ${groupDigits(more)} more`)
+    const what = this.#count === 1 ? 'response has' : 'responses have'
+    await output.warn(
+      `${groupDigits(this.#count)} ${what} none of the documented fields:\n${lines.join('\n')}`,
+    )
+    this.#count = 0
+  }
 }
 
 /** Failures of single rows: a warning for each, and the failure of the command at the end. */
 class RowFailures {
   readonly #output: Output
+  readonly #words: EachWords
   #rows = 0
   #failed = 0
   #first: Failure | undefined
@@ -73,8 +118,9 @@ class RowFailures {
   /** A failure of the only row is the failure of the command, so the first one is held until there is another row. */
   #unsaid: string | undefined
 
-  constructor(output: Output) {
+  constructor(output: Output, words: EachWords) {
     this.#output = output
+    this.#words = words
   }
 
   get failed(): number {
@@ -96,7 +142,7 @@ class RowFailures {
     this.#failed++
     this.#first ??= failure
     if (failure.kind !== this.#first.kind) this.#isOneKind = false
-    this.#unsaid = `Cannot read user ${name}: ${failure.message}`
+    this.#unsaid = `${this.#words.cannot} ${name}: ${failure.message}`
     if (this.#rows > 1) await this.say()
   }
 
@@ -116,15 +162,19 @@ class RowFailures {
       throw first
     }
     if (this.#failed === this.#rows && this.#isOneKind) {
-      throw new Failure(first.kind, `None of the ${countOf(this.#rows, 'user')} could be read`, {
-        code: first.code,
-        ...helpOf(first),
-        ...(first.status === undefined ? {} : { status: first.status }),
-      })
+      throw new Failure(
+        first.kind,
+        `None of the ${countOf(this.#rows, 'user')} could be ${this.#words.done}`,
+        {
+          code: first.code,
+          ...helpOf(first),
+          ...(first.status === undefined ? {} : { status: first.status }),
+        },
+      )
     }
     throw new Failure(
       'incomplete',
-      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be read`,
+      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be ${this.#words.done}`,
     )
   }
 }

@@ -6,12 +6,10 @@ const noUpdate =
 const noDestroy =
   'The API of the service cannot delete users or settings. Change a setting with: {=settings set KEY=VALUE}. Change a user with: {=users update ID --name NAME}'
 const noStop = 'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: {service status}'
-const noConfigurationRead =
-  'The API of the service cannot read or reset the API configuration. Change it with: {settings api set --rate-limiting on}'
+const noConfigurationReset =
+  'The API of the service cannot reset the API configuration. Change it with: {settings api set --rate-limiting on}'
 const noPermissionRead =
   'The API of the service cannot read permissions. Assign permissions with: {users permissions assign ID}'
-const noUserList =
-  'The API of the service cannot list users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}'
 const noSettingDelete =
   'The API of the service cannot delete settings. Change a value with: {settings set KEY=VALUE}'
 const noMessageDelete = 'The API of the service cannot delete messages. Show them with: {history list}'
@@ -142,7 +140,7 @@ export const guesses: Readonly<Record<string, string>> = {
   pull: noPull,
   embed: 'The API of the service cannot create embeddings. List the commands with: {--help}',
   'models pull': noPull,
-  logs: 'Show past messages with: {history list}. Show the audit log of the embedded service with: {service audit}',
+  logs: 'Show past messages with: {history list}. Show the changes that were sent from this machine with: {activity}. Show the audit log of the embedded service with: {service audit}',
   history: 'history list',
   'history get': 'history list',
   'history update': 'history sync',
@@ -161,6 +159,9 @@ export const guesses: Readonly<Record<string, string>> = {
   'bulk import': 'users import FILE',
   bulk: 'users import FILE',
   'settings plan': 'settings diff FILE --save PLAN',
+  'users plan': 'users diff FILE --save PLAN',
+  'users compare': 'users diff FILE',
+  'users drift': 'users diff FILE',
   apply: 'settings apply FILE',
   diff: 'settings diff FILE',
   validate: 'settings diff FILE',
@@ -176,22 +177,19 @@ export const guesses: Readonly<Record<string, string>> = {
   'settings unset': noSettingDelete,
   'settings reset':
     'The API of the service cannot reset settings. Change a value with: {settings set KEY=VALUE}. Apply a saved file with: {settings apply FILE}',
-  'settings api get': noConfigurationRead,
-  'settings api list': noConfigurationRead,
-  'settings api reset': noConfigurationRead,
-  'settings api delete': noConfigurationRead,
+  'settings api list': 'settings api get --last-sent',
+  'settings api reset': noConfigurationReset,
+  'settings api delete': noConfigurationReset,
   'settings api update': 'settings api set',
   preferences: 'settings preferences',
 
   // Users
-  'users list': noUserList,
   'users search':
-    'The API of the service cannot search users. Show one user with: {=users get ID}. List the users of the embedded service on this machine with: {service users list}',
+    'The API of the service cannot search users. Show one user with: {=users get ID}. List the users that were created from this machine with: {=users list}. List the users of the embedded service on this machine with: {service users list}',
   'users export':
-    'The API of the service cannot list users, so chatctl cannot export them. Show users by ID with: {=users get ID --output jsonl}. List the users of the embedded service on this machine with: {service users list}',
+    'The API of the service cannot list users, so chatctl cannot export them. Show users by ID with: {=users get ID --output jsonl}. List the users that were created from this machine with: {=users list}. List the users of the embedded service on this machine with: {service users list}',
   'users delete': 'The API of the service cannot delete users. Change a user with: {users update ID}',
   'users disable': 'The API of the service cannot disable users. Change a user with: {users update ID}',
-  'users apply': 'users import FILE',
   import: 'users import FILE',
   'users whoami': 'users profile',
   'users me': 'users profile',
@@ -233,7 +231,13 @@ export const guesses: Readonly<Record<string, string>> = {
   ps: 'service status',
   backup: 'service backup',
   restore: 'service restore FILE',
-  audit: 'service audit',
+  audit:
+    'Show the changes that were sent from this machine with: {activity}. Show the audit log of the embedded service with: {service audit}',
+  changes: 'activity',
+  changelog: 'activity',
+  journal: 'activity',
+  'history changes': 'activity',
+  'activity list': 'activity',
   keys: 'service keys list',
   'keys list': 'service keys list',
   'keys get': 'service keys list',

@@ -197,6 +197,12 @@ function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined 
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
+const noPasswordChange =
+  'The API of the service cannot change a password. For the embedded service, set one with: chatctl service users reset EMAIL.'
+const permissionsOfNewUser =
+  'A new user gets permissions in a second step: chatctl users permissions assign ID PERMISSION.'
+const permissionsAreAssigned = 'Assign permissions with: chatctl users permissions assign ID PERMISSION.'
+
 const methodIsArgument = 'The method is an argument: chatctl api METHOD PATH.'
 
 /** Why a command does not have a flag; by the flag alone, or by command and flag. */
@@ -209,6 +215,15 @@ const absentFlags: Readonly<Record<string, string>> = {
     'A new user gets a role in a second step: chatctl users permissions assign ID --role ROLE.',
   'chatctl chat --output':
     'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
+  'chatctl users create --permission': permissionsOfNewUser,
+  'chatctl users create --permissions': permissionsOfNewUser,
+  'chatctl users update --permission': permissionsAreAssigned,
+  'chatctl users update --permissions': permissionsAreAssigned,
+  'chatctl users update --password': noPasswordChange,
+  'chatctl users update --password-stdin': noPasswordChange,
+  'chatctl users update --password-file': noPasswordChange,
+  'chatctl users update --generate-password': noPasswordChange,
+  'chatctl users update --no-password': noPasswordChange,
   'chatctl users update --email': 'The API of the service cannot change the email address of a user.',
   'chatctl chat send --extract-last': 'Print only the last code block with: --extract=last.',
   'chatctl auth status --show-token': 'Print the token with: chatctl auth token.',

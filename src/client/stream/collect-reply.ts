@@ -44,8 +44,8 @@ export async function collectReply(
 
   if (end.isWholeBody || end.failure?.kind === 'invalid_response') {
     try {
-      const received = { status, headers, bytes: kept.join() }
-      return readResponse(endpoints.sendMessage, received, request) as ApiResponse<SendResponse>
+      const received = { status, headers, bytes: kept.join(), request }
+      return readResponse(endpoints.sendMessage, received) as ApiResponse<SendResponse>
     } catch (error) {
       // A body that does not have the documented shape may still contain a reply.
       const isReadable = end.complete && error instanceof Failure && error.kind === 'invalid_response'

@@ -6,7 +6,7 @@ import type { Streams } from '../../cli/output/streams.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 
-const forms = ['text', 'md', 'json', 'jsonl'] as const
+const forms = ['text', 'markdown', 'json', 'jsonl'] as const
 
 export default class ChatShow extends BaseCommand {
   static override summary = 'Print the transcript of a chat session'
@@ -18,7 +18,7 @@ export default class ChatShow extends BaseCommand {
     { description: 'Print a session', command: 'chatctl chat show s20261121' },
     {
       description: 'Save a session as Markdown',
-      command: 'chatctl chat show "trip to Rome" -o md > trip.md',
+      command: 'chatctl chat show "trip to Rome" -o markdown > trip.md',
     },
     { description: 'Print the events of a session', command: 'chatctl chat show s20261121 -o jsonl' },
   ]
@@ -30,8 +30,11 @@ export default class ChatShow extends BaseCommand {
     }),
   }
   static override flags = {
-    reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text and md' }),
-    output: { ...sharedFlags.output, summary: 'Output format: text, md, json, or jsonl (default: text)' },
+    reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text and markdown' }),
+    output: {
+      ...sharedFlags.output,
+      summary: 'Output format: text, markdown, json, or jsonl (default: text)',
+    },
   }
 
   static override documentFormats = forms

@@ -3,13 +3,15 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { ambiguousTimes } from '../../cli/page-through-history.ts'
 import { readSince } from '../../cli/read-since.ts'
 import { describeFaults } from '../../cli/response-warnings.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
+import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
-const formats = ['jsonl', 'json', 'md', 'html'] as const
+const formats = ['jsonl', 'json', 'markdown', 'html'] as const
 
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
@@ -24,7 +26,7 @@ export default class HistoryExport extends BaseCommand {
     },
     {
       description: 'Read the last week as Markdown',
-      command: 'chatctl history export --since 7d -o md | less',
+      command: 'chatctl history export --since 7d -o markdown | less',
     },
   ]
   static override flags = {
@@ -40,7 +42,7 @@ export default class HistoryExport extends BaseCommand {
     }),
     output: {
       ...sharedFlags.output,
-      summary: 'Output format: jsonl, json, md, or html (default: from the file extension, or jsonl)',
+      summary: 'Output format: jsonl, json, markdown, or html (default: from the file extension, or jsonl)',
     },
   }
   static override documentFormats = formats
@@ -51,7 +53,8 @@ export default class HistoryExport extends BaseCommand {
     const { clock } = context.host
     const since = flags.since === undefined ? undefined : readSince(flags.since, clock.now())
     const asked = formats.find((format) => format === options.output.value)
-    const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
+    const [extension = ''] = /(?<=\.)[^.]*$/.exec(flags.to?.toLowerCase() ?? '') ?? []
+    const named = formatOfExtension(extension, formats)
     if (asked === undefined && named === undefined) refuseUnknownExtension(flags.to)
     const format = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
@@ -94,16 +97,13 @@ export default class HistoryExport extends BaseCommand {
         },
       })
       progress.end()
-      if (isUnsure) await output.warn(hidden)
+      if (isUnsure) await output.warn(ambiguousTimes)
       if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
     } finally {
       progress.end()
     }
   }
 }
-
-const hidden =
-  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
 
 /** Identifies the history, so that an export only resumes an earlier export of the same history. */
 function identify(context: Context): { service: string | undefined; owner: string[] } {

@@ -5,12 +5,25 @@ import { commandFor, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
+import {
+  allowUnknownKeysFlag,
+  expandEnvFlag,
+  onlyFlag,
+  readSources,
+  settingsFileFlag,
+} from '../../cli/input/read-sources.ts'
+import {
+  confirmPlan,
+  lockingFor,
+  planNotAlone,
+  planServiceOf,
+  settingsIn,
+} from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
+import type { Part } from '../../plan/part.ts'
 import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
@@ -33,13 +46,15 @@ export default class SettingsApply extends BaseCommand {
   ]
   static override args = {
     file: Args.string({
-      description: 'Settings file in YAML or JSON, a plan, or - for stdin (required without --file)',
+      description: 'Settings file, a plan, or - for stdin (required without --file)',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     file: settingsFileFlag(),
+    'allow-unknown-keys': allowUnknownKeysFlag,
     'expand-env': expandEnvFlag,
+    only: onlyFlag,
     refresh: Flags.boolean({
       summary: 'If the settings have changed since the plan was made, make a new plan and apply that',
     }),
@@ -52,7 +67,7 @@ export default class SettingsApply extends BaseCommand {
     const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
     const sources = await readSources(files, context)
     const service = planServiceOf(context)
-    const { wanted, saved } = await this.#read(sources, service, flags, context)
+    const { wanted, saved, ignored } = await this.#read(sources, service, flags, context)
     // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
 
@@ -79,9 +94,15 @@ export default class SettingsApply extends BaseCommand {
       clock,
       ...lockingFor(context),
       driftHint,
-      check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
+      check: checkCommand(files, saved !== undefined, flags, context),
       confirm: (shown) => {
-        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved, files: files.length }
+        const plan = {
+          ...resultOf(shown),
+          ...coverageOf(shown),
+          isSaved: isAsSaved,
+          files: files.length,
+          ignored,
+        }
         return confirmPlan(plan, flags.yes, context)
       },
       ...(flags.refresh && {
@@ -90,7 +111,7 @@ export default class SettingsApply extends BaseCommand {
           return planFor(now, sent)
         },
       }),
-      ...(saved && { onChanged: () => this.#markApplied(saved.id, context) }),
+      ...(saved && { onChanged: () => this.#markApplied(saved.id, flags.only, context) }),
       ...(context.dryRun && { hold: held.hold }),
     })
     if (held.all.length > 0) return this.showHeldRequests(held.all)
@@ -101,10 +122,10 @@ export default class SettingsApply extends BaseCommand {
   }
 
   /** Must not fail, because the changes are not verified yet. */
-  async #markApplied(id: string, { directories, output }: Context): Promise<void> {
+  async #markApplied(id: string, only: Part | undefined, { directories, output }: Context): Promise<void> {
     const { markApplied } = await import('../../plan/plan-file.ts')
     try {
-      markApplied(directories, id)
+      markApplied(directories, id, only)
     } catch (error) {
       await output.warn((error as Error).message)
     }
@@ -114,39 +135,68 @@ export default class SettingsApply extends BaseCommand {
   async #read(
     sources: SettingsSource[],
     service: string,
-    flags: { 'expand-env': boolean; refresh: boolean },
+    flags: ReadingFlags & { refresh: boolean },
     { directories, env }: Context,
   ) {
-    const { isPlanFile, readPlanFile } = await import('../../plan/plan-file.ts')
+    const { isPlanFile, readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
+    const { partOfFile, partOfPlan } = await import('../../plan/part.ts')
+    const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
       const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-      return { wanted: readSettingsFiles(sources, flags['expand-env'] ? env : undefined) }
+      const read = readSettingsFiles(sources, {
+        env: flags['expand-env'] ? env : undefined,
+        allowsUnknownKeys: flags['allow-unknown-keys'],
+      })
+      const { file, ignored } = partOfFile(read, only, sources.map(({ name }) => name).join(', '))
+      return { wanted: file, ignored }
     }
-    if (sources.length > 1 || flags['expand-env']) {
+    if (sources.length > 1 || flags['expand-env'])
+      throw planNotAlone(plan.name, 'or --expand-env', `chatctl settings apply ${plan.name}`)
+    const { settingsFileOf, undocumentedIn } = await import('../../plan/plan.ts')
+    const about = { directories, service, toolVersion: this.config.version, refresh, only }
+    const saved = readPlanFile(plan, about.toolVersion)
+    const refusal = refusalOf(saved, plan.name, about)
+    if (refusal) throw refusal
+    const part = partOfPlan(saved.plan, only, plan.name)
+    const [unknown] = undocumentedIn(part.plan)
+    if (unknown !== undefined && !flags['allow-unknown-keys']) {
       throw new Failure(
-        'usage',
-        `${plan.name} is a plan, which cannot be combined with other files or --expand-env`,
+        'refused',
+        `${plan.name} contains ${unknown}, which the interface does not document`,
         {
-          hint: `Apply it with: chatctl settings apply ${plan.name}`,
+          advice: [{ code: 'allow_unknown_keys' }],
         },
       )
     }
-    const { settingsFileOf } = await import('../../plan/plan.ts')
-    const about = { directories, service, toolVersion: this.config.version, refresh: flags.refresh }
-    const saved = readPlanFile(plan, about)
-    return { wanted: settingsFileOf(saved.plan), saved }
+    return {
+      wanted: settingsFileOf(part.plan),
+      saved: { ...saved, plan: part.plan },
+      ignored: part.ignored,
+    }
   }
+}
+
+/** Flags for reading the files. */
+interface ReadingFlags {
+  'allow-unknown-keys': boolean
+  'expand-env': boolean
+  only?: Part | undefined
 }
 
 /** The command that checks the result. stdin and a plan cannot be compared again. */
 function checkCommand(
   [first = '-', ...others]: readonly string[],
   isPlan: boolean,
-  expandEnv: boolean,
+  flags: ReadingFlags,
   context: Context,
 ): string {
   if (isPlan || first === '-' || others.includes('-')) return commandFor(context, 'settings', 'get')
   const more = others.flatMap((name) => ['--file', name])
-  return commandFor(context, 'settings', 'diff', first, ...more, ...(expandEnv ? ['--expand-env'] : []))
+  const same = [
+    ...(flags['allow-unknown-keys'] ? ['--allow-unknown-keys'] : []),
+    ...(flags['expand-env'] ? ['--expand-env'] : []),
+    ...(flags.only === undefined ? [] : ['--only', flags.only]),
+  ]
+  return commandFor(context, 'settings', 'diff', first, ...more, ...same)
 }

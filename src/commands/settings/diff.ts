@@ -6,18 +6,28 @@ import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
-import { planServiceOf, settingsIn } from '../../cli/settings-change.ts'
+import {
+  allowUnknownKeysFlag,
+  expandEnvFlag,
+  onlyFlag,
+  readSources,
+  settingsFileFlag,
+} from '../../cli/input/read-sources.ts'
+import { planNotAlone, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
+import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { Failure } from '../../contract/failure.ts'
-import { appliedView, differenceView } from '../../view/settings-plan.ts'
+import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
+import type { Part } from '../../plan/part.ts'
+import { type Clock, describeDuration } from '../../system/clock.ts'
+import { appliedView, describeRecord, differenceView } from '../../view/settings-plan.ts'
 
 export default class SettingsDiff extends BaseCommand {
-  static override summary = 'Show what applying a settings file would change'
+  static override summary = 'Show what applying a settings file would change, or a saved plan'
   static override description =
-    'Only the keys in the file are compared. If several files are given, later files override earlier ones. Nothing is changed.'
+    'Only the keys in the file are compared. If several files are given, later files override earlier ones. Nothing is changed. A saved plan is shown without contacting the service.'
   static override requests = calls('getSettings')
   static override view = appliedView
+  static override offersMarkdown = true
   static override examples = [
     { description: 'Show the differences', command: 'chatctl settings diff settings.yaml' },
     {
@@ -28,17 +38,24 @@ export default class SettingsDiff extends BaseCommand {
       description: 'Save a plan to apply later',
       command: 'chatctl settings diff settings.yaml --save settings.plan',
     },
+    {
+      description: 'Show a saved plan as a Markdown table',
+      command: 'chatctl settings diff settings.plan -o markdown',
+    },
   ]
   static override args = {
     file: Args.string({
-      description: 'Settings file in YAML or JSON, or - for stdin (required without --file)',
+      description: 'Settings file, a plan, or - for stdin (required without --file)',
       ignoreStdin: true,
     }),
   }
   static override flags = {
     file: settingsFileFlag(),
+    'allow-unknown-keys': allowUnknownKeysFlag,
     'expand-env': expandEnvFlag,
+    only: onlyFlag,
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
+    output: markdownOutputFlag,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
   }
 
@@ -46,18 +63,25 @@ export default class SettingsDiff extends BaseCommand {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
     const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
-    const plan = sources.find(({ text }) => isPlanFile(text))
-    if (plan) {
-      throw new Failure('usage', `${plan.name} is a plan, not a settings file`, {
-        hint: `Show and apply it with: chatctl settings apply ${plan.name}`,
-      })
+    const saved = sources.find(({ text }) => isPlanFile(text))
+    if (saved) {
+      if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
+        throw planNotAlone(saved.name, '--expand-env, or --save', `chatctl settings diff ${saved.name}`)
+      const changes = await showPlan(saved, flags.only, this.config.version, context)
+      if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
+      return
     }
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-    const file = readSettingsFiles(sources, flags['expand-env'] ? context.env : undefined)
+    const { partOfFile } = await import('../../plan/part.ts')
+    const read = readSettingsFiles(sources, {
+      env: flags['expand-env'] ? context.env : undefined,
+      allowsUnknownKeys: flags['allow-unknown-keys'],
+    })
+    const { file, ignored } = partOfFile(read, flags.only, sources.map(({ name }) => name).join(', '))
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
+    const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const service = planServiceOf(context)
     const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
@@ -67,18 +91,67 @@ export default class SettingsDiff extends BaseCommand {
         composePlanFile(made, this.config.version, context.host.clock),
       )
       context.output.notice(
-        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, context)}`,
+        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, undocumentedIn(made).length > 0, context)}`,
       )
     }
     const result = resultOf(made)
-    await context.output.show(differenceView({ ...coverageOf(made), files: sources.length }), result)
+    await context.output.show(differenceView({ ...coverageOf(made), files: sources.length, ignored }), result)
     if (flags['exit-code'] && result.changes.length > 0) this.exitCode = differenceExitCode
   }
 }
 
+/** Output formats that describe the plan too, rather than only list its changes. */
+const documents = ['json', 'yaml', 'markdown'] as const
+
+/**
+ * Shows a saved plan. The service is not contacted.
+ *
+ * @returns the number of changes
+ */
+async function showPlan(
+  source: SettingsSource,
+  only: Part | undefined,
+  toolVersion: string,
+  context: Context,
+): Promise<number> {
+  const { nameOfService, readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
+  const { partOfPlan } = await import('../../plan/part.ts')
+  const { coverageOf, resultOf } = await import('../../plan/plan.ts')
+  const { output, directories, host } = context
+  const saved = readPlanFile(source, toolVersion)
+  const { plan, ignored } = partOfPlan(saved.plan, only, source.name)
+  const service = planServiceOf(context)
+  const refusal = refusalOf(saved, source.name, { directories, service, toolVersion, only })
+  if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
+  const { createdAt, tool } = saved
+  const record = { createdAt, age: ageOf(createdAt, host.clock), service: nameOfService(plan.service), tool }
+  const view = differenceView({ ...coverageOf(plan), record, ignored })
+  const result = resultOf(plan)
+  const described = {
+    created_at: createdAt,
+    service: plan.service,
+    made_by: tool,
+    refused: refusal !== undefined,
+  }
+  const format = context.options.output.value
+  const isDescribed = output.showsText(view) || documents.some((known) => known === format)
+  if (!isDescribed) output.notice(describeRecord(record))
+  await output.show(view, { ...result, plan: described })
+  return result.changes.length
+}
+
+/** `5 min`, `3 days`. Undefined for a time that is invalid or in the future. */
+function ageOf(time: string, clock: Clock): string | undefined {
+  const ms = clock.now() - Date.parse(time)
+  if (!(ms >= 0)) return undefined
+  const days = Math.floor(ms / 86_400_000)
+  return days < 2 ? describeDuration(Math.max(ms, 1000)) : `${days} days`
+}
+
 /** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */
-function applyCommand(plan: string, context: Context): string {
+function applyCommand(plan: string, hasUnknownKeys: boolean, context: Context): string {
   const target = context.target()
   const local = target.kind === 'local' && !target.named ? ['--profile', localProfile] : []
-  return commandFor(context, 'settings', 'apply', plan, ...local)
+  const allowed = hasUnknownKeys ? ['--allow-unknown-keys'] : []
+  return commandFor(context, 'settings', 'apply', plan, ...allowed, ...local)
 }

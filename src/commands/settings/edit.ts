@@ -5,6 +5,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/input/keep-edit.ts'
+import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -30,12 +31,17 @@ export default class SettingsEdit extends BaseCommand {
     { description: 'Print the requests without sending them', command: 'chatctl settings edit --dry-run' },
     { description: 'Edit the settings of another profile', command: 'chatctl settings edit --profile work' },
   ]
-  static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = {
+    'allow-unknown-keys': allowUnknownKeysFlag,
+    yes: yesFlag,
+    'dry-run': dryRunFlag,
+  }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsEdit)
     const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
     demandEditor(context, flags.yes || context.dryRun, command)
+    const allowsUnknownKeys = flags['allow-unknown-keys']
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
@@ -47,9 +53,16 @@ export default class SettingsEdit extends BaseCommand {
       keepEdit(text, error, context, {
         name: 'settings',
         extension: 'yaml',
-        useWith: (path) => commandFor(context, 'settings', 'apply', path),
+        useWith: (path) =>
+          commandFor(
+            context,
+            'settings',
+            'apply',
+            path,
+            ...(allowsUnknownKeys ? ['--allow-unknown-keys'] : []),
+          ),
       })
-    const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
+    const read = (text: string) => readSettingsFiles([{ name: fileName, text }], { allowsUnknownKeys })
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)
     const plan = await changedKeys(edited.value, current, context)

@@ -7,7 +7,7 @@ import { valueAt } from '../../view/view.ts'
 export default class SettingsExport extends BaseCommand {
   static override summary = 'Print the settings as a settings file'
   static override description =
-    'The file is YAML with a comment for each setting. Settings that chatctl cannot change are in a comment at the end, or under $unmanaged with --json; settings diff and settings apply ignore them.'
+    'The file is YAML with a comment for each setting. Settings that the interface does not document, and values that chatctl cannot set, are comments, or under $unmanaged with --json. To apply an undocumented setting, remove its # and pass --allow-unknown-keys.'
   static override requests = calls('getSettings')
   static override view = settingsFileView
   static override examples = [

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { lockingFor, planServiceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
@@ -10,7 +11,7 @@ import { settingsView } from '../../view/settings.ts'
 export default class SettingsSet extends BaseCommand {
   static override summary = 'Change application settings'
   static override description =
-    'Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. KEY=@FILE reads the value from a file, KEY=- from stdin. For a value that begins with @, use KEY=@@TEXT.'
+    'Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. KEY=@FILE reads the value from a file, KEY=- from stdin. For a value that begins with @, use KEY=@@TEXT. With --allow-unknown-keys, KEY:=JSON sets a key to a value of another type than text.'
   static override requests = calls('updateSettings', 'getSettings')
   static override completes = { 'key=value': 'settings assignment' } as const
   static override view = settingsView
@@ -33,11 +34,11 @@ export default class SettingsSet extends BaseCommand {
       ignoreStdin: true,
     }),
   }
-  static override flags = { 'dry-run': dryRunFlag }
+  static override flags = { 'allow-unknown-keys': allowUnknownKeysFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(SettingsSet)
-    const patch = await readAssignments(args['key=value'], context)
+    const { args, flags, context } = await this.start(SettingsSet)
+    const patch = await readAssignments(args['key=value'], flags['allow-unknown-keys'], context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
     const { describeFailedRequest, describeSideEffect } = await import('../../plan/apply/change-failures.ts')

@@ -9,12 +9,14 @@ import { PasswordFile } from '../../cli/input/user-password-file.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { CreateUserRequest } from '../../contract/user.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user'
   static override description =
-    'In a terminal, chatctl prompts for the email address if --email is missing, and for the password if no password flag is given. The service decides whether the email address is required; the embedded service requires it. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
+    'In a terminal, chatctl prompts for the email address if --email is missing. If no password flag is given, it prompts for the password twice. The service decides whether it requires an email address and a password; the embedded service requires both. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
   static override examples = [
@@ -43,14 +45,18 @@ export default class UsersCreate extends BaseCommand {
     }),
     'password-stdin': Flags.boolean({
       summary: 'Read the password from stdin',
-      exclusive: ['password-file', 'generate-password'],
+      exclusive: ['password-file', 'generate-password', 'no-password'],
     }),
     'password-file': textFlag({
       helpValue: 'FILE',
       summary: 'Read the password from a file',
-      exclusive: ['generate-password'],
+      exclusive: ['generate-password', 'no-password'],
     }),
-    'generate-password': Flags.boolean({ summary: 'Generate a password and print it once' }),
+    'generate-password': Flags.boolean({
+      summary: 'Generate a password and print it once',
+      exclusive: ['no-password'],
+    }),
+    'no-password': Flags.boolean({ summary: 'Send no password' }),
     'dry-run': dryRunFlag,
   }
 
@@ -62,16 +68,18 @@ export default class UsersCreate extends BaseCommand {
     const email = flags.email ?? (await askEmail(context))
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
-      generated ??
-      (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
-    const user = {
+      generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags), context))
+    const shown = {
       ...(email === undefined ? {} : { email }),
-      password,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(metadata === undefined ? {} : { metadata }),
     }
+    const user = { ...shown, ...(password === undefined ? {} : { password }) }
+    if (password === undefined) {
+      return this.#show(await this.change(client.users.create(user).catch(namePasswordFlags)), shown, context)
+    }
     if (generated === undefined || context.dryRun) {
-      return this.#show(await this.change(client.users.create(user)), context)
+      return this.#show(await this.change(client.users.create(user)), shown, context)
     }
     context.demandNamedService()
     const file = new PasswordFile(context, generated, {
@@ -85,21 +93,47 @@ export default class UsersCreate extends BaseCommand {
       throw file.settle(error, context)
     }
     try {
-      await this.#show(response, context, generated)
+      await this.#show(response, shown, context, generated)
     } catch (error) {
       throw file.nameIn(error)
     }
     file.remove()
   }
 
-  async #show(response: ApiResponse<unknown>, context: Context, generated?: string): Promise<void> {
+  async #show(
+    response: ApiResponse<unknown>,
+    sent: CreateUserRequest,
+    context: Context,
+    generated?: string,
+  ): Promise<void> {
     const id = idOfCreated(response)
     const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
     const done = id === undefined ? 'Created a user' : `Created user ${id}`
-    const changed = { done, resource: 'the user', id, secret }
+    const changed = { done, resource: 'the user', id, sent, secret }
     await showChanged(secret ? newUserView : userView, response, changed, context)
-    if (id === undefined) await context.output.warn('The response does not contain the ID of the new user')
+    if (id !== undefined) return
+    await context.output.warn(
+      'The ID of the new user is unknown, because the response has none in "id" or in the Location header',
+    )
   }
+}
+
+function sourceOf(flags: { 'password-stdin': boolean; 'password-file': string | undefined }) {
+  return {
+    stdin: flags['password-stdin'],
+    file: flags['password-file'],
+    instead: '--password-stdin, --password-file, --generate-password, or --no-password',
+    ifEmpty: 'To create a user without a password, use --no-password.',
+  }
+}
+
+/** A service that requires a password may not say so in words. */
+function namePasswordFlags(error: unknown): never {
+  const isInvalid = error instanceof Failure && (error.status === 400 || error.status === 422)
+  if (!isInvalid) throw error
+  const hint =
+    'If the service requires a password, use --generate-password, --password-stdin, or --password-file.'
+  throw error.reworded(error.message, { hint })
 }
 
 /** Optional, because not every service requires an email address. */

@@ -1,26 +1,31 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { ImportOptions } from '../../bulk/import-options.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { bulkFlags, readBulkFlags } from '../../cli/bulk-flags.ts'
 import { commandWith } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { placeFlag, textFlag } from '../../cli/flag-types.ts'
 import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { stateFlag, stateOf } from '../../cli/state-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { RowAdoption } from '../../reconcile/adopt-rows.ts'
+import { countOf } from '../../view/count.ts'
 import { closedView, importView } from '../../view/import.ts'
 
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
-    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY, settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
+    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY (text), metadata.KEY:= (JSON), settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [
     {
-      description: 'Check a file and count the requests',
+      description: 'Check a file, count the requests, and show the first ones',
       command: 'chatctl users import users.csv --dry-run',
     },
     {
@@ -65,6 +70,7 @@ export default class UsersImport extends BaseCommand {
       dependsOn: ['on-unknown'],
       summary: 'Apply --on-unknown only to the row at this line, or LINE:COLUMN',
     }),
+    state: stateFlag('Add the users to this state file, for users diff and users apply', ['close']),
     'dry-run': dryRunFlag,
   }
 
@@ -77,19 +83,60 @@ export default class UsersImport extends BaseCommand {
       return closeImport(context, closeImports, { file: args.file, kind: 'users' })
     }
     const { importRows } = await import('../../bulk/import-rows.ts')
-    await importFile(context, importRows, {
-      ...readBulkFlags(flags),
-      file: args.file,
-      kind: 'users',
-      makePassword: flags['generate-passwords'] ? generatePassword : undefined,
-      resolution: readResolution(flags['on-unknown'], flags.id),
-      place: flags.line,
-      resolvingCommand: (as, place) =>
-        commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
-          'restart',
-        ]),
-    })
+    const send = (onRow?: ImportOptions['onRow']) =>
+      importFile(context, importRows, {
+        onRow,
+        ...readBulkFlags(flags),
+        file: args.file,
+        kind: 'users',
+        makePassword: flags['generate-passwords'] ? generatePassword : undefined,
+        resolution: readResolution(flags['on-unknown'], flags.id),
+        place: flags.line,
+        resolvingCommand: (as, place) =>
+          commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
+            'restart',
+          ]),
+      })
+    await (flags.state === undefined ? send() : sendAndAdopt(context, flags.state, send))
   }
+}
+
+/**
+ * Opens the state file before anything is sent, and adds the rows to it in the end.
+ *
+ * @param send sends the rows, and calls the function for each of them
+ */
+async function sendAndAdopt(
+  context: Context,
+  name: string,
+  send: (onRow: ImportOptions['onRow']) => Promise<void>,
+): Promise<void> {
+  const [{ UsersState }, { RowAdoption }] = await Promise.all([
+    import('../../reconcile/state/users-state.ts'),
+    import('../../reconcile/adopt-rows.ts'),
+  ])
+  const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
+  const adoption = new RowAdoption(state)
+  try {
+    await send((row) => adoption.add(row))
+  } finally {
+    await state.close()
+    if (!context.dryRun) await tellAdoption(context, name, adoption)
+  }
+  if (adoption.failure) throw adoption.failure
+}
+
+async function tellAdoption({ output }: Context, name: string, adoption: RowAdoption): Promise<void> {
+  const { adopted, withoutEmail, contradicting, failure } = adoption
+  output.notice(`${name} has ${countOf(adopted, 'user')} of this file.`)
+  const words = [
+    ...(withoutEmail > 0 ? [`${countOf(withoutEmail, 'row')} without an email`] : []),
+    ...(contradicting > 0
+      ? [`${countOf(contradicting, 'row')} whose email or id belongs to another user there`]
+      : []),
+  ]
+  if (words.length > 0) await output.warn(`Not added to ${name}: ${words.join(', ')}`)
+  if (failure) await output.warn(`Not all users were added to ${name}. Run the same command again.`)
 }
 
 /** @throws Failure `usage` if --id is missing or unexpected */

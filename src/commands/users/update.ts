@@ -57,7 +57,7 @@ export default class UsersUpdate extends BaseCommand {
     }
     const client = await context.connect()
     const response = await this.change(client.users.update(args.id, patch))
-    const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id }
+    const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id, sent: patch }
     await showChanged(userView, response, changed, context)
   }
 }

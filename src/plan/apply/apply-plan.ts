@@ -14,6 +14,7 @@ import {
   requestsOf,
   type SentConfiguration,
   settingsFileOf,
+  withoutSecrets,
 } from '../plan.ts'
 import { configurationFailure } from './change-failures.ts'
 import { sendConfiguration } from './sent-configuration.ts'
@@ -59,7 +60,8 @@ export function assertCurrent(
 function driftOf(managed: readonly ManagedKey[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
     const is = foundAt(current, path)
-    return isSameValue(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
+    if (isSameValue(path, is, from)) return []
+    return [{ path: `${prefix}${path}`, was: withoutSecrets(path, from), is: withoutSecrets(path, is) }]
   })
 }
 

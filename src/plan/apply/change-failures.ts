@@ -3,7 +3,7 @@ import type { Advice } from '../../contract/advice.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { type Change, foundAt, isSameValue } from '../plan.ts'
+import { type Change, foundAt, isSameValue, withoutSecrets } from '../plan.ts'
 
 /** The outcome of a request that changes something: a response, or a failure after which it may have changed. */
 export interface ChangeOutcome {
@@ -37,7 +37,7 @@ export interface Reading {
 export function notApplied({ mismatches }: Reading, outcome: ChangeOutcome, check: string): Failure {
   const words = mismatches.map(
     ({ path, wanted, found }) =>
-      `${path} did not take effect: expected ${shown(wanted)}, found ${shown(found)}`,
+      `${path} did not take effect: expected ${shown(path, wanted)}, found ${shown(path, found)}`,
   )
   return aboutKeys(
     'conflict',
@@ -60,17 +60,19 @@ export function mayStillApply(
 ): Failure {
   const was = (path: string) => (before === undefined ? undefined : foundAt(before, path))
   const isOld = ({ path, found }: Mismatch) => before !== undefined && isSameValue(path, found, was(path))
-  const old = mismatches.filter(isOld).map(({ path, found }) => `${path} is still ${shown(found)}`)
+  const old = mismatches.filter(isOld).map(({ path, found }) => `${path} is still ${shown(path, found)}`)
   const others = mismatches.filter((key) => !isOld(key))
   if (before !== undefined && others.length > 0) {
     const drifted = others.map(
       ({ path, wanted, found }) =>
-        `${path} is ${shown(found)}, neither the old value ${shown(was(path))} nor the new value ${shown(wanted)}`,
+        `${path} is ${shown(path, found)}, neither the old value ${shown(path, was(path))} nor the new value ${shown(path, wanted)}`,
     )
     const words = `${[...drifted, ...old].join('; ')} (${describeOutcome(outcome)})`
     return aboutKeys('conflict', words, others, outcome, check)
   }
-  const found = others.map(({ path, wanted, found }) => `${path} is ${shown(found)}, not ${shown(wanted)}`)
+  const found = others.map(
+    ({ path, wanted, found }) => `${path} is ${shown(path, found)}, not ${shown(path, wanted)}`,
+  )
   const changedPart = changed.length > 0 ? `; already changed: ${changed.join(', ')}` : ''
   const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changedPart}`
   return aboutKeys('unknown_outcome', words, mismatches, outcome, check)
@@ -114,7 +116,7 @@ function aboutKeys(
 ): Failure {
   const { failure } = outcome
   return new Failure(kind, words, {
-    details: { keys, status: statusOf(outcome) ?? null },
+    details: { keys: keys.map(withoutSecretValues), status: statusOf(outcome) ?? null },
     advice: [checkAdvice(check)],
     isOutcomeUnknown: kind === 'unknown_outcome',
     ...(failure?.request === undefined ? {} : { request: failure.request }),
@@ -141,9 +143,13 @@ function statusOf({ response, failure }: ChangeOutcome): number | undefined {
   return response?.status ?? failure?.status
 }
 
-function shown(value: unknown): string {
+function withoutSecretValues({ path, wanted, found }: Mismatch): Mismatch {
+  return { path, wanted: withoutSecrets(path, wanted), found: withoutSecrets(path, found) }
+}
+
+function shown(path: string, value: unknown): string {
   if (value === null) return 'not set'
-  const text = visibleJson(value)
+  const text = visibleJson(withoutSecrets(path, value))
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 

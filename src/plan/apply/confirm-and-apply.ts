@@ -78,7 +78,7 @@ async function send(
   const { directories, settings, signal, clock, check, hold, warn, onChanged } = options
   if (hold) {
     const { patch, configuration } = requestsOf(plan)
-    if (patch) await hold(() => settings.update(patch))
+    if (patch) await hold(() => settings.update(patch, { allowsUnknownFields: true }))
     if (configuration) await hold(() => settings.setApi(configuration))
     return
   }

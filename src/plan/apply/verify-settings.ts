@@ -63,7 +63,8 @@ export async function changeSettings(
 ): Promise<ChangeOutcome> {
   let response: ApiResponse<unknown>
   try {
-    response = await settings.update(patch)
+    // Keys that the interface does not document were allowed when the patch was made.
+    response = await settings.update(patch, { allowsUnknownFields: true })
   } catch (failure) {
     const isOutcomeUnknown = failure instanceof Failure ? failure.isOutcomeUnknown : signal.aborted
     if (isOutcomeUnknown) await onChanged?.()

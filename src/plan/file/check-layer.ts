@@ -1,8 +1,15 @@
 import type { Advice } from '../../contract/advice.ts'
+import { type Expansion, expandReferences } from '../../contract/expand-references.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import {
+  apiConfigurationKeys,
+  isPathName,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../../contract/settings-keys.ts'
 import { parseValue } from '../../contract/text-value.ts'
 
 /** A fault of a value, with its offset in the text. */
@@ -22,9 +29,16 @@ export interface Layer {
   faults: LocatedFault[]
 }
 
-/** @param env for `${NAME}` references in strings (default: references are not expanded) */
-export function checkLayer(root: Located, text: string, env: NodeJS.ProcessEnv | undefined): Layer {
-  const check = new LayerCheck(text, env)
+/** How a settings file is read. */
+export interface ReadOptions {
+  /** For `${NAME}` references in strings (default: references are not expanded). */
+  env?: NodeJS.ProcessEnv | undefined
+  /** Whether the settings may have keys that the interface does not document. */
+  allowsUnknownKeys?: boolean
+}
+
+export function checkLayer(root: Located, text: string, options: ReadOptions): Layer {
+  const check = new LayerCheck(text, options)
   check.readRoot(root)
   return check.layer
 }
@@ -40,10 +54,12 @@ class LayerCheck {
   readonly layer: Layer = { settings: new Map(), api: new Map(), faults: [] }
   readonly #text: string
   readonly #env: NodeJS.ProcessEnv | undefined
+  readonly #allowsUnknownKeys: boolean
 
-  constructor(text: string, env: NodeJS.ProcessEnv | undefined) {
+  constructor(text: string, { env, allowsUnknownKeys = false }: ReadOptions) {
     this.#text = text
     this.#env = env
+    this.#allowsUnknownKeys = allowsUnknownKeys
   }
 
   readRoot(root: Located): void {
@@ -86,10 +102,30 @@ class LayerCheck {
     for (const entry of entries) {
       const path = `${above}${entry.key}`
       const key = part.keys.find((known) => known.path === path)
-      if (entry.key.includes('.') || !isKnown(part, path)) this.#unknown(entry, above, part)
+      if (this.#allowsUnknownKeys && part === settings && isUndocumentedKey(path))
+        this.#readUndocumented(entry, path)
+      else if (entry.key.includes('.') || !isKnown(part, path)) this.#unknown(entry, above, part)
       else if (key) this.#readLeaf(entry.value, key, part)
       else this.#readBranch(entry.value, shownPath(part, path), `${path}.`, part)
     }
+  }
+
+  /** A value of any JSON type. Objects are groups of keys, as in the documented settings. */
+  #readUndocumented({ key, keyAt, value }: LocatedMap['entries'][number], path: string): void {
+    if (!isPathName(key)) this.#fault(keyAt, path, 'has an empty name, or a name with a dot')
+    else if (value.kind === 'map')
+      for (const entry of value.entries) this.#readUndocumented(entry, `${path}.${entry.key}`)
+    else this.layer.settings.set(path, this.#jsonValue(value, path))
+  }
+
+  #jsonValue(located: Located, path: string): unknown {
+    if (located.kind === 'list') return located.items.map((item) => this.#jsonValue(item, path))
+    if (located.kind === 'map')
+      return Object.fromEntries(located.entries.map(({ key, value }) => [key, this.#jsonValue(value, path)]))
+    const isWritten = /^(null|Null|NULL|~)$/.test(this.#text.slice(located.at, located.end))
+    if (isNull(located) && !isWritten) this.#noValue(located, path)
+    if (this.#env === undefined || typeof located.value !== 'string') return located.value
+    return this.#expand(located, located.value, this.#env, path).text
   }
 
   #readLeaf(located: Located, key: SettingsKey, part: Part): void {
@@ -130,16 +166,21 @@ class LayerCheck {
         item.kind === 'list' ? [] : this.#plain(item, key, `${path}.${index}`),
       )
     if (this.#env === undefined || typeof located.value !== 'string') return located.value
-    const { text, expanded, faults } = expandReferences(located.value, this.#env)
+    const { text, expanded } = this.#expand(located, located.value, this.#env, path)
+    return expanded ? parseValue(key.type, text) : text
+  }
+
+  #expand(located: LocatedScalar, value: string, env: NodeJS.ProcessEnv, path: string): Expansion {
+    const expansion = expandReferences(value, env)
     let from = located.at
-    for (const { reference, words } of faults) {
+    for (const { reference, words } of expansion.faults) {
       const at = this.#text.indexOf(reference, from)
       // The source may contain the reference with escapes.
       const isFound = at >= 0 && at < located.end
       this.#fault(isFound ? at : located.at, path, words)
       if (isFound) from = at + 1
     }
-    return expanded ? parseValue(key.type, text) : text
+    return expansion
   }
 
   #isUnexpanded(value: unknown): boolean {
@@ -165,7 +206,13 @@ class LayerCheck {
       const known =
         beside.length > 0 ? `; known keys: ${beside.map((one) => shownPath(part, one)).join(', ')}` : ''
       const more = meant === undefined ? known : `; did you mean ${shownPath(part, meant)}?`
-      this.#fault(keyAt, shown, `is an unknown key${more}`)
+      const advice = part === settings && !this.#allowsUnknownKeys
+      this.#fault(
+        keyAt,
+        shown,
+        `is an unknown key${more}`,
+        advice ? { code: 'allow_unknown_keys' } : undefined,
+      )
     }
   }
 
@@ -204,35 +251,4 @@ function knownPaths({ keys }: Part): string[] {
 
 function isKnown(part: Part, path: string): boolean {
   return knownPaths(part).includes(path)
-}
-
-/** A string with expanded references, and the faults of the others. */
-interface Expansion {
-  text: string
-  /** Whether there was a reference. */
-  expanded: boolean
-  /** `reference` is the source text of the reference. */
-  faults: { reference: string; words: string }[]
-}
-
-const reference = /\$\$\{|\$\{([^}]*)\}?/g
-
-/** Replaces each `${NAME}` by the environment variable; `$${` is a literal `${`. */
-function expandReferences(text: string, env: NodeJS.ProcessEnv): Expansion {
-  const faults: Expansion['faults'] = []
-  let expanded = false
-  const result = text.replace(reference, (whole: string, name: string | undefined) => {
-    if (name === undefined) return '${'
-    if (!/^[A-Za-z_]\w*$/.test(name) || !whole.endsWith('}')) {
-      const words = `contains ${whole}, which is not a valid reference; write $\${ for a literal $\{`
-      faults.push({ reference: whole, words })
-      return whole
-    }
-    expanded = true
-    // Own properties only, because every object has a `constructor`.
-    const value = Object.hasOwn(env, name) ? env[name] : undefined
-    if (value === undefined) faults.push({ reference: whole, words: `needs ${name}, which is not set` })
-    return value ?? whole
-  })
-  return { text: result, expanded, faults }
 }

@@ -6,7 +6,7 @@ import { type FilePosition, type Located, placesIn } from '../../contract/locate
 import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { patchOf } from '../leaves.ts'
-import { checkLayer, type Layer } from './check-layer.ts'
+import { checkLayer, type Layer, type ReadOptions } from './check-layer.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
@@ -26,17 +26,23 @@ export interface FileFault extends FilePosition {
 /**
  * Reads layers of settings. Keys of later layers override those of earlier ones; lists are replaced as a whole.
  *
- * @param env for `${NAME}` references in strings (default: references are not expanded)
  * @throws Failure `refused` with every fault of every layer, or if the layers contain no key
  */
-export function readSettingsFiles(sources: readonly SettingsSource[], env?: NodeJS.ProcessEnv): SettingsFile {
+export function readSettingsFiles(
+  sources: readonly SettingsSource[],
+  options: ReadOptions = {},
+): SettingsFile {
   const settings = new Map<string, unknown>()
   const api = new Map<string, unknown>()
   const faults: FileFault[] = []
   let help: Help = {}
   for (const source of sources) {
-    const layer = readLayer(source, env)
-    for (const [path, value] of layer.settings) settings.set(path, value)
+    const layer = readLayer(source, options)
+    for (const [path, value] of layer.settings) {
+      // The last of two undocumented keys applies, also if one contains the other.
+      settings.delete(path)
+      settings.set(path, value)
+    }
     for (const [path, value] of layer.api) api.set(path, value)
     const placeOf = placesIn(source.text)
     for (const { at, path, message, hint, advice } of layer.faults.toSorted(byPlace)) {
@@ -58,9 +64,9 @@ function byPlace(one: { at: number }, other: { at: number }): number {
   return one.at - other.at
 }
 
-function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | undefined): Layer {
+function readLayer({ name, text }: SettingsSource, options: ReadOptions): Layer {
   try {
-    return checkLayer(locate(name, text), text, env)
+    return checkLayer(locate(name, text), text, options)
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     const faults = error.faults.map(({ at, words }) => ({ at, path: '', message: words }))
@@ -94,7 +100,7 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'comma or ]': 'expected a comma or ]',
   'end of text': 'unexpected text after the end of the JSON value',
   'less depth': boundMessages.depth,
-  'fewer values': boundMessages.values,
+  'fewer values': boundMessages.values(fileBounds.values),
 }
 
 /** Maximum number of faults in the message. The details contain all. */

@@ -60,8 +60,13 @@ export async function createUser(
     })
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
+    const taken = await db
+      .selectFrom('users')
+      .select('id')
+      .where('email_key', '=', row.email_key)
+      .executeTakeFirst()
     throw new ApiError('email_taken', `A user with the email ${given.email} already exists`, {
-      details: { email: given.email },
+      details: { email: given.email, ...taken },
     })
   }
 }

@@ -69,7 +69,7 @@ function demandPath({ recorder: { path } }: Session): string {
 }
 
 const formatsByExtension: Record<string, TranscriptFormat> = {
-  '.md': 'md',
+  '.md': 'markdown',
   '.txt': 'text',
   '.json': 'json',
   '.jsonl': 'jsonl',

@@ -2,12 +2,12 @@ import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
-export type TranscriptFormat = 'text' | 'md' | 'json' | 'jsonl'
+export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
 
 /**
  * Renders a session, in parts of whole lines.
  *
- * @param hasReasoning whether `text` and `md` contain the reasoning of the model; JSON always does
+ * @param hasReasoning whether `text` and `markdown` contain the reasoning of the model; JSON always does
  */
 export function* renderTranscript(
   transcript: Transcript,
@@ -18,7 +18,7 @@ export function* renderTranscript(
     case 'text':
       yield* renderText(transcript, hasReasoning)
       break
-    case 'md':
+    case 'markdown':
       yield* renderMarkdown(transcript, hasReasoning)
       break
     case 'json':

@@ -25,6 +25,7 @@ describe('checking a file of users', () => {
       steps: { create: 2, update: 2, assign: 2 },
       updatesWithEmail: 1,
       withoutPassword: 1,
+      respelled: [],
     })
     expect(checked.faulty.has(4)).to.equal(true)
     expect(faults).to.deep.equal(['6:2 "bad" is not a valid email address'])
@@ -39,13 +40,25 @@ describe('checking a file of users', () => {
       '6:2 email is already used on line 2',
       '7:1 id is already used on line 4',
       '8:3 email is already used on line 2',
-      '9:2 "b@x " is not a valid email address',
+      '9:2 email is already used on line 3',
       '10:2 email is already used on line 3',
     ])
     const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
       checked.faulty.has(index),
     )
     expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8])
+  })
+
+  it('reports the columns of the header that it recognizes in another case', async () => {
+    const header = ' Email,ID,METADATA.Company,metadata.Seats:=,Settings.Theme,name'
+    const { checked, faults } = await check(`${header}\na@x,,Acme,5,dark,A\n`)
+    expect(faults).to.deep.equal([])
+    expect(checked.respelled).to.deep.equal([
+      { given: 'Email', field: 'email' },
+      { given: 'ID', field: 'id' },
+      { given: 'METADATA.Company', field: 'metadata.Company' },
+      { given: 'Settings.Theme', field: 'settings.theme' },
+    ])
   })
 
   it('finds no duplicate of an invalid row, which is not sent', async () => {

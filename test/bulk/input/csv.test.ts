@@ -104,6 +104,61 @@ describe('a CSV file', () => {
     })
   })
 
+  it('is read the same with spaces around the names of columns, email addresses, IDs, and roles', async () => {
+    const [first, second] = await rowsOf(
+      textInput('csv', '\ufeff email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'),
+    )
+    expect(first?.row).to.deep.equal({ email: 'A@x', name: ' A ', metadata: { Seats: '  5' } })
+    expect(second?.row).to.deep.equal({ email: 'b@x' })
+    const [assigned] = await rowsOf(textInput('csv', 'id, role\n 7 , editor\n'), 'assignments')
+    expect(assigned?.row).to.deep.equal({ id: '7', role: 'editor' })
+    expect(await faultsOf('csv', 'email,name\n  ,A\n')).to.deep.equal([
+      '2:1 email is missing: a row without an id creates a user',
+    ])
+  })
+
+  it('has any metadata in columns with JSON', async () => {
+    const key = fc.stringMatching(/^[a-zA-Z_.:= -]{0,8}[a-z]$/)
+    const value = fc.jsonValue({ maxDepth: 3 }).filter((one) => !JSON.stringify(one).includes('__proto__'))
+    const metadata = fc.dictionary(key, value, { minKeys: 1, maxKeys: 5 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(metadata, { minLength: 1, maxLength: 5 }), chunk, async (all, size) => {
+        const keys = [...new Set(all.flatMap(Object.keys))]
+        const header = ['email', ...keys.map((name) => `metadata.${name}:=`)]
+        const rows = all.map((one, index) => [
+          `u${index}@x`,
+          ...keys.map((name) => (Object.hasOwn(one, name) ? JSON.stringify(one[name]) : '')),
+        ])
+        const read = await rowsOf(textInput('csv', stringify([header, ...rows]), size))
+        expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
+        const sent = read.map(({ row }) => JSON.parse(JSON.stringify(row?.metadata)))
+        expect(sent).to.deep.equal(JSON.parse(JSON.stringify(all)))
+      }),
+    )
+  })
+
+  it('keeps the exact numbers of JSON, and reports each value that is not JSON at its cell', async () => {
+    const [row] = await rowsOf(textInput('csv', 'email,metadata.n := \na@x, 9007199254740993 \n'))
+    expect(JSON.stringify(row?.row?.metadata)).to.equal('{"n":9007199254740993}')
+    const cells = [
+      'five',
+      '[1',
+      '{""a"":1,""a"":2}',
+      '{""__proto__"":1}',
+      '1 2',
+      `${'['.repeat(200)}${']'.repeat(200)}`,
+    ]
+    const text = `email,name,metadata.seats:=\n${cells.map((cell, index) => `u${index}@x,é😀,"${cell}"`).join('\n')}\n`
+    expect(await faultsOf('csv', text)).to.deep.equal([
+      '2:9 invalid JSON: not a JSON value; for text, name the column "metadata.seats"',
+      '3:9 invalid JSON: expected a comma or the end of the list',
+      '4:9 duplicate key "a"',
+      '5:9 the key "__proto__" is not allowed',
+      '6:9 invalid JSON: unexpected text after the value',
+      '7:9 metadata is nested deeper than 100 levels',
+    ])
+  })
+
   it('loses no row after one with invalid quotes', async () => {
     const text = 'email,name\na@x,"open\nb@x,"fine"\nc@x,"x"y\nd@x,x"y\ne@x,fine\nf@x,"open'
     expect(await faultsOf('csv', text)).to.deep.equal([
@@ -167,6 +222,10 @@ describe('a CSV file', () => {
     ['emial,name\nx', 'rows:1:1: unknown column "emial"', /"email"/],
     ['\n\nemail,"na\nme"\n', 'rows:3:7: unknown column "na\nme"', /^Did you mean "name"/],
     ['email,name,email\n', 'rows:1:12: duplicate column "email"', undefined],
+    ['email,name, Email\n', 'rows:1:12: duplicate column "Email"', undefined],
+    ['email,metadata.a,metadata.a:=\n', 'rows:1:18: duplicate column "metadata.a:="', undefined],
+    ['email,metadata. := \n', 'rows:1:7: unknown column "metadata. :="', /metadata\.<key>:= for JSON/],
+    ['email,name:=\n', 'rows:1:7: unknown column "name:="', /^Did you mean "name"/],
     ['email;name\na@x;y', 'rows:1:1: unknown column "email;name"', /semicolons/],
     ['email\tname\n', 'rows:1:1: unknown column "email\tname"', /tabs/],
     ['email,metadata.__proto__\n', 'rows:1:7: unknown column "metadata.__proto__"', /Known columns/],

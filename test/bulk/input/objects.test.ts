@@ -53,6 +53,16 @@ describe('a file of rows', () => {
     })
   }
 
+  for (const [format, text] of [
+    ['jsonl', '{"email":" A@x\\t","name":" A "}'],
+    ['yaml', '- email: " A@x\\t"\n  name: " A "\n'],
+  ] as const) {
+    it(`has email addresses without the spaces around them: ${format}`, async () => {
+      const [read] = await rowsOf(textInput(format, text))
+      expect(read?.row).to.deep.equal({ email: 'A@x', name: ' A ' })
+    })
+  }
+
   for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
     it(`of ${format} is read the same in any chunks, valid or not`, async () => {
       const write = writers.find(([, written]) => written === format)?.[2]
@@ -147,7 +157,7 @@ describe('a file of rows', () => {
       ['{"a": "\\x"}', '1:7 invalid JSON: not a JSON value'],
       ['{"a": "b', '1:7 invalid JSON: not a JSON value'],
       ['{"a": {', '1:8 invalid JSON: expected a key in double quotes or the end of the object'],
-      ['{"a": 1} x', '1:10 invalid JSON: expected the end of the row'],
+      ['{"a": 1} x', '1:10 invalid JSON: unexpected text after the value'],
     ]
     for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
   })

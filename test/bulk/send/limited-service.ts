@@ -40,7 +40,7 @@ export class LimitedService {
   request = async (): Promise<void> => {
     const { clock, limit, window, headers, latency, observe } = this.#options
     const about = { method: 'POST', url: 'https://chat.example/v1/users', attempt: 1 }
-    observe?.({ ...about, type: 'request', headers: {} })
+    observe?.({ ...about, type: 'request' })
     this.#atOnce++
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce)
     this.arrivals.push(this.elapsed)
@@ -56,7 +56,7 @@ export class LimitedService {
     await clock.sleep(latency?.() ?? 20)
     this.#atOnce--
     const status = limited ? 429 : 200
-    observe?.({ ...about, type: 'response', status, statusText: '', headers: said, elapsed: 20 })
+    observe?.({ ...about, type: 'response', status, statusText: '', limits: said, elapsed: 20 })
     if (limited) throw new Failure('rate_limited', 'Rate limit exceeded', { status })
   }
 }

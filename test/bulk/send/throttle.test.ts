@@ -260,7 +260,6 @@ describe('the throttle of an import', () => {
         method: 'GET',
         url: 'https://chat.example/',
         attempt: 2,
-        headers: {},
       })
       expect(throttle.known).to.include({ remaining: 2 })
     })
@@ -421,5 +420,5 @@ function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => 
 /** Reports a response, as the client does. */
 function answered(throttle: Throttle, status: number, headers: Record<string, string>): void {
   const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
-  throttle.observe({ ...about, type: 'response', status, headers })
+  throttle.observe({ ...about, type: 'response', status, limits: headers })
 }

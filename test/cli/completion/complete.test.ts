@@ -33,7 +33,7 @@ describe('chatctl complete', () => {
 
   it('prints one value per line', async () => {
     expect(await complete(['--', 'chat', 'se'])).to.equal('send\nsessions\n')
-    expect(await complete(['--next', '--', 'settings', 'api'])).to.equal('set\n')
+    expect(await complete(['--next', '--', 'settings', 'api'])).to.equal('get\nset\n')
     expect(await complete(['--', 'nothing', 'known'])).to.equal('')
     expect(await complete([])).to.contain('doctor\n')
   })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
+import { defaultFormats } from '../../../src/config/output-formats.ts'
 import { effectivePermissions, knownPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
@@ -42,7 +43,7 @@ describe('tab completion', () => {
   const table: [line: string, values: string[]][] = [
     ['se', ['service', 'settings']],
     ['chat se', ['send', 'sessions']],
-    ['settings api ', ['set']],
+    ['settings api ', ['get', 'set']],
     ['help chat se', ['send', 'sessions']],
     ['chat send --prompt ', ['review', 'translate']],
     ['chat send --prompt=tr', ['--prompt=translate']],
@@ -82,11 +83,13 @@ describe('tab completion', () => {
     ['chat models -- --js', []],
     ['chat models --output j', ['json', 'jsonl']],
     ['chat models -o j', ['json', 'jsonl']],
+    ['settings diff -o m', ['markdown']],
+
     ['chat models -qo j', ['json', 'jsonl']],
     ['chat models -oj', ['-ojson', '-ojsonl']],
     ['chat models -o=j', ['-o=json', '-o=jsonl']],
     ['chat models --output=j', ['--output=json', '--output=jsonl']],
-    ['chat show x --output=', ['--output=json', '--output=jsonl', '--output=md', '--output=text']],
+    ['chat show x --output=', ['--output=json', '--output=jsonl', '--output=markdown', '--output=text']],
     ['autocomplete f', ['fish']],
     ['chat send --stream-format s', ['sse']],
     ['chat send --model ', ['large', 'small']],
@@ -184,12 +187,13 @@ describe('the values that completion offers without a request', () => {
     for (const role of roles) expect(effectivePermissions(role, [])).not.to.deep.equal([])
   })
 
-  it('are the themes of the embedded service and the output formats of documents', async () => {
+  it('are the themes of the embedded service and the output formats of commands that have others than most', async () => {
     const sandbox = createSandbox()
     try {
       const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
       for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
-      for (const { id, documentFormats: forms } of commands) {
+      for (const { id, documentFormats, offersMarkdown } of commands) {
+        const forms = documentFormats ?? (offersMarkdown ? defaultFormats : undefined)
         // A session needs a terminal.
         if (forms === undefined || id === 'chat') continue
         const args = id === 'chat:show' ? ['x'] : []

@@ -165,7 +165,11 @@ describe('an input file', () => {
     })
 
     it('is required, and the exit 3 error names the flags that read it', async () => {
-      expectFailure(await run(['users', 'create']), 3, '--password-stdin, --password-file, or')
+      expectFailure(
+        await run(['users', 'create']),
+        3,
+        '--password-stdin, --password-file, --generate-password, or',
+      )
       expect(server.requests).to.deep.equal([])
     })
   })

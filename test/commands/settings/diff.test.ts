@@ -50,6 +50,22 @@ describe('settings diff', () => {
     expect((await diff('settings.yaml', '--jq', '.changes[].to')).stdout).to.equal('dark\n')
   })
 
+  it('prints a Markdown table, of the changes or of the chosen fields, with -o markdown', async () => {
+    const table = '| path | from | to |\n| --- | --- | --- |\n| `theme.mode` | `light` | `dark` |\n'
+    expect((await diff('settings.yaml', '-o', 'markdown', '--fields', 'path,from,to')).stdout).to.equal(table)
+    for (const name of ['markdown', 'md']) {
+      expect((await diff('settings.yaml', '-o', name)).stdout).to.equal(
+        '### Settings: 1 of the 2 keys in the file differs\n\n' +
+          '| Key | Before | After |\n| --- | --- | --- |\n| `theme.mode` | `"light"` | `"dark"` |\n',
+      )
+    }
+    run.service.change({ theme: { mode: 'dark' } })
+    expect(
+      (await run.settings(['diff', 'settings.yaml'], { env: { CHATCTL_OUTPUT: 'markdown' } })).stdout,
+    ).to.equal('No differences. None of the 2 keys in the file differs.\n')
+    expectFailure(await run.settings(['get', '-o', 'markdown']), 2, 'is not one of table, json')
+  })
+
   it('distinguishes texts, other values, and missing values', async () => {
     run.service.settings = { app_name: '5', features: { chat: true } }
     run.file('types.yaml', 'app_name: "true"\nfeatures: { chat: false }\nlimits: { max_tokens: 5 }')
@@ -185,11 +201,6 @@ describe('settings diff', () => {
       expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'exists and is not a plan')
       expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
       expectFailure(await diff('settings.yaml', '--save', 'no/where.plan'), 1, ': no such file')
-    })
-
-    it('writes a file that diff rejects as a settings file', async () => {
-      await diff('settings.yaml', '--save', 'out.plan')
-      expectFailure(await diff('out.plan'), 2, 'out.plan is a plan', 'chatctl settings apply out.plan')
     })
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { settingsDocument } from '../../../src/contract/settings-keys.ts'
+import { isUndocumentedKey, settingsDocument } from '../../../src/contract/settings-keys.ts'
 import { readSettingsFiles } from '../../../src/plan/file/read-settings-files.ts'
 import { leavesOf } from '../../../src/plan/leaves.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'
@@ -38,12 +38,14 @@ describe('settings export', () => {
     }
   })
 
-  it('includes values that chatctl cannot set, as comments or below $unmanaged', async () => {
+  it('includes other keys and values as comments, or below $unmanaged', async () => {
     run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
     const { stdout, stderr } = await run.settings(['export'])
     expect(stdout).to.contain(
-      '# The service also has the following, which chatctl cannot set:\n' +
-        '#   theme: {"primary_color":"tomato","x_font":"serif"}\n#   x_extra: 1\n',
+      '  mode: light\n  # x_font: "serif" # not documented; apply with --allow-unknown-keys\n',
+    )
+    expect(stdout).to.match(
+      /\n# x_extra: 1 # not documented; apply with --allow-unknown-keys\n#\n# The service also has the following, which chatctl cannot set:\n# {3}theme: {"primary_color":"tomato"}\n$/,
     )
     expect(stdout).not.to.contain('max_tokens')
     expect(stderr).to.equal('chatctl cannot set these values of the service: theme.primary_color\n')
@@ -94,6 +96,7 @@ describe('settings export', () => {
       fc.property(fc.dictionary(fc.constantFrom(...keys), anything, { minKeys: 1 }), (settings) => {
         const { $unmanaged = {}, ...managed } = settingsDocument(settings)
         const isNull = ([, value]: [string, unknown]) => value === null
+        const managedPaths = new Set(leavesOf(managed).keys())
         const left = [...leavesOf(managed), ...leavesOf($unmanaged)]
         const all = [...leavesOf(settings)]
         expect(left).to.have.deep.members(
@@ -104,8 +107,13 @@ describe('settings export', () => {
         if (leavesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
         else expect(readBack).to.throw('No settings in')
         // YAML 1.1 has more line breaks than YAML 1.2, and each would end a comment.
-        const comments = text.slice(text.indexOf('# The service also has')).trimEnd()
-        for (const line of comments.split(/[\n\r\u0085\u2028\u2029]/)) expect(line).to.match(/^#/)
+        for (const line of text.split('\n').filter((one) => /^ *#/.test(one)))
+          expect(line).not.to.match(/[\r\u0085\u2028\u2029]/)
+        const uncommented = text.replace(/^( *)# (.*) # not documented; .*$/gm, '$1$2')
+        const expected = left.filter(([path]) => managedPaths.has(path) || isUndocumentedKey(path))
+        const readAll = () =>
+          readSettingsFiles([{ name: 'settings.yaml', text: uncommented }], { allowsUnknownKeys: true })
+        if (expected.length > 0) expect([...leavesOf(readAll().settings)]).to.have.deep.members(expected)
       }),
       { numRuns: 500 },
     )

@@ -18,6 +18,45 @@ import { type Run, type RunOptions, runChatctl, startChatctl } from '../../suppo
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 
+describe('users get with a response without any documented field', () => {
+  const sandbox = perSuite(createSandbox)
+  const server = scriptedServer()
+
+  async function get(args: readonly string[], body: unknown): Promise<Run> {
+    await server.start(json(200, body))
+    return runChatctl(sandbox, ['users', 'get', ...args], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+    })
+  }
+
+  const enveloped = { data: { id: 'u1', password: 'canary', tags: ['\u001b[31m'] } }
+
+  it('warns, and shows what the response contains', async () => {
+    const warning = 'The response has none of the documented fields, so it is shown as it is'
+    expect(await get(['u1'], { data: { id: 'u1', age: 5 } })).to.deep.equal({
+      exitCode: 0,
+      stdout: 'data.id\tu1\ndata.age\t5\n',
+      stderr: `Warning: ${warning}\n`,
+    })
+    const json = await get(['u1', '--json'], enveloped)
+    expect(JSON.parse(json.stdout)).to.deep.equal(enveloped)
+    expect(JSON.parse(json.stderr)).to.deep.equal({ warning: { message: warning } })
+    expect((await get(['u1', '--fields', 'id,name'], enveloped)).stdout).to.equal('')
+  })
+
+  it('quotes the first responses in one warning for several IDs, without secrets', async () => {
+    const ids = ['u1', 'u2', 'u3', 'u4']
+    const { stdout, stderr } = await get(ids, enveloped)
+    expect(stdout).to.equal(ids.map((id) => `${id}\t\t\t\t\t\n`).join(''))
+    const quoted = '{"data":{"id":"u1","password":"<hidden>","tags":["\\u001b[31m"]}}'
+    expect(stderr).to.equal(
+      `Warning: 4 responses have none of the documented fields:\nu1: ${quoted}\nu2: ${quoted}\nu3: ${quoted}\nand 1 more\n`,
+    )
+    const json = await get([...ids, '--json'], enveloped)
+    expect(JSON.parse(json.stdout)).to.deep.equal(ids.map(() => enveloped))
+  })
+})
+
 describe('users get with several IDs', () => {
   const sandbox = perSuite(createSandbox)
   const server = scriptedServer()

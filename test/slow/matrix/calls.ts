@@ -45,6 +45,7 @@ const prepared: Record<string, Partial<Call>> = {
   },
   // The editor changes nothing.
   'settings:edit': { args: ['settings', 'edit', '--yes'] },
+  'users:apply': { args: ['users', 'apply', 'users.csv', '--no-password', '--yes'] },
   'users:import': { args: ['users', 'import', 'users.csv', '--yes'] },
 }
 

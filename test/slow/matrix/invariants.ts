@@ -28,8 +28,7 @@ export function expectGoodManners(ran: Ran): void {
   const said = `${run.stdout}\n${run.stderr}`
   expect(run.hung, `it hangs; ${said}`).to.equal(false)
   if (run.signal === null) expect(documented, said).to.include(run.exitCode)
-  if (!ran.call.args.some((word) => word.startsWith('--debug')))
-    expect(said, 'a stack').not.to.match(/^\s+at .+:\d+:\d+\)?\r?$|^node:|Node\.js v\d/m)
+  expect(said, 'a stack').not.to.match(/^\s+at .+:\d+:\d+\)?\r?$|^node:|Node\.js v\d/m)
   expect(said, 'a bug').not.to.match(/bug in chatctl|\[object Object\]|\bundefined\b|\bNaN\b/)
   expectSecretsKept(ran, said)
   if (form !== 'terminal' && asksForJson(ran.call, form)) expectJson(ran)
@@ -148,11 +147,11 @@ function reportsWhatFailed({ name }: Call): boolean {
   return commandOf(name) === 'doctor'
 }
 
-/** Data that arrived and changes that were made are printed even if the rest failed: docs/exit-codes.md. */
+/** Data that arrived, error bodies included, and changes that were made are printed even if the rest failed: docs/exit-codes.md. */
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
-    /^(users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
+    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }
 

@@ -78,7 +78,6 @@ export class SessionWorld {
       isPlain: false,
       style: undefined,
       link: undefined,
-      describeEvent: undefined,
       isQuiet: false,
       directories: new Directories(this.#sandbox.env),
       env: this.#sandbox.env,

@@ -98,14 +98,14 @@ describe('a transcript', () => {
   it('shows reasoning in JSON, and in text and md on request', () => {
     withDirectory((directory) => {
       const transcript = readTranscript(write(directory, reasoned))
-      const rendered = (...[format, hasReasoning]: ['text' | 'md' | 'json' | 'jsonl', boolean?]) =>
+      const rendered = (...[format, hasReasoning]: ['text' | 'markdown' | 'json' | 'jsonl', boolean?]) =>
         [...renderTranscript(transcript, format, hasReasoning)].join('')
       expect(rendered('text')).not.to.include('greet')
       expect(rendered('text', true)).to.include(
         'You: Hi\n\nReasoning: They greet me.\n```\nSo.\n\nReply: Hello\n',
       )
-      expect(rendered('md')).not.to.include('greet')
-      expect(rendered('md', true)).to.include(
+      expect(rendered('markdown')).not.to.include('greet')
+      expect(rendered('markdown', true)).to.include(
         '> Hi\n\n**Reasoning**\n\n> They greet me.\n> ```\n> So.\n\n**Reply**\n\nHello\n',
       )
       expect(JSON.parse(rendered('json')).turns[0]).to.include({ reasoning: 'They greet me.\n```\nSo.' })

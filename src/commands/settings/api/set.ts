@@ -92,7 +92,7 @@ export default class SettingsApiSet extends BaseCommand {
       const { compareSent } = await import('../../../plan/plan.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
-    const changed = { done: 'Set the API configuration', resource: 'it' }
+    const changed = { done: 'Set the API configuration', resource: 'it', sent: configuration }
     await showChanged(apiConfigurationView, answer, changed, context)
   }
 }

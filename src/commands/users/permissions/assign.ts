@@ -88,7 +88,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(flags.role === undefined ? {} : { role: flags.role }),
     }
     const response = await this.change(client.users.assignPermissions(id, assignment))
-    const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id }
+    const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id, sent: assignment }
     await showChanged(permissionsView, response, changed, context)
   }
 }

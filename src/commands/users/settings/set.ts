@@ -53,6 +53,7 @@ export default class UsersSettingsSet extends BaseCommand {
     }
     const client = await context.connect()
     const answer = await this.change(client.users.updateSettings(request))
-    await showChanged(userSettingsView, answer, { done: 'Updated your settings', resource: 'them' }, context)
+    const changed = { done: 'Updated your settings', resource: 'them', sent: { settings: request } }
+    await showChanged(userSettingsView, answer, changed, context)
   }
 }

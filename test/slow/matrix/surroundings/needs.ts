@@ -52,7 +52,7 @@ export function needsOptions({ name }: Call): boolean {
 
 /** Whether the call cannot continue without a record in the state directory. */
 export function needsState({ name, args }: Call): boolean {
-  return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
+  return /^(history:export|users:apply|users:import)/.test(name) || args.includes('roles.csv')
 }
 
 /** Whether the call writes a file or uses a data directory in the working directory. */

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import type { RequestOutcome } from '../contract/request-outcome.ts'
+import { type Clock, isoNow } from '../system/clock.ts'
+import type { Directories } from '../system/directories.ts'
+import { type ActivityRun, type OutcomeLine, outcomeLine, type SentLine } from './activity-line.ts'
+import { ActivityLog } from './activity-log.ts'
+import { type ChangeRequest, type Endpoints, recordedChange } from './change.ts'
+
+/** Maximum time in ms until an outcome is written. Usually the next change takes it along. */
+const maxDelay = 50
+
+/** Maximum number of rate-limited changes that are remembered. */
+const maxLimited = 10_000
+
+interface RecorderOptions {
+  directories: Directories
+  run: ActivityRun
+  clock: Clock
+  endpoints: Endpoints
+  /** Called once if the log cannot be written. */
+  onFailure(error: unknown): void
+}
+
+/**
+ * Records the changes of a run: one line before a change is sent, and one with its outcome. Changes that begin in
+ * one turn of the event loop are one write, with the outcomes before them. Nothing is flushed to disk. A change whose outcome is missing has an unknown
+ * outcome.
+ */
+export class ChangeRecorder {
+  readonly #options: RecorderOptions
+  /** Distinguishes this run from all others. */
+  readonly #runId = randomBytes(9).toString('base64url')
+  readonly #log: ActivityLog
+  #lines: (SentLine | OutcomeLine)[] = []
+  #turn: Promise<void> | undefined
+  #outcomeTimer: NodeJS.Timeout | undefined
+  #count = 0
+  #hasFailed = false
+  /** Changes that were rate limited, by what identifies them: the same one may be sent again. */
+  readonly #limited = new Map<string, string>()
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    this.#log = new ActivityLog(options.directories)
+  }
+
+  /**
+   * Resolves when the change is in the log.
+   *
+   * @returns records its outcome
+   */
+  async begin(request: ChangeRequest): Promise<(outcome: RequestOutcome) => void> {
+    const { run, clock, endpoints } = this.#options
+    const change = recordedChange(request, endpoints)
+    const key = (): string => JSON.stringify(change)
+    const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
+    const id = repeated ?? `${this.#runId}-${++this.#count}`
+    if (repeated === undefined) {
+      this.#lines.push({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
+    } else {
+      this.#limited.delete(key())
+      this.#lines.push(outcomeLine(id, { outcome: 'unknown' }))
+    }
+    await this.#writeSoon()
+    return (outcome) => {
+      this.#lines.push(outcomeLine(id, outcome))
+      if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
+      this.#outcomeTimer ??= setTimeout(() => this.#write(), maxDelay).unref()
+    }
+  }
+
+  /** Writes what is left. */
+  close(): void {
+    this.#write()
+    this.#log.close()
+  }
+
+  #writeSoon(): Promise<void> {
+    this.#turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#turn = undefined
+        this.#write()
+        resolve()
+      })
+    })
+    return this.#turn
+  }
+
+  #write(): void {
+    clearTimeout(this.#outcomeTimer)
+    this.#outcomeTimer = undefined
+    if (this.#lines.length === 0) return
+    const lines = this.#lines.splice(0).map((line) => `${JSON.stringify(line)}\n`)
+    try {
+      this.#log.append(lines.join(''))
+    } catch (error) {
+      if (!this.#hasFailed) this.#options.onFailure(error)
+      this.#hasFailed = true
+    }
+  }
+}

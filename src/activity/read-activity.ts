@@ -1,0 +1,168 @@
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import * as z from 'zod/mini'
+import { endpoints } from '../contract/endpoints.ts'
+import { parseJson } from '../contract/exact-json.ts'
+import { activityFiles } from './activity-log.ts'
+import { readLinesBackward } from './lines-backward.ts'
+
+/** A change that chatctl sent from this machine. */
+export interface ActivityEntry {
+  /** ISO 8601 UTC: when it was sent. */
+  at: string
+  profile: string | null
+  /** Base URL of the service; `local` for the embedded service. */
+  service: string
+  command: string
+  method: string
+  path: string
+  /** Of a new user. */
+  email: string | null
+  /** Of the user that the change is about, or that it created. */
+  user_id: string | null
+  /** Dotted paths of the fields that were sent. */
+  fields: string[]
+  /** The request body of a change of settings or of the API configuration. Absent for other changes. */
+  values?: unknown
+  outcome: 'done' | 'refused' | 'unknown'
+  status: number | null
+  request_id: string | null
+  /** Why it failed. Null if it did not fail, or if the run ended before the outcome was known. */
+  error: string | null
+}
+
+const sentLine = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  at: z.iso.datetime(),
+  profile: z.nullable(z.string()),
+  service: z.string(),
+  command: z.string(),
+  method: z.string(),
+  path: z.string(),
+  fields: z.array(z.string()),
+  fields_omitted: z.optional(z.number()),
+  values: z.optional(z.unknown()),
+  email: z.optional(z.string()),
+})
+
+const knownOutcome = z.object({
+  id: z.string(),
+  outcome: z.enum(['done', 'refused', 'unknown']),
+  status: z.optional(z.number()),
+  request_id: z.optional(z.string()),
+  created_id: z.optional(z.string()),
+  error: z.optional(z.string()),
+})
+
+type KnownOutcome = z.infer<typeof knownOutcome>
+
+/**
+ * Reads the log of changes, newest first. Memory does not grow with its length.
+ *
+ * @param directory of the log
+ * @param onUnreadable called for each line that is not a line of this version of the log
+ * @throws Error of the system, except if there is no log
+ */
+export function* readActivity(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+  const files = openFiles(directory)
+  /** Outcomes of changes that were sent earlier. */
+  const outcomes = new Map<string, KnownOutcome>()
+  try {
+    for (const { descriptor, size } of files) {
+      for (const text of readLinesBackward(descriptor, size)) {
+        const line = readLine(text)
+        if (!line) onUnreadable()
+        else if (!('at' in line)) {
+          // The last one applies.
+          if (!outcomes.has(line.id)) outcomes.set(line.id, line)
+        } else {
+          const outcome = outcomes.get(line.id)
+          outcomes.delete(line.id)
+          yield entryOf(line, outcome)
+        }
+      }
+    }
+  } finally {
+    for (const { descriptor } of files) closeSync(descriptor)
+  }
+}
+
+/** All are opened first, because another process may rename them meanwhile. */
+function openFiles(directory: string): { descriptor: number; size: number }[] {
+  const opened = new Map<number, { descriptor: number; size: number }>()
+  for (const path of activityFiles(directory)) {
+    let descriptor: number
+    try {
+      descriptor = openSync(path, 'r')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+      throw error
+    }
+    const { ino, size } = fstatSync(descriptor)
+    if (opened.has(ino)) closeSync(descriptor)
+    else opened.set(ino, { descriptor, size })
+  }
+  return [...opened.values()]
+}
+
+function readLine(text: string): z.infer<typeof sentLine> | KnownOutcome | undefined {
+  try {
+    const value = parseJson(text)
+    return (z.safeParse(sentLine, value).data ?? z.safeParse(knownOutcome, value).data) as
+      | z.infer<typeof sentLine>
+      | KnownOutcome
+      | undefined
+  } catch {
+    return undefined
+  }
+}
+
+function entryOf(
+  { at, profile, service, command, method, path, email, fields, ...sent }: z.infer<typeof sentLine>,
+  known: KnownOutcome | undefined,
+): ActivityEntry {
+  const more = sent.fields_omitted === undefined ? [] : [`… ${sent.fields_omitted} more`]
+  return {
+    at,
+    profile,
+    service,
+    command,
+    method,
+    path,
+    email: email ?? null,
+    user_id: known?.created_id ?? userIn(path) ?? null,
+    fields: [...fields, ...more],
+    ...(sent.values === undefined ? {} : { values: sent.values }),
+    outcome: known?.outcome ?? 'unknown',
+    status: known?.status ?? null,
+    request_id: known?.request_id ?? null,
+    error: known?.error ?? null,
+  }
+}
+
+/** The ID of the user that a path names. */
+function userIn(path: string): string | undefined {
+  const [users] = endpoints.getUser.path.split('{id}')
+  if (users === undefined || !path.startsWith(users)) return undefined
+  const segment = path.slice(users.length).split(/[/?]/)[0] ?? ''
+  try {
+    return decodeURIComponent(segment) || undefined
+  } catch {
+    return segment
+  }
+}
+
+export function isUserCreation(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {
+  return isRequestTo(endpoints.createUser, sent)
+}
+
+export function isApiConfiguration(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {
+  return isRequestTo(endpoints.setApiConfiguration, sent)
+}
+
+function isRequestTo(
+  endpoint: { method: string; path: string },
+  { method, path }: Pick<ActivityEntry, 'method' | 'path'>,
+): boolean {
+  return method === endpoint.method && path.split('?')[0] === endpoint.path
+}

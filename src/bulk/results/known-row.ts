@@ -1,0 +1,35 @@
+import type { InputRow } from '../input/input-row.ts'
+import type { Journal } from '../journal/journal.ts'
+import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
+
+/** What is known about the user of a row, over all runs of the journal. */
+export interface KnownRow {
+  user: ImportedUser
+  id: string | undefined
+  /** The steps that succeeded. */
+  done: readonly Step[]
+  /** A step that may have succeeded. */
+  unsure: Step | undefined
+  /** Whether the create may have succeeded, or has succeeded without an id in the response. */
+  creation: 'unknown' | 'nameless' | undefined
+}
+
+/** @returns undefined if nothing was sent for the row */
+export function knownRow({ index, row }: InputRow, journal: Journal): KnownRow | undefined {
+  const state = journal.rows.of(index)
+  if (row === undefined || state === undefined) return undefined
+  const { step, phase } = state
+  const steps = stepsOf(row)
+  const at = steps.indexOf(step)
+  const done = steps.slice(0, phase === 'took' ? at + 1 : at)
+  const id = row.id ?? journal.lastLine(index)?.id
+  const isUnsure = phase === 'unknown' || phase === 'intended'
+  const isNameless = phase === 'nameless' || (phase === 'took' && id === undefined)
+  return {
+    user: row,
+    id,
+    done,
+    unsure: isUnsure ? step : undefined,
+    creation: isNameless ? 'nameless' : isUnsure && step === 'create' ? 'unknown' : undefined,
+  }
+}

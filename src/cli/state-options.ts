@@ -1,0 +1,31 @@
+import type { StateOptions } from '../reconcile/state/users-state.ts'
+import type { Context } from './context.ts'
+import { textFlag } from './flag-types.ts'
+import { planServiceOf } from './settings-change.ts'
+
+/** Grace period in ms, to write the next generation of a large state file after a signal. */
+const grace = 60_000
+
+/**
+ * @param summary what the state file is used for, and its default
+ * @param exclusive flags that do not use it
+ */
+export function stateFlag(summary: string, exclusive: string[] = []) {
+  return textFlag({ helpValue: 'FILE', summary, exclusive })
+}
+
+/**
+ * The path of a state file and the options to open it, for the service of this run.
+ *
+ * @param name that the user gave
+ */
+export function stateOf(
+  context: Context,
+  name: string,
+  access: StateOptions['access'],
+): [path: string, options: StateOptions] {
+  const { host, signal } = context
+  host.keepHeapSmall()
+  if (access === 'write') host.allowGrace(grace)
+  return [context.resolvePath(name), { service: planServiceOf(context), signal, access, name }]
+}

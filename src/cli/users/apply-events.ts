@@ -1,0 +1,112 @@
+import type { estimateDuration } from '../../bulk/send/estimate.ts'
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
+import type { ApplyRunOptions } from '../../reconcile/apply/apply-run.ts'
+import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
+import type { printedDifferences } from '../../reconcile/print-differences.ts'
+import { countOf } from '../../view/count.ts'
+import type { UserCounts } from '../../view/user-differences.ts'
+import { userDifferenceView } from '../../view/user-differences.ts'
+import type { Context } from '../context.ts'
+import { BulkProgress } from '../output/bulk-progress.ts'
+
+type ConfirmOptions = { yes: boolean; service: string; state: string; printed: typeof printedDifferences }
+
+/** The client, the prompt, and the progress of a run. */
+export function applyEvents(
+  context: Context,
+  progress: ApplyProgress,
+  options: ConfirmOptions,
+): Pick<ApplyRunOptions, 'connect' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'> {
+  return {
+    connect: (other) =>
+      context.connect({
+        ...other,
+        observe: (event: ClientEvent) => {
+          other.observe?.(event)
+          context.transport.observe?.(event)
+        },
+      } as Parameters<Context['connect']>[0]),
+    confirm: async (plan, respelled) => {
+      progress.end()
+      await warnOfSpelling(context, respelled, options.state)
+      await confirm(context, plan, options)
+    },
+    onPause: (pause) => progress.pause(pause),
+    onResume: () => progress.go(),
+    onCompared: (counts, quota) => progress.compared(counts, quota),
+    onOutcome: (outcome, quota) => progress.settled(outcome, quota),
+  }
+}
+
+async function confirm(
+  context: Context,
+  plan: UsersPlan,
+  { yes, service, state, printed }: ConfirmOptions,
+): Promise<void> {
+  const { output, prompter } = context
+  await output.showAside(userDifferenceView, printed(plan, { service, state }), !yes && prompter.canAsk)
+  if (yes) return
+  const users = countOf(plan.planned.length, 'user')
+  const to = context.contextOwner().baseUrl ?? 'the embedded service'
+  await prompter.confirm(`Apply the changes of ${users} to ${to}?`)
+}
+
+async function warnOfSpelling({ output }: Context, users: number, state: string): Promise<void> {
+  if (users === 0) return
+  await output.warn(
+    `${countOf(users, 'email')} ${users === 1 ? 'has' : 'have'} another case in the files than in ${state}. An email cannot be changed, so the case is ignored.`,
+  )
+}
+
+/** The progress of the comparison, and then of the requests. */
+export class ApplyProgress {
+  readonly #context: Context
+  readonly #estimate: typeof estimateDuration
+  readonly #counts = { done: 0, failed: 0, unknown: 0 }
+  #progress: BulkProgress | undefined
+  #quota: KnownQuota | undefined
+
+  /** @param estimate of the bulk layer, which the command has loaded */
+  constructor(context: Context, estimate: typeof estimateDuration) {
+    this.#context = context
+    this.#estimate = estimate
+  }
+
+  /** @param total number of users */
+  begin(total: number): void {
+    this.end()
+    const estimate = (requests: number, perSecond: number) =>
+      this.#estimate({ requests, perSecond, quota: this.#quota })
+    this.#progress = new BulkProgress(this.#context.output, { noun: 'user', total, estimate })
+  }
+
+  compared(counts: UserCounts, quota: KnownQuota | undefined): void {
+    const { create, change, unchanged, missing, unknown, unread, failed } = counts
+    this.#quota = quota
+    const done = create + change + unchanged + missing + unknown + unread
+    this.#progress?.update({ done, failed, unknown: 0 })
+  }
+
+  settled({ status }: UserOutcome, quota: KnownQuota | undefined): void {
+    this.#quota = quota
+    const isUnknown = status === 'unknown' || status === 'nameless' || status === 'unverified'
+    const isFailed = status === 'failed' || status === 'conflict' || status === 'not_applied'
+    if (status !== 'pending') this.#counts[isUnknown ? 'unknown' : isFailed ? 'failed' : 'done']++
+    this.#progress?.update({ ...this.#counts })
+  }
+
+  pause(pause: Parameters<BulkProgress['pause']>[0]): void {
+    this.#progress?.pause(pause)
+  }
+
+  go(): void {
+    this.#progress?.go()
+  }
+
+  end(): void {
+    this.#progress?.end()
+    this.#progress = undefined
+  }
+}

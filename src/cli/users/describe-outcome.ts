@@ -1,0 +1,118 @@
+import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
+import type { Mismatch, UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UserDifference } from '../../reconcile/user-difference.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
+
+/** A problem of one user, and what to do about it. */
+export interface UserProblem {
+  code: string
+  message: string
+  /** Command lines. */
+  hints: readonly string[]
+}
+
+/** Command lines for the next step. */
+export interface NextSteps {
+  adopt(email: string, id: string | undefined): string
+  retry: string
+  recreate: string
+}
+
+/** The problem of a user that was begun; undefined if it has none, or if it was not finished. */
+export function problemOf(outcome: UserOutcome, steps: NextSteps): UserProblem | undefined {
+  const described = describeOutcome(outcome, steps)
+  return described && { code: outcome.failure?.code ?? outcome.status, ...described }
+}
+
+type Described = Omit<UserProblem, 'code'>
+
+function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Described | undefined {
+  const { email, id, status, isCreated, failure, mismatches } = outcome
+  const done = isCreated ? 'created' : 'changed'
+  switch (status) {
+    case 'created':
+    case 'changed':
+    case 'pending':
+      return undefined
+    case 'conflict':
+      return {
+        message: `changed since the plan was made: ${describeConflict(mismatches, failure)}`,
+        hints: [],
+      }
+    case 'not_applied':
+      return {
+        message: failure ? reasonOf(failure) : mismatches.map(describeNotApplied).join('; '),
+        hints: [],
+      }
+    case 'unverified':
+      // Without a failure, the run has ended, and the next one reads the user.
+      return failure && { message: `${done}, but not read back: ${describeFailure(failure)}`, hints: [] }
+    case 'failed': {
+      const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_existing') ?? []
+      const existing = taken?.code === 'adopt_existing' ? [adopt(email, taken.id)] : []
+      return { message: describeFailure(failure), hints: existing }
+    }
+    case 'nameless':
+      return { message: 'created, but the response has no ID', hints: [adopt(email, undefined)] }
+    case 'unknown':
+      if (id !== undefined)
+        return { message: `the outcome of the change is unknown: ${describeFailure(failure)}`, hints: [] }
+      return {
+        message: `the outcome of the creation is unknown: ${describeFailure(failure)}`,
+        hints: [adopt(email, undefined), retry],
+      }
+  }
+}
+
+/** The problem of a user that cannot be applied. */
+export function problemOfDifference(difference: UserDifference, steps: NextSteps): UserProblem | undefined {
+  const described = describeDifference(difference, steps)
+  return described && { code: difference.error?.code ?? difference.action, ...described }
+}
+
+function describeDifference(
+  { action, email, error }: UserDifference,
+  { adopt, retry, recreate }: NextSteps,
+): Described | undefined {
+  switch (action) {
+    case 'missing':
+      return { message: 'the service no longer has this user (404)', hints: [recreate] }
+    case 'unknown':
+      return {
+        message: 'the outcome of an earlier creation is unknown',
+        hints: [adopt(email, undefined), retry],
+      }
+    case 'failed':
+      return { message: describeFailure(error), hints: [] }
+    default:
+      return undefined
+  }
+}
+
+function describeConflict(mismatches: readonly Mismatch[], failure: Failure | undefined): string {
+  if (failure) return reasonOf(failure)
+  return mismatches
+    .map(({ path, expected, found }) =>
+      expected === undefined
+        ? `${path} is ${shown(found)}, which is not the expected value`
+        : `${path} was ${shown(expected)} and is now ${shown(found)}`,
+    )
+    .join('; ')
+}
+
+function describeNotApplied({ path, expected, found }: Mismatch): string {
+  return `${path} did not take effect: expected ${shown(expected)}, found ${shown(found)}`
+}
+
+function describeFailure(failure: Failure | undefined): string {
+  if (failure === undefined) return 'the run ended before a response arrived'
+  const { status, isOutcomeUnknown } = failure
+  const message = isOutcomeUnknown ? reasonOf(failure) : afterColon(failure.message)
+  return status === undefined ? message : `${status}: ${message}`
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'not set'
+  const text = visibleJson(value)
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}

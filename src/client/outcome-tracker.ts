@@ -1,0 +1,79 @@
+import { endpoints } from '../contract/endpoints.ts'
+import { isRecord } from '../contract/exact-json.ts'
+import { Failure } from '../contract/failure.ts'
+import type { RequestOutcome } from '../contract/request-outcome.ts'
+import type { ClientEvent } from './client-event.ts'
+import type { FinalResponse } from './deliver.ts'
+import { kindOfStatus, mayHaveDone } from './error-response.ts'
+import { readJson } from './json.ts'
+import type { OutgoingRequest } from './outgoing-request.ts'
+import type { Redact } from './redaction.ts'
+import { idOfCreated, requestIdOf } from './response.ts'
+
+/** Follows the attempts of one request, because an attempt before the last one may have taken effect. */
+export class OutcomeTracker {
+  readonly #request: OutgoingRequest
+  readonly #report: (outcome: RequestOutcome) => void
+  /** Whether the current attempt was sent, and may have taken effect. */
+  #isOpen = false
+  /** Whether an earlier attempt may have taken effect. */
+  #mayBeDone = false
+
+  constructor(request: OutgoingRequest, report: (outcome: RequestOutcome) => void) {
+    this.#request = request
+    this.#report = report
+  }
+
+  follow(event: ClientEvent): void {
+    if (event.type === 'sent') this.#isOpen = true
+    else if (event.type === 'response') this.#isOpen = event.status < 300 || mayHaveDone(event.status)
+    else if (event.type === 'redirect') this.#isOpen = false
+    else if (event.type === 'retry') {
+      this.#mayBeDone ||= this.#isOpen
+      this.#isOpen = false
+    }
+  }
+
+  /** The request has a response, whatever its status. */
+  answered(response: FinalResponse, redact: Redact): void {
+    this.#report(redact(this.#ofResponse(response)))
+  }
+
+  /** The request failed, or was aborted. */
+  failed(error: unknown): void {
+    this.#report(this.#ofError(error))
+  }
+
+  #ofResponse({ status, headers, bytes, rest }: FinalResponse): RequestOutcome {
+    const requestId = requestIdOf(headers)
+    const about = { status, ...(requestId === undefined ? {} : { requestId }) }
+    if (status < 200 || status > 299) {
+      const outcome = this.#mayBeDone || mayHaveDone(status) ? 'unknown' : 'refused'
+      return { outcome, ...about, error: kindOfStatus(status) }
+    }
+    const body = rest ? undefined : readJson(bytes)
+    const location = headers['location']
+    const created = idOfCreated({ body, status, headers, faults: [], ...(location && { location }) })
+    // A failure in a 2xx response, as in `readResponse`.
+    if (isRecord(body) && body['success'] === false) {
+      const outcome = this.#mayBeDone || created !== undefined ? 'unknown' : 'refused'
+      return { outcome, ...about, error: 'rejected' }
+    }
+    const { method, path } = endpoints.createUser
+    const isCreate = this.#request.method === method && this.#request.path.split('?')[0] === path
+    return { outcome: 'done', ...about, ...(isCreate && created !== undefined && { createdId: created }) }
+  }
+
+  #ofError(error: unknown): RequestOutcome {
+    if (!(error instanceof Failure)) {
+      return { outcome: this.#mayBeDone || this.#isOpen ? 'unknown' : 'refused', error: 'interrupted' }
+    }
+    const { status, request, kind } = error
+    return {
+      outcome: this.#mayBeDone || error.isOutcomeUnknown ? 'unknown' : 'refused',
+      ...(status === undefined ? {} : { status }),
+      ...(request?.id === undefined ? {} : { requestId: request.id }),
+      error: kind,
+    }
+  }
+}

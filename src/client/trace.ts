@@ -1,0 +1,240 @@
+import { hideSecretFields, hideSecretParameters, stringOf } from '../contract/secret-fields.ts'
+import { utf8Text } from '../contract/utf8-text.ts'
+import type { AttemptResponse } from './attempt.ts'
+import { type HttpRequest, Interrupted, type OpenResponse } from './open-response.ts'
+import { minSecretLength, placeholder, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
+import { codingOf } from './response.ts'
+
+/** A body without secrets. */
+export interface TracedBody {
+  /** The beginning; undefined if it is not text. */
+  text: string | undefined
+  /** Number of bytes in all, and of those after the beginning. */
+  length: number
+  omitted: number
+}
+
+/** What crosses the network. It contains no secret. Times are in milliseconds. */
+export type TraceEvent =
+  | {
+      type: 'request'
+      method: string
+      url: string
+      attempt: number
+      headers: Record<string, string>
+      body: TracedBody
+    }
+  | {
+      type: 'response'
+      status: number
+      statusText: string
+      elapsed: number
+      headers: Record<string, string>
+      /** Undefined for a stream, which is reported at its end. */
+      body: TracedBody | undefined
+    }
+  | { type: 'stream'; end: 'complete' | 'interrupted' | 'closed'; chunks: number; body: TracedBody }
+  | { type: 'retry'; reason: string; after: number }
+
+/** Number of bytes that are shown of a body. */
+const maxShown = 16 * 1024
+
+/** Number of bytes after those in which the rest of a secret is searched for. */
+const margin = 8 * 1024
+
+/** Number of bytes of a request body in which secrets are searched for that the response may repeat. */
+const maxSearched = 256 * 1024
+
+/** Reports what crosses the network, for debugging. */
+export class Trace {
+  readonly #report: (event: TraceEvent) => void
+  readonly #streams = new Set<TracedStream>()
+
+  constructor(report: (event: TraceEvent) => void) {
+    this.#report = report
+  }
+
+  /** @param redact removes the credential */
+  request(sent: HttpRequest, attempt: number, redact: Redact): void {
+    const { method, url, headers } = sent
+    const clean = cleanerOf(sent, redact)
+    this.#report({
+      type: 'request',
+      method,
+      url: clean(showUrl(url)),
+      attempt,
+      headers: cleanHeaders(headers, clean),
+      body: bodyOf(bytesOf(sent), headers, clean),
+    })
+  }
+
+  /** @returns the response, which reports its stream at the end */
+  response(sent: HttpRequest, response: AttemptResponse, elapsed: number, redact: Redact): AttemptResponse {
+    const { status, statusText, headers, bytes, rest } = response
+    const clean = cleanerOf(sent, redact)
+    this.#report({
+      type: 'response',
+      status,
+      statusText: clean(statusText),
+      elapsed,
+      headers: cleanHeaders(headers, clean),
+      body: rest ? undefined : bodyOf(bytes, headers, clean),
+    })
+    if (!rest) return response
+    const stream = new TracedStream(rest, bytes, (end, chunks, begin, length) => {
+      this.#streams.delete(stream)
+      this.#report({ type: 'stream', end, chunks, body: bodyOf(begin, headers, clean, length) })
+    })
+    this.#streams.add(stream)
+    return { ...response, rest: stream }
+  }
+
+  /** Reports the streams that are still open. */
+  finish(): void {
+    for (const stream of this.#streams) stream.finish()
+  }
+
+  retry(reason: string, after: number): void {
+    this.#report({ type: 'retry', reason, after })
+  }
+}
+
+type StreamEnd = 'complete' | 'interrupted' | 'closed'
+
+/** @param begin the beginning of the stream, and how long it was */
+type OnStreamEnd = (end: StreamEnd, chunks: number, begin: Uint8Array, length: number) => void
+
+/** Passes a stream on as it arrives, and keeps its beginning. */
+class TracedStream implements OpenResponse {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: Record<string, string>
+  readonly #stream: OpenResponse
+  readonly #onEnd: OnStreamEnd
+  readonly #begin: Uint8Array[] = []
+  #chunks = 0
+  #length = 0
+  #hasEnded = false
+
+  constructor(stream: OpenResponse, first: Uint8Array, onEnd: OnStreamEnd) {
+    this.#stream = stream
+    this.#onEnd = onEnd
+    this.status = stream.status
+    this.statusText = stream.statusText
+    this.headers = stream.headers
+    if (first.length > 0) this.#keep(first)
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    try {
+      const chunk = await this.#stream.read()
+      if (chunk) this.#keep(chunk)
+      else this.#end('complete')
+      return chunk
+    } catch (error) {
+      this.#end(error instanceof Interrupted ? 'interrupted' : 'closed')
+      throw error
+    }
+  }
+
+  cancel(): void {
+    this.#stream.cancel()
+    this.finish()
+  }
+
+  finish(): void {
+    this.#end('closed')
+  }
+
+  #keep(chunk: Uint8Array): void {
+    if (this.#length < maxShown + margin) this.#begin.push(chunk.slice(0, maxShown + margin))
+    this.#chunks++
+    this.#length += chunk.length
+  }
+
+  #end(end: StreamEnd): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#onEnd(end, this.#chunks, Buffer.concat(this.#begin), this.#length)
+  }
+}
+
+type Clean = (text: string) => string
+
+/** Removes the credential, and the secrets in the request, which a response may repeat. */
+function cleanerOf(sent: HttpRequest, redact: Redact): Clean {
+  const secrets: string[] = []
+  const keep = (value: string) => {
+    secrets.push(value, JSON.stringify(value).slice(1, -1))
+    return value
+  }
+  const { headers, url } = sent
+  const text = new TextDecoder().decode(bytesOf(sent).subarray(0, maxSearched))
+  if (isForm(headers)) hideSecretParameters(text, (value) => keep(decoded(value)))
+  else hideSecretFields(text, (written) => keep(stringOf(written)))
+  hideSecretParameters(url.search, (value) => keep(decoded(value)))
+  const shown = showHeaders(headers)
+  for (const [name, value] of Object.entries(headers)) if (shown[name] !== value) keep(value)
+  const redactSecrets = redactorOf(...secrets)
+  const short = secrets.filter((secret) => secret !== '' && secret.length < minSecretLength)
+  const words = short.length > 0 && wordsOf(short)
+  return (text) => {
+    const clean = redactSecrets(redact(text))
+    return words ? clean.replace(words, placeholder) : clean
+  }
+}
+
+/** Matches short secrets as whole words. Within longer words, they are a coincidence. */
+function wordsOf(secrets: readonly string[]): RegExp {
+  const any = [...new Set(secrets)].map((secret) => secret.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'gu')
+}
+
+function decoded(value: string): string {
+  return new URLSearchParams(`value=${value}`).get('value') ?? value
+}
+
+function isForm(headers: Record<string, string>): boolean {
+  return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')
+}
+
+function cleanHeaders(headers: Record<string, string>, clean: Clean): Record<string, string> {
+  const shown = Object.entries(showHeaders(headers)).map(([name, value]) => [
+    clean(name),
+    hideSecretParameters(clean(value), () => placeholder),
+  ])
+  return Object.fromEntries(shown)
+}
+
+function bytesOf({ body = '' }: HttpRequest): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body) : body
+}
+
+/** @param bytes the body, or its beginning with the margin */
+function bodyOf(
+  bytes: Uint8Array,
+  headers: Record<string, string>,
+  clean: Clean,
+  length = bytes.length,
+): TracedBody {
+  const hide = (text: string): string =>
+    isForm(headers)
+      ? hideSecretParameters(text, () => placeholder)
+      : hideSecretFields(text, () => `"${placeholder}"`)
+  const shownUpTo = (end: number): string | undefined => {
+    const text = codingOf(headers) === undefined ? utf8Text(bytes.subarray(0, end)) : undefined
+    return text === undefined ? undefined : clean(hide(text))
+  }
+  const text = shownUpTo(maxShown)
+  if (text === undefined) return { text, length, omitted: length }
+  if (length <= maxShown) return { text, length, omitted: 0 }
+  // A secret at the end is recognized by its rest.
+  const shown = commonStart(text, shownUpTo(maxShown + margin) ?? '')
+  return { text: shown, length, omitted: length - maxShown }
+}
+
+function commonStart(text: string, other: string): string {
+  let end = 0
+  while (end < text.length && text[end] === other[end]) end++
+  return text.slice(0, end)
+}

@@ -1,0 +1,70 @@
+import * as Flags from '@oclif/core/flags'
+import type { ActivityEntry } from '../activity/read-activity.ts'
+import { nextStepFor, warnOfUnreadable } from '../cli/activity-notes.ts'
+import { BaseCommand } from '../cli/base-command.ts'
+import { localWork } from '../cli/documented-requests.ts'
+import { integerFlag } from '../cli/flag-types.ts'
+import { pastFlag } from '../cli/service-flags.ts'
+import { activityView, describeSent } from '../view/activity.ts'
+
+type Shown = ActivityEntry & { change: string; next_step?: string }
+
+export default class Activity extends BaseCommand {
+  static override summary = 'Show the changes that chatctl sent from this machine'
+  static override description =
+    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), or unknown. This is the record of chatctl for your user on this machine. It has no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
+  static override requests = localWork
+  static override view = activityView
+  static override examples = [
+    { description: 'Show the changes of the last week', command: 'chatctl activity --since 7d' },
+    { description: 'Show what to check after an interruption', command: 'chatctl activity --unknown' },
+    {
+      description: 'Show the last 10 changes with one profile as JSON',
+      command: 'chatctl activity --profile local --limit 10 --json',
+    },
+  ]
+  static override flags = {
+    since: pastFlag({ summary: 'Only changes since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
+    unknown: Flags.boolean({ summary: 'Only changes whose outcome is unknown, and how to check each' }),
+    limit: integerFlag({
+      helpValue: 'N',
+      default: 50,
+      min: 1,
+      max: 100_000,
+      summary: 'Maximum number of changes; the newest are shown',
+    }),
+  }
+  /** The profile of an earlier change may have been removed. */
+  protected override readonly mayNameNewProfile = true
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(Activity)
+    const { readActivity } = await import('../activity/read-activity.ts')
+    const { profile, base_url: baseUrl } = context.options
+    const service = baseUrl.source === 'flag' ? context.contextOwner().baseUrl : undefined
+    const isWanted = (entry: ActivityEntry): boolean =>
+      (flags.since === undefined || entry.at >= flags.since) &&
+      (!flags.unknown || entry.outcome === 'unknown') &&
+      (profile.source !== 'flag' || entry.profile === profile.value) &&
+      (service === undefined || entry.service === service)
+    const found: Shown[] = []
+    let unreadable = 0
+    let hasMore = false
+    for (const entry of readActivity(context.directories.state, () => unreadable++)) {
+      if (!isWanted(entry)) continue
+      hasMore = found.length === flags.limit
+      if (hasMore) break
+      const change = describeSent(entry)
+      found.push(
+        flags.unknown ? { ...entry, change, next_step: nextStepFor(entry, context) } : { ...entry, change },
+      )
+    }
+    await context.output.show(activityView, found.reverse())
+    for (const step of new Set(found.map(({ next_step: step }) => step))) {
+      if (step !== undefined) context.output.progress(step)
+    }
+    if (hasMore)
+      context.output.progress(`There are older changes. Show them with: --limit ${2 * flags.limit}`)
+    await warnOfUnreadable(unreadable, context)
+  }
+}

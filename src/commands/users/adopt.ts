@@ -1,0 +1,137 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
+import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
+import { readWords } from '../../cli/input/read-words.ts'
+import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { stateFlag, stateOf } from '../../cli/state-options.ts'
+import { throttledClient } from '../../cli/throttled-client.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { AdoptionResult, KnownUser } from '../../reconcile/adopt-users.ts'
+import { adoptedUsersView } from '../../view/users.ts'
+
+const example = 'chatctl users adopt grace@example.com=ID'
+
+const words = { cannot: 'Cannot adopt', done: 'adopted', none: 'No user given', example }
+
+export default class UsersAdopt extends BaseCommand {
+  static override summary = 'Add existing users to a state file'
+  static override description =
+    'Reads each user, and adds it to the state file if the service reports the same email. A user that cannot be adopted is reported on stderr, and the others are adopted. The status is adopted, unchanged, replaced (the email had another ID), or moved (the ID had another email).'
+  static override requests = calls('getUser')
+  static override view = adoptedUsersView
+  static override examples = [
+    { description: 'Adopt a user', command: example },
+    {
+      description: 'Adopt the users of a file, one EMAIL=ID per line',
+      command: 'chatctl users adopt - --state team.state.json < known-users.txt',
+    },
+  ]
+  static override args = {
+    user: Args.string({
+      description: 'EMAIL=ID of users, or - to read them from stdin',
+      required: true,
+      multiple: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    state: stateFlag('State file (default: users.state.json)'),
+    concurrency: concurrencyFlag(),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersAdopt)
+    const fromStdin = args.user.filter((user) => user === '-').length
+    if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
+    const users = args.user.map((word) => (word === '-' ? undefined : readPair(word)))
+    const [sending, { UsersState }, { defaultStateName }, { adoptUsers }] = await Promise.all([
+      loadSending(),
+      import('../../reconcile/state/users-state.ts'),
+      import('../../reconcile/state/state-path.ts'),
+      import('../../reconcile/adopt-users.ts'),
+    ])
+    for (const user of users) if (user) sending.checkId(user)
+    const name = flags.state ?? defaultStateName
+    const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
+    const total = fromStdin > 0 ? undefined : users.length
+    const { throttle, progress, connect } = throttledClient(context, sending, total)
+    try {
+      const results = adoptUsers(readUsers(users, context), state, {
+        client: await connect(),
+        throttle,
+        concurrency: flags.concurrency ?? defaultConcurrency,
+        isDryRun: context.dryRun,
+      })
+      await showEach(adoptedUsersView, shown(results, name, context), {
+        output: context.output,
+        progress,
+        words,
+      })
+    } finally {
+      progress.end()
+      await state.close()
+    }
+    if (context.dryRun) context.output.notice(`Dry run: ${name} was not changed.`)
+  }
+}
+
+async function loadSending() {
+  const [throttle, users, estimate] = await Promise.all([
+    import('../../bulk/send/throttle.ts'),
+    import('../../bulk/send/get-users.ts'),
+    import('../../bulk/send/estimate.ts'),
+  ])
+  return { ...throttle, ...users, ...estimate }
+}
+
+/** @param place of the word, for errors */
+function readPair(word: string, place?: string): KnownUser {
+  const [, email, id] = /^([^\s@]+@[^\s@=]+)=(.+)$/.exec(word) ?? []
+  if (email !== undefined && id !== undefined) return { email, id, ...(place !== undefined && { place }) }
+  const where = place === undefined ? '' : `${place}: `
+  throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
+    hint: `For example: ${example}`,
+  })
+}
+
+/** @param given undefined for the users from stdin, as they arrive */
+async function* readUsers(
+  given: readonly (KnownUser | undefined)[],
+  context: Context,
+): AsyncIterable<KnownUser> {
+  for (const user of given) {
+    if (user) yield user
+    else {
+      for await (const { text, line } of readWords('users', context)) {
+        yield readPair(text, `line ${line} of stdin`)
+      }
+    }
+  }
+}
+
+/** The results as rows. Says which entries were changed, and what could not be checked. */
+async function* shown(
+  results: AsyncIterable<AdoptionResult>,
+  name: string,
+  { output }: Context,
+): AsyncIterable<ShownResult> {
+  for await (const result of results) {
+    const { email: id } = result.user
+    if ('failure' in result) yield { id, failure: result.failure }
+    else {
+      const { isChecked, ...row } = result.adoption
+      const { email, status, previous } = row
+      if (status === 'moved')
+        output.notice(`${name} had user ${row.id} with the email ${previous}; it is now ${email}`)
+      if (status === 'replaced')
+        output.notice(`${name} had ${email} with the id ${previous}; it is now ${row.id}`)
+      if (!isChecked)
+        await output.warn(`The response has no email for user ${row.id}, so ${email} is not checked`)
+      yield { id, response: { ...result.response, body: row } }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import * as Flags from '@oclif/core/flags'
+import type { Input } from '../../bulk/input/input.ts'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { defaultConcurrency } from '../../cli/bulk-flags.ts'
+import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { generatePassword } from '../../cli/input/read-password.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { stateOf } from '../../cli/state-options.ts'
+import {
+  userFileArgument,
+  userFileNames,
+  userFilesFlags,
+  userFilesOptions,
+} from '../../cli/user-files-flags.ts'
+import { ApplyProgress, applyEvents } from '../../cli/users/apply-events.ts'
+import { finishApply } from '../../cli/users/finish-apply.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
+import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
+import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
+import { appliedUsersView } from '../../view/applied-users.ts'
+
+export default class UsersApply extends BaseCommand {
+  static override summary = 'Create and change users so that they match files'
+  static override description =
+    'Shows the differences of users diff, asks for confirmation, sends the fields that differ, and reads them back. A user who was changed in between is refused (exit code 7). After an interruption, run the same command again. A create whose outcome is unknown is not sent again.'
+  static override requests = {
+    ...calls('getUser', 'createUser', 'updateUser', 'assignPermissions'),
+    note: 'then reads the users back.',
+  }
+  static override view = appliedUsersView({ created: 0, changed: 0, sent: 0, left: 0 }, true)
+  static override examples = [
+    {
+      description: 'Apply a file, and generate the passwords of new users',
+      command: 'chatctl users apply users.yaml --results new-users.csv',
+    },
+    {
+      description: 'Apply a saved plan',
+      command: 'chatctl users apply users.plan --results new-users.csv --yes',
+    },
+    {
+      description: 'Apply two files in CI',
+      command: 'chatctl users apply users.yaml --file admins.csv --results new-users.csv --yes',
+    },
+  ]
+  static override args = { file: userFileArgument }
+  static override flags = {
+    ...userFilesFlags(),
+    results: textFlag({
+      helpValue: 'FILE',
+      exclusive: ['password-command', 'no-password'],
+      summary: 'Generate passwords into a .csv or .jsonl file',
+    }),
+    'password-command': textFlag({
+      helpValue: 'CMD',
+      exclusive: ['no-password'],
+      summary: 'Get the password of each new user from a command',
+    }),
+    'no-password': Flags.boolean({ summary: 'Create new users without a password' }),
+    'recreate-missing': Flags.boolean({ summary: 'Create users again who no longer exist' }),
+    'retry-unknown': Flags.boolean({
+      summary: 'Send creates with an unknown outcome again',
+    }),
+    yes: yesFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersApply)
+    const names = userFileNames(args.file, flags.file)
+    context.demandNamedService()
+    const [{ UserFiles }, { UsersState }, { runApply }, { stateNameFor }, { printedDifferences }] =
+      await Promise.all([
+        import('../../reconcile/user-files.ts'),
+        import('../../reconcile/state/users-state.ts'),
+        import('../../reconcile/apply/apply-run.ts'),
+        import('../../reconcile/state/state-path.ts'),
+        import('../../reconcile/print-differences.ts'),
+      ])
+    const { estimateDuration } = await import('../../bulk/send/estimate.ts')
+    const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    try {
+      const input = await files.findPlan()
+      const plan = input && (await this.#readPlan(input, context))
+      const users = plan ? plan.users.length : await files.check()
+      const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
+      const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write')
+      const about = { service: opening.service, state: name, printed: printedDifferences }
+      const state = await UsersState.open(path, opening)
+      const progress = new ApplyProgress(context, estimateDuration)
+      let applied: AppliedUsers
+      try {
+        if (!plan) progress.begin(users)
+        applied = await runApply({
+          ...applyEvents(context, progress, { ...about, yes: flags.yes }),
+          state,
+          source: plan ? { plan } : { users: files.users() },
+          refresh: !flags['no-refresh'],
+          recreateMissing: flags['recreate-missing'],
+          retryUnknown: flags['retry-unknown'],
+          isDryRun: context.dryRun,
+          passwords: passwordChoice(flags, context.resolvePath),
+          env: context.env,
+          cwd: context.host.cwd,
+          concurrency: flags.concurrency ?? defaultConcurrency,
+          quota: flags.quota,
+          clock: context.host.clock,
+          signal: context.signal,
+          maxWait: context.options.max_wait.value,
+          onBegin: async ({ planned }) => {
+            if (plan) await this.#markApplied(plan.header.id, context)
+            progress.begin(planned.length)
+            context.signal.addEventListener('abort', () => sayWhyItWaits(context), { once: true })
+          },
+        })
+      } finally {
+        progress.end()
+        await state.close()
+      }
+      await finishApply(context, {
+        ...applied,
+        ...about,
+        refresh: !flags['no-refresh'],
+        isPlan: plan !== undefined,
+      })
+    } finally {
+      files.close()
+    }
+  }
+
+  /** @throws Failure `conflict` if the plan is for another service, or was applied before */
+  async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
+    const [{ readUsersPlan, assertPlanFits }, { isApplied }] = await Promise.all([
+      import('../../reconcile/users-plan-file.ts'),
+      import('../../plan/plan-file.ts'),
+    ])
+    const plan = await readUsersPlan(input)
+    const service = planServiceOf(context)
+    assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
+    if (!isApplied(context.directories, plan.header.id)) return plan
+    throw new Failure('conflict', `The plan ${input.name} was already applied`, {
+      advice: [{ code: 'save_users_plan' }],
+    })
+  }
+
+  async #markApplied(id: string, { directories }: Context): Promise<void> {
+    const { markApplied } = await import('../../plan/plan-file.ts')
+    markApplied(directories, id)
+  }
+}
+
+function sayWhyItWaits({ output }: Context): void {
+  output.notice('Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.')
+}
+
+function passwordChoice(
+  flags: { results: string | undefined; 'password-command': string | undefined; 'no-password': boolean },
+  resolvePath: (name: string) => string,
+): PasswordChoice | undefined {
+  if (flags.results !== undefined)
+    return { results: resolvePath(flags.results), makePassword: generatePassword }
+  if (flags['password-command'] !== undefined) return { command: flags['password-command'] }
+  return flags['no-password'] ? 'none' : undefined
+}

@@ -1,0 +1,237 @@
+import * as Flags from '@oclif/core/flags'
+import type { Input } from '../../bulk/input/input.ts'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { defaultConcurrency } from '../../cli/bulk-flags.ts'
+import { commandFor, quoteWord } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
+import { differenceExitCode } from '../../cli/exit-codes.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { BulkProgress } from '../../cli/output/bulk-progress.ts'
+import { markdownOutputFlag } from '../../cli/shared-flags.ts'
+import { stateOf } from '../../cli/state-options.ts'
+import {
+  userFileArgument,
+  userFileNames,
+  userFilesFlags,
+  userFilesOptions,
+} from '../../cli/user-files-flags.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { ComparedUsers, DiffUsersOptions } from '../../reconcile/diff-users.ts'
+import type { UsersState } from '../../reconcile/state/users-state.ts'
+import type { UserFiles } from '../../reconcile/user-files.ts'
+import { isoNow } from '../../system/clock.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
+import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
+
+/** Flags without an effect on a saved plan. */
+const comparisonFlags = [
+  'expand-env',
+  'format',
+  'limit-reads',
+  'no-refresh',
+  'quota',
+  'save',
+  'state',
+] as const
+
+interface Comparison {
+  state: string | undefined
+  save: string | undefined
+  'no-refresh': boolean
+  'limit-reads': number | undefined
+  concurrency: number | undefined
+  quota: ConfiguredQuota | undefined
+}
+
+export default class UsersDiff extends BaseCommand {
+  static override summary = 'Show how users differ from the files that describe them'
+  static override description =
+    'Only the fields in the files are compared. The role and the permissions of a user cannot be read, so they are compared with what chatctl last sent.'
+  static override requests = calls('getUser')
+  static override view = userDifferenceView
+  static override offersMarkdown = true
+  static override examples = [
+    { description: 'Show the differences', command: 'chatctl users diff users.yaml' },
+    {
+      description: 'Check for drift in CI',
+      command: 'chatctl users diff users.yaml --exit-code -o markdown',
+    },
+    {
+      description: 'Save a plan to apply later',
+      command: 'chatctl users diff users.yaml --save users.plan',
+    },
+  ]
+  static override args = { file: userFileArgument }
+  static override flags = {
+    ...userFilesFlags(),
+    'limit-reads': integerFlag({
+      helpValue: 'N',
+      min: 1,
+      exclusive: ['no-refresh'],
+      summary: 'Read only the N users that were read longest ago',
+    }),
+    save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for users apply' }),
+    'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
+    output: markdownOutputFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersDiff)
+    const names = userFileNames(args.file, flags.file)
+    context.host.keepHeapSmall()
+    const { UserFiles } = await import('../../reconcile/user-files.ts')
+    const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    try {
+      const plan = await files.findPlan()
+      const differences = plan
+        ? await this.#readPlan(plan, flags, context)
+        : await this.#compare(files, names[0] ?? '-', flags, context)
+      await context.output.show(userDifferenceView, differences)
+      this.#conclude(differences, flags['exit-code'])
+    } finally {
+      files.close()
+    }
+  }
+
+  /** @throws Failure `usage` for flags without an effect on a saved plan */
+  async #readPlan(plan: Input, flags: object, { output }: Context): Promise<PrintedDifferences> {
+    const useless = comparisonFlags.find((name) => {
+      const value = Reflect.get(flags, name)
+      return value !== undefined && value !== false
+    })
+    if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
+    const [{ nameOfService, readUsersPlan }, { printedDifferences }] = await Promise.all([
+      import('../../reconcile/users-plan-file.ts'),
+      import('../../reconcile/print-differences.ts'),
+    ])
+    const read = await readUsersPlan(plan)
+    const { service, createdAt, tool } = read.header
+    output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
+    return printedDifferences(read, read.header)
+  }
+
+  async #compare(
+    files: UserFiles,
+    first: string,
+    flags: Comparison,
+    context: Context,
+  ): Promise<PrintedDifferences> {
+    const [{ UsersState }, { stateNameFor }, { printedDifferences }] = await Promise.all([
+      import('../../reconcile/state/users-state.ts'),
+      import('../../reconcile/state/state-path.ts'),
+      import('../../reconcile/print-differences.ts'),
+    ])
+    const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
+    const name = flags.state ?? stateNameFor(first)
+    const access = flags['limit-reads'] === undefined ? 'read' : 'write'
+    const [path, opening] = stateOf(context, name, access)
+    const { service } = opening
+    const state = await UsersState.open(path, opening)
+    try {
+      const compared = await this.#read(files, state, users, flags, context)
+      await this.#tell(compared, { name, exists: state.exists }, flags, context)
+      if (flags.save !== undefined) {
+        const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
+        const createdAt = isoNow(context.host.clock)
+        const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
+        await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
+        const apply = commandFor(context, 'users', 'apply', flags.save)
+        context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
+      }
+      return printedDifferences(compared.plan, { service, state: name })
+    } finally {
+      await state.close()
+    }
+  }
+
+  async #read(
+    files: UserFiles,
+    state: UsersState,
+    total: number,
+    flags: Comparison,
+    context: Context,
+  ): Promise<ComparedUsers> {
+    const [{ diffUsers }, { estimateDuration }] = await Promise.all([
+      import('../../reconcile/diff-users.ts'),
+      import('../../bulk/send/estimate.ts'),
+    ])
+    const { host, output, options, signal, transport } = context
+    let quota: Parameters<DiffUsersOptions['onCompared']>[1]
+    const progress = new BulkProgress(output, {
+      noun: 'user',
+      total,
+      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota }),
+    })
+    try {
+      return await diffUsers({
+        files,
+        state,
+        refresh: !flags['no-refresh'],
+        limitReads: flags['limit-reads'],
+        concurrency: flags.concurrency ?? defaultConcurrency,
+        quota: flags.quota,
+        maxWait: options.max_wait.value,
+        clock: host.clock,
+        signal,
+        connect: ({ maxWait, observe }) =>
+          context.connect({
+            ...(maxWait !== undefined && { maxWait }),
+            observe: (event) => {
+              observe?.(event)
+              transport.observe?.(event)
+            },
+          }),
+        onPause: (pause) => progress.pause(pause),
+        onResume: () => progress.go(),
+        onCompared: ({ failed, ...counts }, known) => {
+          quota = known
+          const { create, change, unchanged, missing, unknown, unread } = counts
+          progress.update({
+            done: create + change + unchanged + missing + unread + unknown,
+            failed,
+            unknown: 0,
+          })
+        },
+      })
+    } finally {
+      progress.end()
+    }
+  }
+
+  /** Says what the comparison could not see. */
+  async #tell(
+    { respelled }: ComparedUsers,
+    { name, exists }: { name: string; exists: boolean },
+    flags: Comparison,
+    { output }: Context,
+  ): Promise<void> {
+    if (!exists) {
+      output.notice(
+        `There is no state file ${name} yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
+      )
+    } else if (flags['no-refresh']) {
+      output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
+    }
+    if (respelled > 0) {
+      await output.warn(
+        `${countOf(respelled, 'email')} ${respelled === 1 ? 'has' : 'have'} another case in the files than in ${name}. An email cannot be changed, so the case is ignored.`,
+      )
+    }
+  }
+
+  /** @throws Failure `incomplete` if users could not be read */
+  #conclude({ counts, users }: PrintedDifferences, usesExitCode: boolean): void {
+    const { failed, unchanged, change, missing } = counts
+    if (failed > 0) {
+      const all = groupDigits(failed + unchanged + change + missing)
+      throw new Failure(
+        'incomplete',
+        `${groupDigits(failed)} of ${all} known users could not be compared, so their differences are unknown`,
+      )
+    }
+    if (usesExitCode && users.length > 0) this.exitCode = differenceExitCode
+  }
+}

@@ -1,0 +1,85 @@
+import { warnOfUnreadable } from '../../cli/activity-notes.ts'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { showRows } from '../../cli/output/show-rows.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
+import { stateFlag, stateOf } from '../../cli/state-options.ts'
+import { Failure } from '../../contract/failure.ts'
+import { knownUsersView } from '../../view/activity.ts'
+
+interface KnownUser {
+  email: string | null
+  id: string | null
+  /** When chatctl sent the request that created the user. A state file does not contain it. */
+  created_at: string | null
+  source: 'activity' | 'state'
+  outcome: 'done' | 'unknown'
+}
+
+export default class UsersList extends BaseCommand {
+  static override summary = 'List users created from this machine, or the users of a state file'
+  static override description =
+    'The API of the service cannot list users, so this is not a list of all users. Without --state, it is the record of chatctl for your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
+  static override requests = localWork
+  static override view = knownUsersView
+  static override examples = [
+    { description: 'List the users created from this machine', command: 'chatctl users list' },
+    {
+      description: 'Print the users of a state file as CSV',
+      command: 'chatctl users list --state users.state.json -o csv',
+    },
+  ]
+  static override flags = {
+    state: stateFlag('List the users of this state file, sorted by email address'),
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(UsersList)
+    const { state } = flags
+    const users =
+      state === undefined ? createdUsers(planServiceOf(context), context) : stateUsers(state, context)
+    await showRows(knownUsersView, users, context.output)
+    const what =
+      state === undefined
+        ? 'This is the record of chatctl on this machine: it has no users that were created elsewhere.'
+        : `These are the users in ${state}.`
+    context.output.notice(`The API of the service cannot list users. ${what}`)
+  }
+}
+
+/** @throws Failure `refused` without a state file, or for an invalid one */
+async function* stateUsers(name: string, context: Context): AsyncGenerator<KnownUser> {
+  const { UsersState } = await import('../../reconcile/state/users-state.ts')
+  const state = await UsersState.open(...stateOf(context, name, 'read'))
+  try {
+    if (!state.exists) {
+      throw new Failure('refused', `The state file ${name} does not exist`, {
+        hint: 'To list users created from this machine, omit --state.',
+      })
+    }
+    for (const { email, id = null, creation } of state.entries()) {
+      const outcome = creation === 'unknown' ? 'unknown' : 'done'
+      yield { email, id, created_at: null, source: 'state', outcome }
+    }
+  } finally {
+    await state.close()
+  }
+}
+
+/** Users whose creation has succeeded or may have succeeded, each once, newest first. */
+async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
+  const { isUserCreation, readActivity } = await import('../../activity/read-activity.ts')
+  const seen = new Set<string>()
+  let unreadable = 0
+  for (const entry of readActivity(context.directories.state, () => unreadable++)) {
+    const { at, email, user_id: id, outcome } = entry
+    if (entry.service !== service || outcome === 'refused' || !isUserCreation(entry)) continue
+    const key = email?.toLowerCase() ?? id
+    // An earlier attempt to create the same user.
+    if (key !== null && seen.has(key)) continue
+    if (key !== null) seen.add(key)
+    yield { email, id, created_at: at, source: 'activity', outcome }
+  }
+  await warnOfUnreadable(unreadable, context)
+}

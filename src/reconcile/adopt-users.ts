@@ -1,0 +1,102 @@
+import { getUsers } from '../bulk/send/get-users.ts'
+import type { Throttle } from '../bulk/send/throttle.ts'
+import type { Client } from '../client/client.ts'
+import type { ApiResponse } from '../client/response.ts'
+import { Failure } from '../contract/failure.ts'
+import type { User } from '../contract/user.ts'
+import { keyOf, type StateEntry } from './state/state-entry.ts'
+import type { UsersState } from './state/users-state.ts'
+
+/** A user to add to the state. */
+export interface KnownUser {
+  email: string
+  id: string
+  /** Where the id comes from, for the error about an invalid id. */
+  place?: string
+}
+
+/**
+ * `adopted`: the email had no entry, or none with an id. `unchanged`: it had this id. `replaced`: it had another
+ * id. `moved`: the id had another email.
+ */
+type AdoptionStatus = 'adopted' | 'unchanged' | 'replaced' | 'moved'
+
+interface Adoption {
+  email: string
+  id: string
+  status: AdoptionStatus
+  /** The id that was replaced, or the email from which the id was moved. */
+  previous?: string
+  /** False if the response contains no email to compare with. */
+  isChecked: boolean
+}
+
+export type AdoptionResult = { user: KnownUser } & (
+  | { adoption: Adoption; response: ApiResponse<User> }
+  | { failure: Failure }
+)
+
+/**
+ * Reads users concurrently, and adds each to the state if the service reports the expected email. A failure is
+ * a result too.
+ *
+ * @throws Failure if all further requests would fail too, or for an invalid id
+ */
+export async function* adoptUsers(
+  users: Iterable<KnownUser> | AsyncIterable<KnownUser>,
+  state: UsersState,
+  { isDryRun, ...sending }: { client: Client; throttle: Throttle; concurrency: number; isDryRun: boolean },
+): AsyncIterable<AdoptionResult> {
+  const requested: KnownUser[] = []
+  const noting = async function* () {
+    for await (const user of users) {
+      requested.push(user)
+      yield user
+    }
+  }
+  for await (const result of getUsers(noting(), sending)) {
+    const user = requested.shift()
+    if (user === undefined) return
+    if ('failure' in result) {
+      yield { user, failure: result.failure }
+      continue
+    }
+    const reported = result.response.body?.email
+    if (typeof reported === 'string' && keyOf(reported) !== keyOf(user.email)) {
+      yield { user, failure: otherEmail(user, reported) }
+      continue
+    }
+    const { entry, adoption } = adopt(user, reported ?? undefined, state)
+    if (!isDryRun && adoption.status !== 'unchanged') state.note(entry)
+    yield { user, adoption, response: result.response }
+  }
+}
+
+function otherEmail({ email, id }: KnownUser, reported: string): Failure {
+  return new Failure('conflict', `User ${id} has the email ${reported}, not ${email}`, {
+    hint: 'Check the id and the email.',
+  })
+}
+
+function adopt(
+  { email: given, id }: KnownUser,
+  reported: string | undefined,
+  state: UsersState,
+): { entry: StateEntry; adoption: Adoption } {
+  const email = reported ?? given
+  const isChecked = reported !== undefined
+  const found = state.find(email)
+  const holder = state.findById(id)
+  if (holder !== undefined && keyOf(holder.email) !== keyOf(email)) {
+    // This user has these values, under either email.
+    const entry = { email, id, hashes: holder.hashes }
+    return { entry, adoption: { email, id, status: 'moved', previous: holder.email, isChecked } }
+  }
+  if (found?.id !== undefined && found.id !== id) {
+    const entry = { email, id, hashes: {} }
+    return { entry, adoption: { email, id, status: 'replaced', previous: found.id, isChecked } }
+  }
+  const isKnown = found?.id === id && found.creation === undefined
+  const entry = { email, id, hashes: found?.hashes ?? {} }
+  return { entry, adoption: { email, id, status: isKnown ? 'unchanged' : 'adopted', isChecked } }
+}

@@ -1,0 +1,119 @@
+import { GracefulAbort } from '../../bulk/send/graceful-abort.ts'
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientOptions } from '../../client/client-options.ts'
+import type { Users } from '../../client/users.ts'
+import type { UserCounts } from '../../view/user-differences.ts'
+import type { UsersState } from '../state/users-state.ts'
+import type { PlacedUser } from '../user-files.ts'
+import type { UsersPlanFile } from '../users-plan-file.ts'
+import { applyUsers } from './apply-users.ts'
+import { openPasswordSource, type PasswordChoice } from './password-source.ts'
+import { planUsers } from './plan-users.ts'
+import type { PlannedUser } from './planned-user.ts'
+import type { UserOutcome } from './user-outcome.ts'
+import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
+
+export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+  state: UsersState
+  /** The users of checked files, or a saved plan. */
+  source: { users: AsyncIterable<readonly PlacedUser[]> } | { plan: UsersPlanFile }
+  /** Whether users are read before they are compared. */
+  refresh: boolean
+  /** Whether to end when the plan is made. */
+  isDryRun: boolean
+  passwords: PasswordChoice | undefined
+  /** The environment and the working directory of the password command. */
+  env: NodeJS.ProcessEnv
+  cwd: string | undefined
+  concurrency: number
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
+  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
+  /** Called if there are differences to apply. Throws to send nothing. */
+  confirm(plan: UsersPlan, respelled: number): Promise<void>
+  /** Called before the first request that changes something. */
+  onBegin(plan: UsersPlan): void | Promise<void>
+  onOutcome(outcome: UserOutcome, quota: KnownQuota | undefined): void
+}
+
+export interface AppliedUsers {
+  plan: UsersPlan
+  /** Of the users that were begun, by their differences. */
+  outcomes: ReadonlyMap<PlannedUser, UserOutcome>
+  /** The error or abort reason that ended the run early. */
+  ended?: unknown
+}
+
+/**
+ * Compares the users of the files with the service, asks for confirmation, and applies the differences.
+ *
+ * @throws Failure if the comparison failed, or `usage` if new users need a password; what `confirm` throws
+ */
+export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
+  const { state, clock, signal, concurrency, onOutcome } = options
+  const passwords = openPasswordSource(options.passwords, options)
+  const throttle = new Throttle(options)
+  const abort = new GracefulAbort(options)
+  const client = await options.connect({
+    maxWait: 0,
+    signal: abort.signal,
+    observe: (event) => throttle.observe(event),
+  })
+  const building = new UsersPlanBuilder(options)
+  const plan = await makePlan(building, client.users, throttle, options)
+  const outcomes = new Map<PlannedUser, UserOutcome>()
+  if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
+
+  const created = plan.planned.filter(({ difference }) => difference.action !== 'change')
+  // Before the confirmation prompt.
+  if (options.passwords === undefined) await passwords.prepare(created)
+  await options.confirm(plan, building.respelled)
+  await passwords.prepare(created)
+  await options.onBegin(plan)
+  abort.begin()
+  try {
+    const ended = await applyUsers(plan.planned, {
+      users: client.users,
+      state,
+      throttle,
+      clock,
+      signal,
+      concurrency,
+      passwordOf: passwords.of,
+      onOutcome: (user, outcome) => {
+        outcomes.set(user, outcome)
+        passwords.settle(outcome)
+        onOutcome(outcome, throttle.known)
+      },
+    })
+    return { plan, outcomes, ended }
+  } finally {
+    abort.end()
+    await passwords.finish()
+  }
+}
+
+async function makePlan(
+  building: UsersPlanBuilder,
+  users: Users,
+  throttle: Throttle,
+  { source, state, refresh, concurrency, onCompared }: ApplyRunOptions,
+): Promise<UsersPlan> {
+  if ('plan' in source) {
+    const { plan } = source
+    for (const user of plan.users) building.add(user, state.find(user.wanted.email))
+    return { ...building.finish(plan.unmanaged), counts: plan.counts }
+  }
+  const compared = planUsers(source.users, {
+    users: refresh ? users : undefined,
+    state,
+    throttle,
+    concurrency,
+  })
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    onCompared(building.counts, throttle.known)
+  }
+  return building.finish(state.unmanaged())
+}

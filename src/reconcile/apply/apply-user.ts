@@ -1,0 +1,292 @@
+import { affectsEveryRow, type ServiceHealth } from '../../bulk/send/service-health.ts'
+import type { Throttle } from '../../bulk/send/throttle.ts'
+import { type ApiResponse, idOfCreated } from '../../client/response.ts'
+import type { Users } from '../../client/users.ts'
+import { Failure } from '../../contract/failure.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
+import { hashOfField, isReadable } from '../managed-fields.ts'
+import { hideSecrets } from '../print-differences.ts'
+import type { StateEntry } from '../state/state-entry.ts'
+import type { UsersState } from '../state/users-state.ts'
+import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
+import { findChangedSince, findNotApplied } from './find-mismatches.ts'
+import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
+import type { Mismatch, UserOutcome } from './user-outcome.ts'
+
+export interface ApplySending {
+  users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
+  state: Pick<UsersState, 'find' | 'record' | 'note' | 'remove'>
+  throttle: Throttle
+  health: ServiceHealth
+  clock: Clock
+  signal: AbortSignal
+  /** The password of a user to create; undefined to create it without one. */
+  passwordOf(email: string): Promise<string | undefined>
+}
+
+/** In ms: the wait before a user without the sent values is read back once more. */
+const settlingTime = 1000
+
+/** A change whose request may have an unknown outcome. */
+interface Change {
+  /** The entry while the outcome is unknown. */
+  intent: StateEntry
+  request(): Promise<ApiResponse<unknown>>
+}
+
+/**
+ * Applies the differences of one user. The state has each intent before its request is sent, and each outcome
+ * after it. After an error, `outcome` has what is known.
+ */
+export class UserApplication {
+  readonly outcome: UserOutcome
+  readonly #planned: PlannedUser
+  readonly #sending: ApplySending
+  readonly #fields: ReadonlyMap<string, unknown>
+  #password: string | undefined
+
+  constructor(planned: PlannedUser, sending: ApplySending) {
+    const { email, id } = planned.difference
+    this.#planned = planned
+    this.#sending = sending
+    this.#fields = fieldsToSend(planned)
+    this.outcome = { email, id, status: 'pending', isCreated: false, sent: [], mismatches: [] }
+  }
+
+  /** @throws the error that should end the run */
+  async run(): Promise<void> {
+    const { action, id } = this.#planned.difference
+    const before = this.#sending.state.find(this.outcome.email)
+    const conflict = stateConflict(this.#planned, before)
+    if (conflict) return this.#settle('conflict', conflict)
+    const isNew = action === 'create' || action === 'unknown'
+    if (isNew || id === undefined) return this.#create(before)
+    const found = await this.#read(id)
+    if (found === undefined) return
+    if (action === 'missing') {
+      return found === 'missing'
+        ? this.#create(before)
+        : this.#settle('conflict', changedUser(id, 'exists again'))
+    }
+    if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
+    const changed = findChangedSince(this.#planned, this.#fields, {
+      user: found,
+      hashes: before?.hashes ?? {},
+    })
+    if (changed.length > 0) {
+      this.outcome.mismatches = changed.map(withoutSecrets)
+      return this.#settle('conflict')
+    }
+    await this.#change(before ?? { email: this.outcome.email, id, hashes: {} })
+  }
+
+  async #create(before: StateEntry | undefined): Promise<void> {
+    const { email } = this.outcome
+    const { users, passwordOf } = this.#sending
+    const { create } = requestsFor(this.#fields, email)
+    this.#password = await passwordOf(email)
+    const password = this.#password === undefined ? {} : { password: this.#password }
+    const intent: StateEntry = {
+      email: before?.email ?? email,
+      id: undefined,
+      creation: 'unknown',
+      hashes: {},
+    }
+    const response = await this.#send('create', before, {
+      intent,
+      request: () => users.create({ ...create, ...password }),
+    })
+    if (!response) return
+    this.outcome.isCreated = true
+    const id = idOfCreated(response)
+    this.outcome.id = id
+    if (id === undefined) {
+      this.#sending.state.note({ ...intent, creation: 'nameless' })
+      return this.#settle('nameless')
+    }
+    const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))
+    const entry: StateEntry = { email: intent.email, id, hashes: this.#hashesOf(paths) }
+    this.#sending.state.note(entry)
+    await this.#change(entry)
+  }
+
+  /** Sends what a created or an existing user still lacks, and reads it back. */
+  async #change(before: StateEntry): Promise<void> {
+    const { users } = this.#sending
+    const { isCreated, email } = this.outcome
+    const id = before.id ?? ''
+    const { update, assign } = requestsFor(this.#fields, isCreated ? email : undefined)
+    let entry: StateEntry | undefined = before
+    if (update) {
+      const paths = this.#paths((path) => isReadable(path) && (!isCreated || path.startsWith('settings.')))
+      entry = await this.#sendFields('update', entry, paths, () => users.update(id, update))
+    }
+    if (assign && entry) {
+      const paths = this.#paths((path) => !isReadable(path))
+      entry = await this.#sendFields('assign', entry, paths, () => users.assignPermissions(id, assign))
+      if (entry) this.outcome.sent = paths
+    }
+    if (entry) await this.#verify(entry, id)
+  }
+
+  /** @returns the entry after the change; undefined if it was not confirmed */
+  async #sendFields(
+    step: 'update' | 'assign',
+    before: StateEntry,
+    paths: readonly string[],
+    request: () => Promise<ApiResponse<unknown>>,
+  ): Promise<StateEntry | undefined> {
+    const groups = new Set(paths.map(groupOf))
+    // Also those of fields that the files no longer contain, because the service may replace the whole group.
+    const hashes = hashesExcept(before.hashes, (path) => groups.has(groupOf(path)))
+    const isDone = await this.#send(step, before, { intent: { ...before, hashes }, request })
+    if (!isDone) return undefined
+    const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
+    this.#sending.state.note(after)
+    return after
+  }
+
+  /**
+   * Sends a change after its intent is on disk.
+   *
+   * @param before the entry to restore if the request had no effect
+   * @returns undefined if the change was not confirmed: `outcome` has the reason
+   * @throws the error that should end the run
+   */
+  async #send(
+    step: 'create' | 'update' | 'assign',
+    before: StateEntry | undefined,
+    { intent, request }: Change,
+  ): Promise<ApiResponse<unknown> | undefined> {
+    const { state, throttle, health } = this.#sending
+    const restore = () => (before ? state.note(before) : state.remove(intent.email))
+    let isInFlight = false
+    try {
+      const response = await throttle.through(
+        async () => {
+          await state.record(intent)
+          isInFlight = true
+          return request()
+        },
+        () => {
+          isInFlight = false
+          restore()
+        },
+      )
+      health.succeeded()
+      return response
+    } catch (error) {
+      // No request was in flight: the state could not be written, or the throttle ended a wait.
+      if (!isInFlight) throw error
+      if (!(error instanceof Failure)) {
+        this.outcome.status = 'unknown'
+        throw error
+      }
+      const failure = withoutPassword(error, this.#password)
+      if (failure.isOutcomeUnknown) {
+        if (step === 'update' && (await this.#hasTakenEffect(intent.id))) return emptyResponse
+        this.#settle('unknown', failure)
+      } else if (affectsEveryRow(failure)) restore()
+      else if (step === 'create' && failure.status === 409) this.#refuseTaken(before, failure)
+      else {
+        restore()
+        this.#settle('failed', failure)
+      }
+      health.failed(failure)
+      return undefined
+    }
+  }
+
+  /** The email belongs to a user, who was perhaps created by an earlier request with an unknown outcome. */
+  #refuseTaken(before: StateEntry | undefined, failure: Failure): void {
+    const { state } = this.#sending
+    const { email } = this.outcome
+    if (before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
+    else if (before) state.note(before)
+    else state.remove(email)
+    this.#settle('failed', emailTaken(failure, email))
+  }
+
+  /** Whether a user has the values of an update whose response was lost. */
+  async #hasTakenEffect(id: string | undefined): Promise<boolean> {
+    if (id === undefined) return false
+    try {
+      const { body } = await this.#sending.throttle.through(() => this.#sending.users.get(id))
+      return body !== undefined && findNotApplied(this.#fields, body).length === 0
+    } catch (error) {
+      if (error instanceof Failure) return false
+      this.outcome.status = 'unknown'
+      throw error
+    }
+  }
+
+  async #verify(entry: StateEntry, id: string): Promise<void> {
+    const { isCreated } = this.outcome
+    const done = isCreated ? 'created' : 'changed'
+    if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle(done)
+    // If the run ends now, the changes were confirmed.
+    this.outcome.status = 'unverified'
+    const { state, clock, signal } = this.#sending
+    for (let isLast = false; ; isLast = true) {
+      const found = await this.#read(id, 'unverified')
+      if (found === undefined) return
+      const mismatches = findNotApplied(this.#fields, found === 'missing' ? {} : found)
+      if (mismatches.length === 0 && found !== 'missing') {
+        state.note({ ...entry, checkedAt: isoNow(clock) })
+        return this.#settle(done)
+      }
+      if (!isLast) {
+        await clock.sleep(settlingTime, signal)
+        continue
+      }
+      const paths = mismatches.map(({ path }) => path)
+      state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
+      this.outcome.mismatches = mismatches.map(withoutSecrets)
+      return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
+    }
+  }
+
+  /** @returns undefined if the user could not be read: `outcome` has the reason */
+  async #read(id: string, otherwise: 'failed' | 'unverified' = 'failed') {
+    const { users, throttle, health } = this.#sending
+    try {
+      const { body } = await throttle.through(() => users.get(id))
+      health.succeeded()
+      return body ?? {}
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (error.status === 404) return 'missing'
+      if (otherwise === 'unverified' || !affectsEveryRow(error)) this.#settle(otherwise, error)
+      health.failed(error)
+      return undefined
+    }
+  }
+
+  #settle(status: UserOutcome['status'], failure?: Failure): void {
+    this.outcome.status = status
+    if (failure) this.outcome.failure = failure
+  }
+
+  #paths(isChosen: (path: string) => boolean): string[] {
+    return [...this.#fields.keys()].filter(isChosen)
+  }
+
+  #hashesOf(paths: readonly string[]): Record<string, string> {
+    return Object.fromEntries(paths.map((path) => [path, hashOfField(path, this.#fields.get(path))]))
+  }
+}
+
+/** The response was lost, but the change was read back. */
+const emptyResponse: ApiResponse<unknown> = { body: undefined, status: 200, headers: {}, faults: [] }
+
+function hashesExcept(
+  hashes: StateEntry['hashes'],
+  isRemoved: (path: string) => boolean,
+): StateEntry['hashes'] {
+  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
+}
+
+function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
+  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(path, value))
+  return { path, expected: hide(expected), found: hide(found) }
+}

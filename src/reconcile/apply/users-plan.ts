@@ -1,0 +1,68 @@
+import type { UserCounts } from '../../view/user-differences.ts'
+import { compareUser } from '../compare-user.ts'
+import type { StateEntry } from '../state/state-entry.ts'
+import type { PlannedUser } from './planned-user.ts'
+
+export interface UsersPlan {
+  /** All that differ, or whose difference is not known. */
+  users: readonly PlannedUser[]
+  /** Those that are applied. */
+  planned: readonly PlannedUser[]
+  /** In the state file, but not in the files. */
+  unmanaged: readonly { email: string; id: string | undefined }[]
+  counts: UserCounts
+}
+
+export interface PlanChoices {
+  /** Whether users that no longer exist are created again. */
+  recreateMissing: boolean
+  /** Whether creates with an unknown outcome are sent again. */
+  retryUnknown: boolean
+}
+
+/** Collects the users that differ. */
+export class UsersPlanBuilder {
+  readonly #choices: PlanChoices
+  readonly #users: PlannedUser[] = []
+  readonly #planned: PlannedUser[] = []
+  readonly counts: UserCounts = {
+    create: 0,
+    change: 0,
+    unchanged: 0,
+    drifted: 0,
+    missing: 0,
+    unknown: 0,
+    failed: 0,
+    unread: 0,
+    unmanaged: 0,
+  }
+
+  /** The number of users whose email in the files has another case than in the state file. */
+  respelled = 0
+
+  constructor(choices: PlanChoices) {
+    this.#choices = choices
+  }
+
+  /** @param entry of the user, as it was compared */
+  add(user: PlannedUser, entry: StateEntry | undefined): void {
+    const { action, fields } = user.difference
+    this.counts[action === 'none' ? 'unchanged' : action]++
+    if (entry && entry.email !== user.wanted.email) this.respelled++
+    if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
+    if (action === 'none' || action === 'unread') return
+    this.#users.push(user)
+    if (action === 'create' || action === 'change') this.#planned.push(user)
+    if (action === 'missing' && this.#choices.recreateMissing) this.#planned.push(user)
+    if (action === 'unknown' && this.#choices.retryUnknown && entry?.creation === 'unknown') {
+      const { fields } = compareUser(user.wanted, undefined, 'unread')
+      this.#planned.push({ ...user, difference: { ...user.difference, fields } })
+    }
+  }
+
+  finish(unmanaged: Iterable<Pick<StateEntry, 'email' | 'id'>>): UsersPlan {
+    const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
+    this.counts.unmanaged = left.length
+    return { users: this.#users, planned: this.#planned, unmanaged: left, counts: this.counts }
+  }
+}

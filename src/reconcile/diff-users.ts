@@ -1,0 +1,63 @@
+import type { KnownQuota } from '../bulk/send/known-quota.ts'
+import { Throttle, type ThrottleOptions } from '../bulk/send/throttle.ts'
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
+import { isoNow } from '../system/clock.ts'
+import type { UserCounts } from '../view/user-differences.ts'
+import { planUsers } from './apply/plan-users.ts'
+import { type UsersPlan, UsersPlanBuilder } from './apply/users-plan.ts'
+import type { UsersState } from './state/users-state.ts'
+import type { UserFiles } from './user-files.ts'
+
+export interface DiffUsersOptions extends Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+  files: UserFiles
+  /** Open for writing if `limitReads` is given, because the times of the reads are recorded. */
+  state: UsersState
+  /** Whether known users are read. Otherwise, the files are compared with the state file alone. */
+  refresh: boolean
+  /** Maximum number of users to read: those that were read longest ago (default: all). */
+  limitReads: number | undefined
+  concurrency: number
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait'>): Promise<Client>
+  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
+}
+
+export interface ComparedUsers {
+  plan: UsersPlan
+  /** The number of users whose email in the files has another case than in the state file. */
+  respelled: number
+}
+
+/**
+ * Compares the users of checked files with the service and the state file.
+ *
+ * @throws Failure if all further requests would fail too
+ */
+export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUsers> {
+  const { files, state, refresh, limitReads, concurrency, clock, onCompared } = options
+  const throttle = new Throttle(options)
+  let isChosen: ((email: string) => boolean) | undefined
+  if (limitReads !== undefined) {
+    for await (const batch of files.users()) for (const { user } of batch) state.markWanted(user.email)
+    isChosen = state.longestUnchecked(limitReads)
+  }
+  const client = refresh
+    ? await options.connect({ maxWait: 0, observe: (event) => throttle.observe(event) })
+    : undefined
+  const building = new UsersPlanBuilder({ recreateMissing: false, retryUnknown: false })
+  const compared = planUsers(files.users(), {
+    users: client?.users,
+    state,
+    throttle,
+    concurrency,
+    ...(isChosen && {
+      isChosen,
+      onRead: (entry) => state.note({ ...entry, checkedAt: isoNow(clock) }),
+    }),
+  })
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    onCompared(building.counts, throttle.known)
+  }
+  return { plan: building.finish(state.unmanaged()), respelled: building.respelled }
+}

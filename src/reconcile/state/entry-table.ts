@@ -1,0 +1,175 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { inTemporaryDatabase, openTemporaryDatabase } from '../../system/temporary-database.ts'
+import { formatEntry, keyOf, type StateEntry } from './state-entry.ts'
+
+/** Cache of the database in bytes: enough for 20,000 entries. */
+const memory = 4 * 1024 * 1024
+/** Entries that are read at once. The table may change between two batches. */
+const batchSize = 500
+
+/** The working copy of a state file: a temporary database, so that memory does not grow with the entries. */
+export class EntryTable {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+  readonly #selectById: StatementSync
+  readonly #keepOriginal: StatementSync
+  readonly #selectOriginal: StatementSync
+  readonly #put: StatementSync
+  readonly #delete: StatementSync
+  readonly #want: StatementSync
+
+  constructor() {
+    const database = openTemporaryDatabase(memory)
+    database.exec(`
+      CREATE TABLE entries (key TEXT PRIMARY KEY, id TEXT, body TEXT NOT NULL, line INTEGER) STRICT, WITHOUT ROWID;
+      CREATE TABLE originals (key TEXT PRIMARY KEY, body TEXT) STRICT, WITHOUT ROWID;
+      CREATE TABLE wanted (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+      BEGIN`)
+    this.#database = database
+    this.#insert = database.prepare('INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?)')
+    this.#select = database.prepare('SELECT body, line FROM entries WHERE key = ?')
+    this.#selectById = database.prepare('SELECT body FROM entries WHERE id = ?')
+    this.#keepOriginal = database.prepare(
+      'INSERT OR IGNORE INTO originals VALUES (?1, (SELECT body FROM entries WHERE key = ?1))',
+    )
+    this.#selectOriginal = database.prepare('SELECT body FROM originals WHERE key = ?')
+    this.#put = database.prepare(
+      'INSERT INTO entries VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET id = excluded.id, body = excluded.body',
+    )
+    this.#delete = database.prepare('DELETE FROM entries WHERE key = ?')
+    this.#want = database.prepare('INSERT OR IGNORE INTO wanted VALUES (?)')
+  }
+
+  /**
+   * Adds an entry of the file.
+   *
+   * @returns the line of an earlier entry with the same email, which remains
+   */
+  load(entry: StateEntry, line: number): number | undefined {
+    const key = keyOf(entry.email)
+    const { changes } = run(this.#insert, key, entry.id ?? null, formatEntry(entry), line)
+    return changes === 0 ? Number(get(this.#select, key)?.['line']) : undefined
+  }
+
+  /**
+   * Call it after the last `load`, because an index is created faster from all entries.
+   *
+   * @returns an id that two entries have, with their lines
+   */
+  indexIds(): { id: string; line: number; earlier: number } | undefined {
+    inTemporaryDatabase(() => this.#database.exec('CREATE INDEX entries_by_id ON entries (id)'))
+    // The index alone answers this query. Lines are in the table, which would be read in random order.
+    const repeated = get(
+      this.#database.prepare(
+        'SELECT id FROM entries WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 LIMIT 1',
+      ),
+    )
+    if (repeated === undefined) return undefined
+    const id = String(repeated['id'])
+    const lines = this.#database.prepare('SELECT line FROM entries WHERE id = ? ORDER BY line').all(id)
+    return { id, line: Number(lines[1]?.['line']), earlier: Number(lines[0]?.['line']) }
+  }
+
+  find(email: string): StateEntry | undefined {
+    return entryOf(get(this.#select, keyOf(email)))
+  }
+
+  findById(id: string): StateEntry | undefined {
+    return entryOf(get(this.#selectById, id))
+  }
+
+  /** Whether the table has exactly this entry. */
+  contains(entry: StateEntry): boolean {
+    return get(this.#select, keyOf(entry.email))?.['body'] === formatEntry(entry)
+  }
+
+  /** The entry of an email as it was loaded. */
+  original(email: string): StateEntry | undefined {
+    const kept = get(this.#selectOriginal, keyOf(email))
+    if (kept === undefined) return this.find(email)
+    return kept['body'] === null ? undefined : entryOf(kept)
+  }
+
+  /** Adds or replaces an entry. An id belongs to one user, so another entry with the same id is removed. */
+  put(entry: StateEntry): void {
+    const key = keyOf(entry.email)
+    const other = entry.id === undefined ? undefined : this.findById(entry.id)
+    if (other !== undefined && keyOf(other.email) !== key) this.remove(other.email)
+    run(this.#keepOriginal, key)
+    run(this.#put, key, entry.id ?? null, formatEntry(entry))
+  }
+
+  remove(email: string): void {
+    run(this.#keepOriginal, keyOf(email))
+    run(this.#delete, keyOf(email))
+  }
+
+  /** Whether any entry differs from what was loaded. */
+  get isChanged(): boolean {
+    const changed = this.#database.prepare(
+      'SELECT 1 FROM originals LEFT JOIN entries USING (key) WHERE entries.body IS NOT originals.body LIMIT 1',
+    )
+    return get(changed) !== undefined
+  }
+
+  markWanted(email: string): void {
+    run(this.#want, keyOf(email))
+  }
+
+  /** Sorted by email. @param which `unwanted`: without those that were marked as wanted */
+  *entries(which: 'all' | 'unwanted'): IterableIterator<StateEntry> {
+    for (const body of this.bodies(which)) yield JSON.parse(body)
+  }
+
+  /** The texts of the entries, sorted by email. */
+  *bodies(which: 'all' | 'unwanted'): IterableIterator<string> {
+    const filter = which === 'all' ? '' : 'AND key NOT IN wanted'
+    const next = this.#database.prepare(
+      `SELECT key, body FROM entries WHERE key > ? ${filter} ORDER BY key LIMIT ${batchSize}`,
+    )
+    for (let last = ''; ; ) {
+      const batch = inTemporaryDatabase(() => next.all(last))
+      for (const { body } of batch) yield String(body)
+      if (batch.length < batchSize) return
+      last = String(batch.at(-1)?.['key'])
+    }
+  }
+
+  /**
+   * Chooses wanted users whose id is known: those that were never checked, then those that were checked longest
+   * ago.
+   *
+   * @returns whether the user with an email was chosen
+   */
+  chooseLongestUnchecked(limit: number): (email: string) => boolean {
+    inTemporaryDatabase(() =>
+      this.#database.exec(`
+        DROP TABLE IF EXISTS chosen;
+        CREATE TABLE chosen (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`),
+    )
+    const fill = this.#database.prepare(
+      `INSERT INTO chosen SELECT key FROM entries WHERE id IS NOT NULL AND key IN wanted
+       ORDER BY coalesce(body ->> '$.checkedAt', ''), key LIMIT ?`,
+    )
+    run(fill, limit)
+    const isChosen = this.#database.prepare('SELECT 1 FROM chosen WHERE key = ?')
+    return (email) => get(isChosen, keyOf(email)) !== undefined
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+function run(statement: StatementSync, ...values: SQLInputValue[]) {
+  return inTemporaryDatabase(() => statement.run(...values))
+}
+
+function get(statement: StatementSync, ...values: SQLInputValue[]) {
+  return inTemporaryDatabase(() => statement.get(...values))
+}
+
+function entryOf(row: ReturnType<typeof get>): StateEntry | undefined {
+  return row && JSON.parse(String(row['body']))
+}

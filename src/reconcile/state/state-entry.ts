@@ -1,0 +1,52 @@
+import * as z from 'zod/mini'
+import { faultsOf } from '../../contract/faults.ts'
+
+/** A user in the state file. */
+export interface StateEntry {
+  email: string
+  /** Undefined while the outcome of its creation is unknown, or the response had no id. */
+  id: string | undefined
+  /** Set before the create is sent, removed when its outcome is known. */
+  creation?: 'unknown' | 'nameless'
+  /** By managed field: a hash of the value that was last sent and confirmed. */
+  hashes: Readonly<Record<string, string>>
+  /** ISO 8601 UTC; only written by runs with a limited number of reads, and by verification. */
+  checkedAt?: string
+}
+
+const text = z.string().check(z.minLength(1, 'must not be empty'))
+const hash = z.string().check(z.regex(/^[\w-]{11}$/, 'must be a hash of 11 characters'))
+const time = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, 'must be a time in UTC'))
+
+const entry = z.strictObject({
+  email: text,
+  id: z.optional(text),
+  creation: z.optional(z.enum(['unknown', 'nameless'])),
+  hashes: z.record(z.string(), hash),
+  checkedAt: z.optional(time),
+})
+
+/** @returns the entry, or what is wrong with it */
+export function readEntry(value: unknown): StateEntry | string {
+  const parsed = z.safeParse(entry, value)
+  if (!parsed.success) {
+    const [fault] = faultsOf(parsed.error)
+    return fault === undefined || fault.path === ''
+      ? 'a user must be an object'
+      : `${fault.path} ${fault.message}`
+  }
+  const { email, id, creation, hashes, checkedAt } = parsed.data
+  if (id === undefined && creation === undefined) return 'id is missing'
+  return { email, id, hashes, ...(creation && { creation }), ...(checkedAt !== undefined && { checkedAt }) }
+}
+
+/** The entry on one line. Equal entries have equal texts. */
+export function formatEntry({ email, id, creation, hashes, checkedAt }: StateEntry): string {
+  const sorted = Object.entries(hashes).sort(([one], [other]) => (one < other ? -1 : 1))
+  return JSON.stringify({ email, id, creation, hashes: Object.fromEntries(sorted), checkedAt })
+}
+
+/** Emails are compared without case. */
+export function keyOf(email: string): string {
+  return email.toLowerCase()
+}

@@ -1,0 +1,44 @@
+import { countOf } from './count.ts'
+import type { Span, View } from './view.ts'
+
+/** Numbers of users by what became of them. */
+export interface AppliedCounts {
+  created: number
+  changed: number
+  /** Users whose role and permissions were sent. */
+  sent: number
+  /** Users with any other outcome. */
+  left: number
+}
+
+/** The users that differed, and what became of each. */
+export function appliedUsersView(counts: AppliedCounts, refresh: boolean): View {
+  return {
+    layout: 'records',
+    columns: [
+      { path: 'email' },
+      { path: 'id' },
+      { path: 'action' },
+      { path: 'outcome' },
+      { path: 'error.message' },
+    ],
+    rows: (body) => (body as { users: readonly unknown[] }).users,
+    text: () => describeApplied(counts, refresh),
+  }
+}
+
+function describeApplied({ created, changed, sent, left }: AppliedCounts, refresh: boolean): Span[] {
+  if (created + changed + left === 0) {
+    return [{ text: refresh ? 'No changes.\n' : 'No changes since the last run. The users were not read.\n' }]
+  }
+  const done = [
+    ...(created > 0 ? [`created ${countOf(created, 'user')}`] : []),
+    ...(changed > 0 ? [`changed ${countOf(changed, 'user')}`] : []),
+  ].join(' and ')
+  return [
+    done === '' ? { text: 'No user was changed.\n' } : { text: `Done: ${done}.\n`, style: 'green' },
+    ...(sent > 0
+      ? [{ text: `Role and permissions of ${countOf(sent, 'user')} were sent. They cannot be read back.\n` }]
+      : []),
+  ]
+}

@@ -1,0 +1,206 @@
+import { visibleJson } from '../terminal/strip-controls.ts'
+import { countOf, groupDigits } from './count.ts'
+import { markdownTable } from './markdown-table.ts'
+import { type Span, textOf, type View } from './view.ts'
+import { wrapWords } from './wrap-words.ts'
+
+/** A field of a user that differs. Secrets are already hidden. */
+export interface PrintedFieldChange {
+  path: string
+  /** Null if the service has no value, or if the value is not known (see `compared_with`). */
+  from: unknown
+  to: unknown
+  /** Absent if the value was read from the service now. */
+  compared_with?: 'last_sent' | 'unknown'
+  drifted?: true
+}
+
+/** A user who is not as the files describe it, or of whom that is not known. */
+export interface PrintedUser {
+  email: string
+  id: string | null
+  action: 'create' | 'change' | 'missing' | 'unknown' | 'failed'
+  changes: readonly PrintedFieldChange[]
+  error?: { code: string; message: string }
+}
+
+/** Numbers of users. A drifted user is also counted as one to change. */
+export interface UserCounts {
+  create: number
+  change: number
+  unchanged: number
+  drifted: number
+  missing: number
+  unknown: number
+  failed: number
+  unread: number
+  unmanaged: number
+}
+
+/** The differences between files of users and the service. */
+export interface PrintedDifferences {
+  service: string
+  state: string
+  users: readonly PrintedUser[]
+  /** Users that are in the state file, but not in the files. */
+  unmanaged: readonly { email: string; id: string | null }[]
+  counts: UserCounts
+}
+
+export const userDifferenceView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'email' },
+    { path: 'id', whole: true },
+    { path: 'action' },
+    { path: 'path' },
+    { path: 'from' },
+    { path: 'to' },
+    { path: 'compared_with' },
+    { path: 'drifted' },
+    { path: 'error', hidden: true },
+  ],
+  rows: (body) => [...rowsIn(body as PrintedDifferences)],
+  text: (body, width = Infinity) => describeDifferences(body as PrintedDifferences, width),
+  markdown: (body) => markdownOf(body as PrintedDifferences),
+}
+
+/** One row for each field that differs, and one for each user without such a field. */
+function* rowsIn({ users, unmanaged }: PrintedDifferences): Iterable<Record<string, unknown>> {
+  for (const { email, id, action, changes, error } of users) {
+    const user = { email, id, action }
+    for (const change of changes) yield { ...user, ...change }
+    if (changes.length === 0) yield { ...user, ...(error && { error: error.message }) }
+  }
+  for (const user of unmanaged) yield { ...user, action: 'unmanaged' }
+}
+
+function markdownOf(differences: PrintedDifferences): string {
+  const { users, unmanaged, counts } = differences
+  const summary = `${summarize(counts)}\n`
+  if (users.length + unmanaged.length === 0) return summary
+  const rows = [...rowsIn(differences)].map(
+    ({ email, action, path, from, to, compared_with, drifted, error }) => [
+      String(email),
+      drifted ? `${action}, drifted` : String(action),
+      textOf(path ?? error),
+      path === undefined || action === 'create' ? '' : beforeText({ from, compared_with }),
+      path === undefined ? '' : valueText(to),
+    ],
+  )
+  return `${markdownTable(['User', 'Action', 'Field', 'Before', 'After'], rows)}\n${summary}`
+}
+
+function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, width: number): Span[] {
+  const spans = users.flatMap((user) => describeUser(user, width))
+  for (const { email } of unmanaged) {
+    const words = `- ${email} unmanaged: in the state file, but not in the files`
+    spans.push({ text: `${wrapWords(words, width, 4)}\n`, style: 'dim' })
+  }
+  if (spans.length > 0) spans.push({ text: '\n' })
+  const notes = [
+    summarize(counts),
+    ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
+    ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),
+  ]
+  return [...spans, ...notes.map((note) => ({ text: `${wrapWords(note, width)}\n` }))]
+}
+
+function describeUser(user: PrintedUser, width: number): Span[] {
+  const { email, id, action, changes, error } = user
+  const line = (text: string, style: Span['style']): Span[] => [
+    { text: `${wrapWords(text, width, 4)}\n`, ...(style && { style }) },
+  ]
+  switch (action) {
+    case 'create': {
+      const fields = changes.map(({ path, to }) => `${path} ${valueText(to)}`)
+      return line(`+ create ${email}${fields.length > 0 ? `  ${fields.join(', ')}` : ''}`, 'green')
+    }
+    case 'change':
+      return describeChanges(user, width)
+    case 'missing':
+      return line(`! ${email} missing: the service has no user with the ID ${id}`, 'red')
+    case 'unknown':
+      return line(`? ${email} unknown: it may or may not exist, or its ID is not known`, 'yellow')
+    case 'failed':
+      return line(`! ${email} failed: ${error?.message ?? 'it could not be read'}`, 'red')
+  }
+}
+
+function describeChanges({ email, changes }: PrintedUser, width: number): Span[] {
+  const isDrifted = changes.some(({ drifted }) => drifted)
+  const mark: Span = { text: `${isDrifted ? '!' : '~'} `, style: isDrifted ? 'red' : 'yellow' }
+  const [only] = changes
+  if (only && changes.length === 1) {
+    const beside = [mark, { text: `${email}  ` }, ...describeField(only), { text: '\n' }]
+    if (widthOf(beside) <= width) return beside
+  }
+  return [
+    mark,
+    { text: `${email}\n` },
+    ...changes.flatMap((change) => {
+      const beside = [{ text: '    ' }, ...describeField(change), { text: '\n' }]
+      return widthOf(beside) <= width ? beside : describeBelow(change, width)
+    }),
+  ]
+}
+
+function widthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { text }) => sum + text.length, -1)
+}
+
+function describeField(change: PrintedFieldChange): Span[] {
+  return [
+    { text: `${change.path} ` },
+    { text: beforeText(change), style: isKnown(change) ? 'red' : 'dim' },
+    { text: ' → ' },
+    { text: valueText(change.to), style: 'green' },
+    ...(change.drifted ? [{ text: ' (drifted)', style: 'red' as const }] : []),
+  ]
+}
+
+/** Both values below the field. No line is wider than the terminal, unless a word is. */
+function describeBelow(change: PrintedFieldChange, width: number): Span[] {
+  const value = (word: string, text: string): string => `${wrapWords(`      ${word} ${text}`, width, 10)}\n`
+  return [
+    { text: `    ${change.path}${change.drifted ? ' (drifted)' : ''}\n` },
+    { text: value('old', beforeText(change)), style: isKnown(change) ? 'red' : 'dim' },
+    { text: value('new', valueText(change.to)), style: 'green' },
+  ]
+}
+
+function isKnown({ from, compared_with }: PrintedFieldChange): boolean {
+  return compared_with === undefined && from !== null
+}
+
+function beforeText({ from, compared_with }: { from?: unknown; compared_with?: unknown }): string {
+  if (compared_with === 'last_sent') return 'not as last sent'
+  return compared_with === 'unknown' ? 'unknown' : valueText(from)
+}
+
+/** The value as JSON, so that `"on"` differs from `true`, and `""` from no value. */
+function valueText(value: unknown): string {
+  return value === null || value === undefined ? 'none' : visibleJson(value)
+}
+
+/** `2 to create, 1 to change (1 drifted), 20 unchanged.` */
+function summarize(counts: UserCounts): string {
+  const { create, change, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
+  const known = create + change + missing + unknown + failed
+  if (known === 0 && unread === 0) {
+    const left = unmanaged > 0 ? ` ${countOf(unmanaged, 'user')} unmanaged.` : ''
+    return `No changes: ${countOf(unchanged, 'user')} as in the files.${left}`
+  }
+  const parts: [number, string][] = [
+    [create, 'to create'],
+    [change, drifted > 0 ? `to change (${groupDigits(drifted)} drifted)` : 'to change'],
+    [missing, 'missing'],
+    [unknown, 'unknown'],
+    [failed, 'failed'],
+    [unchanged, 'unchanged'],
+    [unread, 'not read'],
+    [unmanaged, 'unmanaged'],
+  ]
+  const words = parts.filter(([count]) => count > 0).map(([count, word]) => `${groupDigits(count)} ${word}`)
+  return `${known === 0 ? 'No changes known: ' : ''}${words.join(', ')}.`
+}

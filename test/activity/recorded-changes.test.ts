@@ -1,0 +1,390 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import {
+  answer,
+  type Behavior,
+  deadUrl,
+  failing,
+  json,
+  limited,
+  type RecordedRequest,
+  reset,
+  shortBody,
+  silent,
+} from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
+import { recordedIn, recordOf, stateOf } from '../support/recorded-activity.ts'
+import { type HostOptions, type Running, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
+import { until } from '../support/until.ts'
+
+const key = 'canary-key-of-the-record'
+const password = 'canary-password-of-the-record'
+
+interface Change {
+  args: string[]
+  command: string
+  method: string
+  path: string
+  fields: string[]
+  email?: string
+  userId?: string
+  values?: unknown
+}
+
+/** Every command that sends a change, with what is recorded of it. */
+const changes: Change[] = [
+  {
+    args: ['settings', 'set', 'theme.mode=dark'],
+    command: 'settings set',
+    method: 'PATCH',
+    path: '/v1/settings',
+    fields: ['theme.mode'],
+    values: { theme: { mode: 'dark' } },
+  },
+  {
+    args: ['settings', 'api', 'set', '--version', 'v2', '--allowed-origin', 'https://a.example'],
+    command: 'settings api set',
+    method: 'POST',
+    path: '/v1/settings/api',
+    fields: ['version', 'cors.allowed_origins'],
+    values: { version: 'v2', cors: { allowed_origins: ['https://a.example'] } },
+  },
+  {
+    args: [
+      'users',
+      'create',
+      '--email',
+      'ada@example.com',
+      '--password-file',
+      'password',
+      '--metadata',
+      'a=b',
+    ],
+    command: 'users create',
+    method: 'POST',
+    path: '/v1/users',
+    fields: ['email', 'password', 'metadata.a'],
+    email: 'ada@example.com',
+  },
+  {
+    args: ['users', 'update', 'u 1', '--name', 'Ada', '--theme', 'dark'],
+    command: 'users update',
+    method: 'PATCH',
+    path: '/v1/users/u%201',
+    fields: ['name', 'settings.theme'],
+    userId: 'u 1',
+  },
+  {
+    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+    command: 'users permissions assign',
+    method: 'POST',
+    path: '/v1/users/u1/permissions',
+    fields: ['permissions', 'role'],
+    userId: 'u1',
+  },
+  {
+    args: ['users', 'settings', 'set', '--theme', 'dark'],
+    command: 'users settings set',
+    method: 'PUT',
+    path: '/api/user/settings',
+    fields: ['theme'],
+  },
+  {
+    args: ['api', 'POST', '/v1/new?mode=x&access_token=canary-token', '--data', '{"a":{"b":"secret value"}}'],
+    command: 'api',
+    method: 'POST',
+    path: '/v1/new?mode=x&access_token=redacted',
+    fields: ['a.b'],
+  },
+]
+
+interface Case {
+  outcome: 'done' | 'refused' | 'unknown'
+  status: number | null
+  error: string | null
+  behavior?: Behavior
+}
+
+const outcomes: Record<string, Case> = {
+  'a 2xx response': { outcome: 'done', status: 200, error: null, behavior: json(200, {}) },
+  'a 204 response': { outcome: 'done', status: 204, error: null, behavior: answer(204) },
+  'success: false in a 2xx response': {
+    outcome: 'refused',
+    status: 200,
+    error: 'rejected',
+    behavior: json(200, { success: false, message: 'no' }),
+  },
+  'a 4xx response': {
+    outcome: 'refused',
+    status: 422,
+    error: 'rejected',
+    behavior: failing(422, 'invalid', 'no'),
+  },
+  'a 5xx response': {
+    outcome: 'unknown',
+    status: 503,
+    error: 'server_error',
+    behavior: failing(503, 'down', 'no'),
+  },
+  'a lost response': { outcome: 'unknown', status: null, error: 'unreachable', behavior: reset },
+  'a truncated response': { outcome: 'unknown', status: null, error: 'truncated', behavior: shortBody() },
+  'a connection that is refused': { outcome: 'refused', status: null, error: 'unreachable' },
+}
+
+describe('a change', () => {
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
+  beforeEach(() => writeFileSync(join(sandbox.home, 'password'), `${password}\n`))
+
+  const envFor = (url: string): NodeJS.ProcessEnv => ({
+    CHATCTL_BASE_URL: url,
+    CHATCTL_API_KEY: key,
+    CHATCTL_RETRIES: '0',
+  })
+
+  /** Requests that read settings find the change made, so that commands do not wait for it. */
+  const startWith = (behavior: Behavior) => {
+    const settings = json(200, { app_name: 'Chat', theme: { mode: 'dark' } })
+    return server.start({ choose: ({ method }) => (method === 'GET' ? settings : behavior) })
+  }
+
+  it('can be sent by a command to every endpoint that changes something, except those of chats', () => {
+    const chats: string[] = [endpoints.createCompletion.path, endpoints.sendMessage.path]
+    const changing = Object.values(endpoints).filter(
+      ({ method, path }) => method !== 'GET' && !chats.includes(path),
+    )
+    for (const { method, path } of changing) {
+      const pattern = new RegExp(`^${path.replace('{id}', '[^/]+')}$`)
+      expect(
+        changes.some((change) => change.method === method && pattern.test(change.path)),
+        path,
+      ).to.equal(true)
+    }
+  })
+
+  for (const { args, command, method, path, fields, email, userId, values } of changes) {
+    for (const [title, { outcome, status, error, behavior }] of Object.entries(outcomes)) {
+      it(`of ${command} is recorded once as ${outcome} after ${title}`, async () => {
+        const url = behavior ? await startWith(behavior) : await deadUrl()
+        await runChatctl(sandbox, args, { env: envFor(url) })
+        const [entry, ...others] = recordedIn(sandbox)
+        expect(others).to.deep.equal([])
+        expect(entry).to.deep.include({ profile: null, service: `${url}/`, command, method, path, fields })
+        expect(entry).to.include({ email: email ?? null, user_id: userId ?? null, outcome, status, error })
+        expect(entry?.values).to.deep.equal(values)
+      })
+    }
+
+    it(`of ${command} is recorded before it is sent, and as unknown if the run is killed or interrupted`, async () => {
+      let running: Running | undefined
+      let whenSent: unknown
+      const interrupt: Behavior = (request: RecordedRequest, response, incoming) => {
+        whenSent = recordedIn(sandbox)
+        running?.interrupt('SIGTERM')
+        return silent(request, response, incoming)
+      }
+      const url = await startWith(interrupt)
+      running = startChatctl(sandbox, args, { env: envFor(url) })
+      running.stdin.end()
+      expect(await running.ended).to.include({ exitCode: 143 })
+      // A killed process would leave this.
+      const about = { command, method, path, fields, outcome: 'unknown', status: null }
+      expect(whenSent).to.have.length(1)
+      expect(whenSent).to.have.deep.nested.property('[0].error', null)
+      const [entry, ...others] = recordedIn(sandbox)
+      expect(others).to.deep.equal([])
+      expect(entry).to.deep.include({ ...about, error: 'interrupted' })
+    })
+  }
+
+  const assignment = { path: '/v1/users/u1/permissions', fields: ['permissions', 'role'] }
+  for (const [args, recorded] of [
+    [['settings', 'apply', 'dark.yaml', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
+    [['settings', 'edit', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
+    [['users', 'permissions', 'assign', '--file', 'assignments.jsonl', '--yes'], [assignment]],
+  ] as const) {
+    it(`of ${args.join(' ')} is recorded once for each request`, async () => {
+      const row = { id: 'u1', role: 'editor', permissions: ['read:chat'] }
+      writeFileSync(join(sandbox.home, 'assignments.jsonl'), `${JSON.stringify(row)}\n`)
+      writeFileSync(join(sandbox.home, 'dark.yaml'), 'theme: { mode: dark }\n')
+      writeFileSync(join(sandbox.home, 'editor'), `#!/bin/sh\nsed -i 's/light/dark/' "$1"\n`, { mode: 0o700 })
+      const url = await server.start({
+        choose: () => {
+          const isChanged = server.requests.some(({ method }) => method !== 'GET')
+          return json(200, { app_name: 'Chat', theme: { mode: isChanged ? 'dark' : 'light' } })
+        },
+      })
+      const env = { ...envFor(url), EDITOR: join(sandbox.home, 'editor') }
+      const { exitCode, stderr } = await runChatctl(sandbox, args, { env })
+      expect(exitCode, stderr).to.equal(0)
+      const command = args.slice(0, args[0] === 'users' ? 3 : 2).join(' ')
+      expect(recordedIn(sandbox).map(({ path, fields }) => ({ path, fields }))).to.deep.equal(recorded)
+      for (const entry of recordedIn(sandbox))
+        expect(entry).to.include({ command, outcome: 'done', status: 200 })
+    })
+  }
+
+  const create = ['users', 'create', '--email', 'ada@example.com', '--password-file', 'password']
+
+  it('has the ID of the created user and of the request, and the profile', async () => {
+    const url = await server.start(
+      json(201, { id: 'usr_1' }, { 'x-request-id': 'req-1', location: '/v1/users/usr_1' }),
+    )
+    const login = [
+      'auth',
+      'login',
+      '--profile',
+      'work',
+      '--with-api-key',
+      '--insecure-storage',
+      '--no-verify',
+    ]
+    await runChatctl(sandbox, [...login, '--base-url', url], { stdin: key })
+    await runChatctl(sandbox, [...create, '--profile', 'work'])
+    expect(recordedIn(sandbox)).to.have.length(1)
+    expect(recordedIn(sandbox)[0]).to.include({
+      profile: 'work',
+      service: `${url}/`,
+      user_id: 'usr_1',
+      request_id: 'req-1',
+      outcome: 'done',
+      status: 201,
+    })
+  })
+
+  it('to the embedded service is recorded', async () => {
+    const { exitCode } = await runChatctl(sandbox, ['settings', 'set', 'app_name=A', '--profile', 'local'])
+    expect(exitCode).to.equal(0)
+    expect(recordedIn(sandbox)).to.have.length(1)
+    expect(recordedIn(sandbox)[0]).to.include({ profile: 'local', service: 'local', outcome: 'done' })
+  })
+
+  it('is recorded once if it is sent again after a rate limit', async () => {
+    const url = await server.start([limited({ 'retry-after': '0' }), json(200, { id: 'u1' })])
+    await runChatctl(sandbox, create, { env: envFor(url) })
+    expect(recordedIn(sandbox).map(({ outcome, status }) => ({ outcome, status }))).to.deep.equal([
+      { outcome: 'done', status: 200 },
+    ])
+  })
+
+  it('is unknown if an earlier attempt may have taken effect', async () => {
+    const url = await server.start([reset, failing(422, 'invalid', 'no')])
+    const env = { ...envFor(url), CHATCTL_RETRIES: '1' }
+    await runChatctl(sandbox, ['users', 'settings', 'set', '--theme', 'dark'], { env })
+    expect(server.requests).to.have.length(2)
+    expect(recordedIn(sandbox)[0]).to.include({ outcome: 'unknown', status: 422 })
+  })
+
+  it('is refused if the run ends while it waits for a rate limit', async () => {
+    const url = await server.start(limited({ 'retry-after': '30' }))
+    const running = startChatctl(sandbox, create, { env: envFor(url) })
+    running.stdin.end()
+    await until(() => running.written().stderr.includes('Rate limit exceeded'))
+    running.interrupt('SIGTERM')
+    await running.ended
+    expect(recordedIn(sandbox)[0]).to.include({ outcome: 'refused' })
+  })
+
+  for (const args of [
+    ['settings', 'get'],
+    ['users', 'get', 'u1'],
+    ['chat', 'send', 'Hello', '--no-stream'],
+    ['chat', 'complete', 'Hello'],
+    ['api', 'GET', '/v1/settings'],
+    ['api', 'HEAD', '/v1/settings'],
+    [...create, '--dry-run'],
+    ['settings', 'set', 'theme.mode=dark', '--dry-run'],
+  ]) {
+    it(`is not recorded for: chatctl ${args.join(' ')}`, async () => {
+      const url = await server.start(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
+      await runChatctl(sandbox, args, { env: envFor(url) })
+      expect(existsSync(join(stateOf(sandbox), 'activity.jsonl'))).to.equal(false)
+    })
+  }
+
+  it('is not recorded if a non-interactive run selects no service', async () => {
+    const { exitCode } = await runChatctl(sandbox, create)
+    expect(exitCode).to.equal(2)
+    expect(existsSync(stateOf(sandbox))).to.equal(false)
+  })
+
+  describe('of an import', () => {
+    const run = async (behavior: Behavior | Behavior[], options: HostOptions = {}) => {
+      const url = await server.start(behavior)
+      writeFileSync(join(sandbox.home, 'users.csv'), `email,password,role\na@x.example,${password},editor\n`)
+      const done = await runChatctl(sandbox, ['users', 'import', 'users.csv', '--yes'], {
+        ...options,
+        env: envFor(url),
+      })
+      return { ...done, entries: recordedIn(sandbox) }
+    }
+
+    it('is recorded for each request', async () => {
+      const { entries } = await run(json(200, { id: 'u1' }))
+      expect(
+        entries.map(({ command, email, user_id: id, fields }) => ({ command, email, id, fields })),
+      ).to.deep.equal([
+        { command: 'users import', email: 'a@x.example', id: 'u1', fields: ['email', 'password'] },
+        { command: 'users import', email: null, id: 'u1', fields: ['role'] },
+      ])
+    })
+
+    it('is recorded once if the import sends it again after a rate limit', async () => {
+      const { entries } = await run([limited({ 'retry-after': '0' }), json(200, { id: 'u1' })])
+      expect(entries.map(({ outcome, status }) => ({ outcome, status }))).to.deep.equal([
+        { outcome: 'done', status: 200 },
+        { outcome: 'done', status: 200 },
+      ])
+    })
+  })
+
+  it('contains no secret and no value of a user', async () => {
+    const url = await server.start((request, response, incoming) =>
+      // A service may repeat what it received.
+      failing(422, password, `${password} ${key}`, { 'x-request-id': `req ${key}` })(
+        request,
+        response,
+        incoming,
+      ),
+    )
+    const env = envFor(url)
+    for (const { args } of changes) await runChatctl(sandbox, args, { env })
+    const data = JSON.stringify({
+      email: 'ada@example.com',
+      password,
+      name: 'canary-name',
+      metadata: { a: 'canary-a' },
+    })
+    await runChatctl(sandbox, ['api', 'POST', '/v1/users?api_key=canary-in-query', '--data', data], { env })
+    const nested =
+      '{"a":{"api_key":"canary-nested","smtpPassword":["canary"],"b":"shown"},"limits":{"max_tokens":5}}'
+    await runChatctl(sandbox, ['api', 'PATCH', '/v1/settings', '--data', nested], { env })
+    await runChatctl(sandbox, ['users', 'update', 'u1', '--name', 'canary-name'], { env })
+    const text = recordOf(sandbox)
+    expect(text).to.contain('ada@example.com').and.not.to.contain('canary')
+    expect(text).to.contain(
+      '"a":{"api_key":"[redacted]","smtpPassword":"[redacted]","b":"shown"},"limits":{"max_tokens":5}',
+    )
+    expect(recordedIn(sandbox)).to.have.length(changes.length + 3)
+  })
+
+  it('is in a file that only the user can read', async () => {
+    const url = await server.start(json(200, {}))
+    await runChatctl(sandbox, create, { env: envFor(url) })
+    expect(statSync(join(stateOf(sandbox), 'activity.jsonl')).mode & 0o777).to.equal(0o600)
+    expect(statSync(stateOf(sandbox)).mode & 0o777).to.equal(0o700)
+  })
+
+  it('is sent with one warning if it cannot be recorded', async () => {
+    const url = await server.start(json(200, { id: 'u1' }))
+    mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
+    const { exitCode, stderr } = await runChatctl(sandbox, create, { env: envFor(url) })
+    expect(exitCode).to.equal(0)
+    expect(stderr.match(/cannot record/g)).to.have.length(1)
+    expect(server.requests).to.have.length(1)
+  })
+})

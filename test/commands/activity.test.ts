@@ -1,0 +1,322 @@
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { deadUrl, failing, json } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
+import { stateOf } from '../support/recorded-activity.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
+
+describe('activity', () => {
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
+  const clock = perTest(
+    () => new SteppedClock(),
+    () => {},
+  )
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    runChatctl(sandbox, args, { env, host: { clock } })
+  const shown = async (...args: string[]) => JSON.parse((await run(['activity', '--json', ...args])).stdout)
+
+  /** Sends a change, an hour after the last one. */
+  async function change(url: string, ...args: string[]): Promise<void> {
+    clock.pass(3_600_000)
+    await run(args, { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', CHATCTL_RETRIES: '0' })
+  }
+
+  const rename = (id: string) => ['users', 'update', id, '--name', 'Ada']
+
+  it('shows the changes oldest first, in a table and as JSON with every field', async () => {
+    const url = await server.start(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))
+    await change(url, 'settings', 'api', 'set', '--version', 'v2')
+    await change(url, ...rename('u1'))
+    expect(await shown()).to.deep.equal([
+      {
+        at: '2026-03-01T13:00:00.000Z',
+        profile: null,
+        service: `${url}/`,
+        command: 'settings api set',
+        method: 'POST',
+        path: '/v1/settings/api',
+        email: null,
+        user_id: null,
+        fields: ['version'],
+        values: { version: 'v2' },
+        outcome: 'done',
+        status: 200,
+        request_id: 'r1',
+        error: null,
+        change: 'version: v2',
+      },
+      {
+        at: '2026-03-01T14:00:00.000Z',
+        profile: null,
+        service: `${url}/`,
+        command: 'users update',
+        method: 'PATCH',
+        path: '/v1/users/u1',
+        email: null,
+        user_id: 'u1',
+        fields: ['name'],
+        outcome: 'done',
+        status: 200,
+        request_id: 'r1',
+        error: null,
+        change: 'u1: name',
+      },
+    ])
+    const { stdout } = await runChatctl(sandbox, ['activity', '--no-color'], { terminal: { columns: 80 } })
+    expect(stdout.replaceAll('\r', '').trimEnd().split('\n')).to.deep.equal([
+      'AT                COMMAND           CHANGE       OUTCOME',
+      '2026-03-01 13:00  settings api set  version: v2  done',
+      '2026-03-01 14:00  users update      u1: name     done',
+    ])
+  })
+
+  it('shows only changes since a time with --since', async () => {
+    const url = await server.start(json(200, {}))
+    await change(url, ...rename('u1'))
+    await change(url, ...rename('u2'))
+    const since = async (time: string) =>
+      (await shown('--since', time)).map(({ user_id: id }: { user_id: string }) => id)
+    expect(await since('30m')).to.deep.equal(['u2'])
+    expect(await since('2026-03-01T13:00:00Z')).to.deep.equal(['u1', 'u2'])
+    expect(await since('0m')).to.deep.equal(['u2'])
+    expectFailure(await run(['activity', '--since', 'now']), 2, '"now" is not a date')
+  })
+
+  it('shows the newest changes with --limit, and says that there are older ones', async () => {
+    const url = await server.start(json(200, {}))
+    for (const id of ['u1', 'u2', 'u3']) await change(url, ...rename(id))
+    const { stdout, stderr } = await run(['activity', '--limit', '2', '--fields', 'user_id'])
+    expect(stdout).to.equal('u2\nu3\n')
+    expect(stderr).to.equal('There are older changes. Show them with: --limit 4\n')
+    expect((await run(['activity', '--limit', '3'])).stderr).to.equal('')
+  })
+
+  it('shows only changes with a profile or to a service, also of a profile that was removed', async () => {
+    const url = await server.start(json(200, { id: 'u1' }))
+    await change(url, ...rename('u1'))
+    await change('', 'settings', 'set', 'app_name=A', '--profile', 'local')
+    const ids = async (...args: string[]) =>
+      (await shown(...args)).map(({ command }: { command: string }) => command)
+    expect(await ids()).to.deep.equal(['users update', 'settings set'])
+    expect(await ids('--profile', 'local')).to.deep.equal(['settings set'])
+    expect(await ids('--profile', 'gone')).to.deep.equal([])
+    expect(await ids('--base-url', url)).to.deep.equal(['users update'])
+  })
+
+  describe('with --unknown', () => {
+    it('shows only changes with an unknown outcome, and how to check each with a command for its service', async () => {
+      const url = await server.start(failing(500, 'down', 'no'))
+      await change(url, ...rename('u1'))
+      await change(url, ...rename('u1'))
+      await change(url, 'settings', 'api', 'set', '--version', 'v2')
+      await change(await deadUrl(), ...rename('u2'))
+      const { stdout, stderr } = await run(['activity', '--unknown', '--fields', 'command,outcome,status'])
+      expect(stdout).to.equal(
+        'users update\tunknown\t500\nusers update\tunknown\t500\nsettings api set\tunknown\t500\n',
+      )
+      expect(stderr.trimEnd().split('\n')).to.deep.equal([
+        `Check the user with: chatctl users get u1 --base-url ${url}/`,
+        'The API configuration cannot be read back. To send it again, run the same command again.',
+      ])
+      expect(await shown('--unknown')).to.have.nested.property(
+        '[0].next_step',
+        `Check the user with: chatctl users get u1 --base-url ${url}/`,
+      )
+    })
+
+    it('names the profile if the change was sent with it', async () => {
+      const url = await server.start(failing(500, 'down', 'no'))
+      const login = [
+        'auth',
+        'login',
+        '--profile',
+        'work',
+        '--with-api-key',
+        '--insecure-storage',
+        '--no-verify',
+      ]
+      await runChatctl(sandbox, [...login, '--base-url', url], { stdin: 'some-key' })
+      await run([...rename('u1'), '--profile', 'work'])
+      const [entry] = await shown('--unknown')
+      expect(entry.next_step).to.equal('Check the user with: chatctl users get u1 --profile work')
+    })
+  })
+
+  it('skips lines that it cannot read, with a warning', async () => {
+    const url = await server.start(json(200, {}))
+    await change(url, ...rename('u1'))
+    appendFileSync(join(stateOf(sandbox), 'activity.jsonl'), '{"v":1\n')
+    const { exitCode, stdout, stderr } = await run(['activity', '--fields', 'user_id'])
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'u1\n' })
+    expect(stderr).to.equal('Warning: 1 line of the record cannot be read and is skipped\n')
+  })
+
+  it('removes control characters of the record in a terminal', async () => {
+    const url = await server.start(json(200, {}))
+    await change(url, ...rename('u1'))
+    const path = join(stateOf(sandbox), 'activity.jsonl')
+    const line = { v: 1, id: 'x', at: '2026-03-01T12:00:00Z', profile: null, service: 'local', method: 'PUT' }
+    writeFileSync(
+      path,
+      `${JSON.stringify({ ...line, command: 'a\u001b[31mb', path: '/\u009b', fields: [] })}\n`,
+    )
+    const { stdout } = await runChatctl(sandbox, ['activity', '--no-color'], { terminal: { columns: 80 } })
+    expect(stdout).to.contain('a[31mb').and.not.to.contain('\u001b').and.not.to.contain('\u009b')
+  })
+
+  it('says that there are no changes if nothing was sent', async () => {
+    const { exitCode, stdout } = await runChatctl(sandbox, ['activity', '--no-color'], {
+      terminal: { columns: 80 },
+    })
+    expect(exitCode).to.equal(0)
+    expect(stdout.trim()).to.equal('No matching changes.')
+  })
+})
+
+describe('users list', () => {
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
+  const note = 'The API of the service cannot list users'
+  const run = (url: string, ...args: string[]) =>
+    runChatctl(sandbox, args, {
+      env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', CHATCTL_RETRIES: '0' },
+    })
+  const create = (url: string, email: string) =>
+    run(url, 'users', 'create', '--email', email, '--generate-password')
+
+  it('shows users whose creation is done or unknown, newest first and each once, and says what it is', async () => {
+    const url = await server.start([
+      json(201, { id: 'u1' }),
+      failing(422, 'invalid', 'no'),
+      failing(500, 'down', 'no'),
+      failing(500, 'down', 'no'),
+      json(201, { id: 'u4' }),
+    ])
+    for (const name of ['ada', 'bob', 'cid', 'dan', 'DAN']) await create(url, `${name}@x.example`)
+    await run(url, 'users', 'update', 'u1', '--name', 'Ada')
+    const { exitCode, stdout, stderr } = await run(url, 'users', 'list', '-o', 'csv')
+    expect(exitCode).to.equal(0)
+    expect(
+      stdout
+        .replaceAll(/\d{4}-[\d\-T:.]+Z/g, 'TIME')
+        .trim()
+        .split(/\r?\n/),
+    ).to.deep.equal([
+      'email,id,created_at,source,outcome',
+      'DAN@x.example,u4,TIME,activity,done',
+      'cid@x.example,,TIME,activity,unknown',
+      'ada@x.example,u1,TIME,activity,done',
+    ])
+    expect(stderr.split(note)).to.have.length(2)
+  })
+
+  it('shows only users of the selected service, and sends no request', async () => {
+    const url = await server.start(json(201, { id: 'u1' }))
+    await create(url, 'ada@x.example')
+    const elsewhere = await run('https://other.example', 'users', 'list', '--json')
+    expect(JSON.parse(elsewhere.stdout)).to.deep.equal([])
+    expect(elsewhere.stderr).to.contain(note)
+    const here = await run(url, 'users', 'list', '--fields', 'id')
+    expect(here.stdout).to.equal('u1\n')
+    expect(server.requests).to.have.length(1)
+  })
+})
+
+describe('users list --state', () => {
+  const sandbox = perTest(createSandbox)
+  const run = (...args: string[]) =>
+    runChatctl(sandbox, ['users', 'list', '--state', 'team.state.json', ...args], {
+      env: { CHATCTL_BASE_URL: 'https://chat.example', CHATCTL_API_KEY: 'some-key' },
+    })
+  const write = (service: string, users: readonly object[]) =>
+    writeFileSync(
+      join(sandbox.home, 'team.state.json'),
+      `{"format":"chatctl-users-state","v":1,"service":"${service}","serial":1,"users":[\n${users.map((user) => JSON.stringify(user)).join(',\n')}\n]}\n`,
+    )
+
+  it('shows the users of the file, sorted by email address', async () => {
+    write('https://chat.example/', [
+      { email: 'ada@x.example', id: 'u1', hashes: {} },
+      { email: 'Bob@x.example', creation: 'unknown', hashes: {} },
+    ])
+    const { exitCode, stdout, stderr } = await run('-o', 'csv')
+    expect(exitCode, stderr).to.equal(0)
+    expect(stdout.trim().split(/\r?\n/)).to.deep.equal([
+      'email,id,created_at,source,outcome',
+      'ada@x.example,u1,,state,done',
+      'Bob@x.example,,,state,unknown',
+    ])
+    expect(stderr).to.contain('cannot list users. These are the users in team.state.json.')
+  })
+
+  it('refuses a file that does not exist, or belongs to another service', async () => {
+    expectFailure(await run(), 2, 'The state file team.state.json does not exist')
+    write('https://other.example/', [])
+    expectFailure(await run(), 7, 'https://other.example')
+  })
+})
+
+describe('settings api get', () => {
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
+  const clock = perTest(
+    () => new SteppedClock(),
+    () => {},
+  )
+  const run = (url: string, ...args: string[]) => {
+    clock.pass(1000)
+    const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', CHATCTL_RETRIES: '0' }
+    return runChatctl(sandbox, args, { env, host: { clock } })
+  }
+  const set = ['settings', 'api', 'set', '--version']
+  const get = ['settings', 'api', 'get', '--last-sent']
+  const viaApi = ['api', 'POST', '/v1/settings/api', '--field']
+
+  it('exits 2 without --last-sent, because the service cannot be asked', async () => {
+    const done = await run('https://a.example', 'settings', 'api', 'get')
+    expectFailure(done, 2, 'cannot read the API configuration', 'chatctl settings api get --last-sent')
+  })
+
+  it('exits 6 if nothing was sent to this service', async () => {
+    const url = await server.start(json(200, {}))
+    await run(url, ...set, 'v2')
+    expectFailure(await run('https://a.example', ...get), 6, 'No API configuration was sent to this service')
+  })
+
+  it('shows what was last sent, when, and by which command', async () => {
+    const url = await server.start([json(200, {}), json(200, {}), failing(422, 'invalid', 'no')])
+    for (const version of ['v1', 'v2', 'v3']) await run(url, ...set, version)
+    const { exitCode, stdout, stderr } = await run(url, ...get, '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal({ version: 'v2' })
+    expect(stderr).to.contain('at 2026-03-01T12:00:02.000Z by \\"chatctl settings api set\\"')
+    expect(server.requests).to.have.length(3)
+  })
+
+  it('shows what chatctl api has sent later', async () => {
+    const url = await server.start(json(200, {}))
+    await run(url, ...set, 'v1')
+    await run(url, ...viaApi, 'version=v2')
+    const { stdout, stderr } = await run(url, ...get)
+    expect(stdout).to.equal('version\tv2\n')
+    expect(stderr).to.contain('by "chatctl api"')
+  })
+
+  it('exits 6 and names the last request if its outcome is unknown', async () => {
+    const url = await server.start([json(200, {}), failing(500, 'down', 'no')])
+    await run(url, ...set, 'v1')
+    await run(url, ...viaApi, 'version=v2')
+    expectFailure(
+      await run(url, ...get),
+      6,
+      '"chatctl api" sent one at 2026-03-01T12:00:02.000Z',
+      'outcome is unknown',
+    )
+  })
+})

@@ -1,0 +1,309 @@
+import { expect } from 'chai'
+import {
+  answer,
+  type Behavior,
+  failing,
+  html502,
+  json,
+  limited,
+  resetMidBody,
+  type Script,
+  shortBody,
+} from '../support/fault-server.ts'
+import { historyService, plainReading, storedAt } from '../support/history-service.ts'
+import { perSuite } from '../support/lifetime.ts'
+import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
+
+const key = 'sk-canary-4f1e92c07a'
+
+describe('chatctl api', () => {
+  const sandbox = perSuite(createSandbox)
+  const server = scriptedServer()
+
+  async function run(args: readonly string[], script: Script, options: HostOptions = {}) {
+    const env = {
+      CHATCTL_BASE_URL: await server.start(script),
+      CHATCTL_API_KEY: key,
+      CHATCTL_RETRIES: '0',
+      NO_COLOR: '1',
+    }
+    return runChatctl(sandbox, ['api', ...args], { ...options, env })
+  }
+
+  describe('for a status other than 2xx', () => {
+    const statuses: [number, number][] = [
+      [301, 1],
+      [304, 1],
+      [400, 1],
+      [401, 4],
+      [403, 5],
+      [404, 6],
+      [409, 7],
+      [418, 1],
+      [422, 1],
+      [500, 69],
+      [503, 69],
+    ]
+    const bodies: Record<string, { type: string; body: string }> = {
+      'the documented error': {
+        type: 'application/json',
+        body: '{ "error": {"code":"odd",\n"message":"No", "extra": 1.0} }',
+      },
+      'other JSON': { type: 'application/problem+json', body: '["x",9007199254740993]' },
+      'a web page': { type: 'text/html', body: '<html>\r\n<h1>Down</h1></html>\n' },
+      'plain text': { type: 'text/plain', body: 'no\thealthy \u001b[7m upstream' },
+      'invalid JSON': { type: 'application/json', body: '{"error":' },
+      'no body': { type: 'application/json', body: '' },
+    }
+    for (const [status, exitCode] of statuses) {
+      for (const [what, { type, body }] of Object.entries(bodies)) {
+        // RFC 9110 section 15.4.5: this status has no body.
+        if (status === 304 && body !== '') continue
+        it(`prints the body unchanged on stdout, the error on stderr, and exits ${exitCode}: ${status} with ${what}`, async () => {
+          const got = await run(['/v1/x'], answer(status, { 'content-type': type }, body))
+          expect(got).to.include({ exitCode, stdout: body })
+          expect(got.stderr)
+            .to.match(/^Error: \S/)
+            .and.not.contain('\u001b')
+        })
+      }
+    }
+
+    it('prints a binary body byte by byte in a pipe, and describes it in a terminal', async () => {
+      const body = Uint8Array.from({ length: 300 }, (_, index) => index % 256)
+      const behavior = answer(404, { 'content-type': 'image/png' }, body)
+      const env = { CHATCTL_BASE_URL: await server.start(behavior), CHATCTL_API_KEY: key }
+      const running = startChatctl(sandbox, ['api', '/v1/x'], { env })
+      const chunks: Buffer[] = []
+      running.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+      running.stdin.end()
+      expect((await running.ended).exitCode).to.equal(6)
+      expect(Buffer.concat(chunks).equals(body)).to.equal(true)
+      const shown = await run(['/v1/x'], behavior, { terminal: { columns: 200 } })
+      expect(shown.stdout).to.match(
+        /^Warning: The response body is not UTF-8 text \(300 bytes\), so .*\r?\nError: /,
+      )
+    })
+
+    it('ends the body with a line break in a terminal', async () => {
+      const { stdout } = await run(['/v1/x'], failing(404, 'not_found', 'No'), { terminal: { columns: 200 } })
+      expect(stdout).to.match(/^\{"error":\{"code":"not_found","message":"No"\}\}\r?\nError: No \(404/)
+    })
+
+    it('prints the status and the headers first, with --include', async () => {
+      const { stdout, exitCode } = await run(['/v1/x', '-i'], json(403, { a: 1 }, { 'x-one': '1' }))
+      expect(stdout).to.match(/^HTTP 403 Forbidden\n(.+\n)*x-one: 1\n(.+\n)*\n\{"a":1\}$/)
+      expect(exitCode).to.equal(5)
+    })
+
+    it('prints the body in the output format, and the error as JSON on stderr', async () => {
+      const behavior = failing(404, 'gone', 'No')
+      const body = { error: { code: 'gone', message: 'No' } }
+      const structured = await run(['/v1/x', '--json'], behavior)
+      expect(JSON.parse(structured.stdout)).to.deep.equal(body)
+      expect(JSON.parse(structured.stderr).error).to.include({ code: 'gone', status: 404 })
+      expect((await run(['/v1/x', '-o', 'jsonl'], behavior)).stdout).to.equal(`${JSON.stringify(body)}\n`)
+      expect((await run(['/v1/x', '-o', 'yaml'], behavior)).stdout).to.equal(
+        'error:\n  code: gone\n  message: "No"\n',
+      )
+      expect((await run(['/v1/x', '-o', 'tsv'], behavior)).stdout).to.equal(
+        'error.code\tgone\nerror.message\tNo\n',
+      )
+    })
+
+    for (const choice of [
+      ['--jq', '.data[].id'],
+      ['--fields', 'id'],
+    ]) {
+      it(`prints nothing on stdout with ${choice[0]}, which is for the response to a success`, async () => {
+        const got = await run(['/v1/x', ...choice], failing(404, 'gone', 'No'))
+        expect(got).to.include({ exitCode: 6, stdout: '' })
+        expect(got.stderr).to.match(/"code":"gone"|^Error: No/)
+      })
+    }
+
+    it('says that a body is not JSON if the output format needs JSON', async () => {
+      const { exitCode, stdout, stderr } = await run(['/v1/x', '--json'], html502)
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: '' })
+      const [warning, error] = stderr.trim().split('\n')
+      expect(JSON.parse(warning ?? '').warning.message).to.contain('is not JSON')
+      expect(JSON.parse(error ?? '').error).to.include({ code: 'server_error', status: 502 })
+    })
+
+    for (const [what, behavior] of [
+      ['reset', resetMidBody('{"error":', 404)],
+      ['closed', shortBody('{"error":', 404)],
+    ] as const) {
+      it(`prints the part of a body that arrived before the connection was ${what}, and says so`, async () => {
+        const { exitCode, stdout, stderr } = await run(['/v1/x'], behavior)
+        expect({ exitCode, stdout }).to.deep.equal({ exitCode: 6, stdout: '{"error":' })
+        expect(stderr).to.match(/^Warning: The response body is truncated after 9 bytes\nError: HTTP 404/)
+      })
+    }
+
+    it('prints a body of more than 64 KiB whole', async () => {
+      const text = 'x'.repeat(300_000)
+      expect((await run(['/v1/x'], answer(400, {}, text))).stdout).to.equal(text)
+    })
+
+    it('prints only the body and the error with --quiet', async () => {
+      const { stdout, stderr } = await run(['/v1/x', '-q'], failing(404, 'gone', 'No'))
+      expect(stdout).to.contain('"gone"')
+      expect(stderr).to.match(/^Error: No \(404, .*\)\n$/)
+    })
+
+    it('removes the credential from a body that repeats it, and nothing else', async () => {
+      const echo: Behavior = (request, ...rest) =>
+        answer(401, {}, `who is "${request.headers.authorization}"?\r\n`)(request, ...rest)
+      expect((await run(['/v1/x'], echo)).stdout).to.equal('who is "Bearer [redacted]"?\r\n')
+    })
+
+    it('removes a password that was sent from a body that repeats it', async () => {
+      const echo: Behavior = (request, ...rest) => answer(422, {}, `no: ${request.body}`)(request, ...rest)
+      const { stdout } = await run(['POST', '/v1/users', '-F', 'password=correct horse'], echo)
+      expect(stdout).to.equal('no: {"password":"[redacted]"}')
+    })
+
+    it('prints the body of a rate limit that lasts longer than --max-wait, and exits 75', async () => {
+      const { exitCode, stdout } = await run(['/v1/x', '--max-wait', '0'], limited({ 'retry-after': '1' }))
+      expect(exitCode).to.equal(75)
+      expect(JSON.parse(stdout).error.code).to.equal('rate_limit_exceeded')
+    })
+
+    it('prints the body of the last attempt only', async () => {
+      const script = [limited({ 'retry-after': '0' }), failing(404, 'gone', 'No')]
+      const { stdout } = await run(['/v1/x'], script)
+      expect(JSON.parse(stdout)).to.deep.equal({ error: { code: 'gone', message: 'No' } })
+    })
+
+    it('reports an unknown outcome of a change after the body', async () => {
+      const { exitCode, stdout, stderr } = await run(['PATCH', '/v1/x', '-d', '{}'], answer(500, {}, 'oops'))
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: 'oops' })
+      expect(stderr).to.match(/^Error: The outcome of the change is unknown: /)
+      expect(stderr).to.contain('chatctl api GET /v1/x')
+    })
+  })
+
+  describe('--field', () => {
+    it('nests its names in the request body', async () => {
+      await run(
+        ['PATCH', '/v1/x', '-F', 'a.b=c', '-F', 'a.n:=1.0', '-F', 'x\\.y=z', '-F', 'l[]=1'],
+        json(200, {}),
+      )
+      expect(server.requests[0]?.body).to.equal('{"a":{"b":"c","n":1.0},"x.y":"z","l":["1"]}')
+    })
+
+    it('sends nothing if two contradict each other, and names both', async () => {
+      const { exitCode, stderr } = await run(['POST', '/v1/x', '-F', 'a=1', '-F', 'a.b=2'], json(200, {}))
+      expect(exitCode).to.equal(2)
+      expect(stderr).to.contain('Two keys contradict each other: a and a.b')
+      expect(server.requests).to.deep.equal([])
+    })
+  })
+
+  describe('--paginate', () => {
+    const stored = storedAt(Array.from({ length: 25 }, (_, index) => index)).map((message, index) => ({
+      ...message,
+      x_extra: index,
+    }))
+    const ids = (text: string) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).id)
+    const whole = (order: 'oldest' | 'newest') =>
+      historyService({ ...plainReading, order, largest: 10 }, stored)
+    const path = '/api/chat/history'
+
+    for (const order of ['oldest', 'newest'] as const) {
+      it(`prints each message once, in the order of the pages of a service with the ${order} first`, async () => {
+        const pages = [stored.slice(15), stored.slice(6, 15), stored.slice(0, 6)]
+        const wanted = pages.flatMap((page) => (order === 'oldest' ? page : page.toReversed()))
+        const lines = await run([path, '--paginate', '-o', 'jsonl'], whole(order))
+        expect(lines.exitCode, lines.stderr).to.equal(0)
+        expect(lines.stdout).to.equal(wanted.map((message) => `${JSON.stringify(message)}\n`).join(''))
+        const array = await run(['GET', path, '--paginate'], whole(order))
+        expect(JSON.parse(array.stdout)).to.deep.equal(wanted)
+        const one = await run([path, '--paginate', '--jq', 'length'], whole(order))
+        expect(one.stdout).to.equal('25\n')
+      })
+    }
+
+    it('prints the documented columns in csv, and those that --fields names', async () => {
+      const { stdout } = await run([path, '--paginate', '-o', 'csv'], whole('oldest'))
+      expect(stdout.split('\n').slice(0, 2)).to.deep.equal([
+        'id,created_at,role,content',
+        'm15,2026-01-01T00:15:00.000Z,assistant,text 15',
+      ])
+      const chosen = await run([path, '--paginate', '-o', 'tsv', '--fields', 'x_extra'], whole('oldest'))
+      expect(chosen.stdout.split('\n')).to.have.lengthOf(26).and.to.include('24')
+    })
+
+    it('begins where the query says, with pages of its limit', async () => {
+      const { stdout } = await run(
+        [`${path}?limit=4&before=m9&context_id=c`, '--paginate', '-o', 'jsonl'],
+        whole('oldest'),
+      )
+      expect(new Set(ids(stdout))).to.deep.equal(new Set(stored.slice(0, 9).map(({ id }) => id)))
+      const [first] = server.requests
+      expect(first?.path).to.equal(`${path}?context_id=c&limit=4&before=m9`)
+      for (const request of server.requests)
+        expect(request.path).to.contain('limit=4').and.contain('context_id=c')
+    })
+
+    it('prints an empty list for a history without messages', async () => {
+      expect((await run([path, '--paginate'], historyService(plainReading, []))).stdout).to.equal('[]\n')
+      expect(
+        (await run([path, '--paginate', '-o', 'jsonl'], historyService(plainReading, []))).stdout,
+      ).to.equal('')
+    })
+
+    it('prints the lines before a failure, but no JSON array that is not whole', async () => {
+      const broken = {
+        choose: (request: { path: string }, index: number) =>
+          index < 2 ? whole('oldest').choose(request, index) : failing(403, 'forbidden', 'No'),
+      }
+      const lines = await run([path, '--paginate', '-o', 'jsonl'], broken)
+      expect(lines.exitCode).to.equal(5)
+      expect(ids(lines.stdout)).to.have.lengthOf(19)
+      expect(await run([path, '--paginate'], broken)).to.include({ exitCode: 5, stdout: '' })
+    })
+
+    it('waits for a rate limit in the middle', async () => {
+      const limitedOnce = {
+        choose: (request: { path: string }, index: number) =>
+          index === 1 ? limited({ 'retry-after': '0' }) : whole('oldest').choose(request, index),
+      }
+      const { exitCode, stdout } = await run([path, '--paginate', '-o', 'jsonl'], limitedOnce)
+      expect(exitCode).to.equal(0)
+      expect(ids(stdout)).to.have.lengthOf(25)
+    })
+
+    const refused: [string[], string][] = [
+      [['/v1/users'], 'The only documented endpoint with pages is GET /api/chat/history'],
+      [['POST', path], 'The only documented endpoint with pages is GET /api/chat/history'],
+      [[`${path}?role=user`], 'The query parameter "role" cannot be used with --paginate'],
+      [[`${path}?limit=0`], 'The limit "0" in the query is not a positive integer'],
+      [[`${path}?limit=x`], 'The limit "x" in the query is not a positive integer'],
+      [[`${path}?limit=1&limit=2`], 'The query has limit twice'],
+      [[path, '-i'], '--include'],
+      [[path, '-H', 'x: y'], '--header'],
+    ]
+    for (const [args, words] of refused) {
+      it(`exits 2 and sends nothing: ${args.join(' ')}`, async () => {
+        const { exitCode, stderr } = await run([...args, '--paginate'], json(200, {}))
+        expect(exitCode).to.equal(2)
+        expect(stderr).to.contain(words)
+        expect(server.requests).to.deep.equal([])
+      })
+    }
+
+    it('shows the first request with --dry-run', async () => {
+      const { stdout } = await run([path, '--paginate', '--dry-run'], json(200, {}))
+      expect(stdout).to.match(/^GET .*\/api\/chat\/history\?limit=100\n$/)
+      expect(server.requests).to.deep.equal([])
+    })
+  })
+})

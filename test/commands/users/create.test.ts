@@ -1,0 +1,114 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Behavior, failing, json } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
+import { until } from '../../support/until.ts'
+
+describe('users create', () => {
+  const sandbox = perSuite(createSandbox)
+  const server = scriptedServer()
+  const created = json(201, { id: 'u1' })
+  const words = ['users', 'create', '--email', 'ada@example.com']
+
+  async function serve(behavior: Behavior): Promise<RunOptions> {
+    await server.start(behavior)
+    return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
+  }
+
+  async function create(flags: readonly string[], behavior: Behavior = created, stdin = ''): Promise<Run> {
+    return runChatctl(sandbox, [...words, ...flags], { ...(await serve(behavior)), stdin })
+  }
+
+  const bodies = () => server.requests.map(({ body }) => JSON.parse(body))
+
+  describe('--no-password', () => {
+    it('sends no password', async () => {
+      expect((await create(['--no-password', '--name', 'Ada'])).exitCode).to.equal(0)
+      expect(bodies()).to.deep.equal([{ email: 'ada@example.com', name: 'Ada' }])
+    })
+
+    for (const status of [400, 422]) {
+      it(`names the password flags if the service rejects the user with ${status}`, async () => {
+        const run = await create(
+          ['--no-password'],
+          failing(status, 'invalid_request', 'password is required'),
+        )
+        expect(run.exitCode).to.equal(1)
+        expect(run.stderr).to.include('Error: password is required')
+        expect(run.stderr).to.include(
+          'If the service requires a password, use --generate-password, --password-stdin, or --password-file.',
+        )
+      })
+    }
+
+    it('names no password flag if another user has the email address', async () => {
+      const run = await create(['--no-password'], failing(409, 'email_taken', 'Taken'))
+      expect(run.exitCode).to.equal(7)
+      expect(run.stderr).not.to.include('password')
+    })
+
+    for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']]) {
+      it(`cannot be combined with ${other[0]}`, async () => {
+        const run = await create(['--no-password', ...other])
+        expect(run.exitCode).to.equal(2)
+        expect(run.stderr).to.include('cannot be used together')
+        expect(server.requests).to.deep.equal([])
+      })
+    }
+  })
+
+  describe('with a prompt for the password', () => {
+    /** Types each text when its prompt is shown. */
+    async function type(...texts: readonly string[]): Promise<Run> {
+      const running = startChatctl(sandbox, words, { ...(await serve(created)), terminal: { columns: 80 } })
+      let read = 0
+      for (const [index, text] of texts.entries()) {
+        const prompt = index % 2 === 0 ? '? Password:' : '? Password again:'
+        await until(() => running.written().stdout.indexOf(prompt, read) !== -1)
+        read = running.written().stdout.length
+        running.stdin.write(`${text}\r`)
+      }
+      const run = await running.ended
+      expect(run.stdout).not.to.include('canary')
+      return run
+    }
+
+    it('sends a password that was typed twice', async () => {
+      expect((await type('canary', 'canary')).exitCode).to.equal(0)
+      expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary' }])
+    })
+
+    it('prompts again after two different passwords', async () => {
+      const run = await type('canary', 'canary-1', 'canary-2', 'canary-2')
+      expect(run.exitCode).to.equal(0)
+      expect(run.stdout).to.include('The two passwords do not match. Type the password again.')
+      expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary-2' }])
+    })
+
+    it('exits 2 after three pairs of different passwords', async () => {
+      const run = await type('canary', 'a', 'canary', 'b', 'canary', 'c')
+      expect(run.exitCode).to.equal(2)
+      expect(run.stdout).to.include('The two passwords do not match')
+      expect(server.requests).to.deep.equal([])
+    })
+
+    it('refuses an empty password, and names the flag for a user without one', async () => {
+      const run = await type('')
+      expect(run.exitCode).to.equal(2)
+      expect(run.stdout).to.include('The password is empty')
+      expect(run.stdout).to.include('--no-password')
+    })
+  })
+
+  it('reads a password from stdin or a file once, without a prompt', async () => {
+    expect((await create(['--password-stdin'], created, 'canary\n')).exitCode).to.equal(0)
+    expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary' }])
+    writeFileSync(join(sandbox.home, 'p.txt'), 'canary\n')
+    expect((await create(['--password-file', 'p.txt'])).exitCode).to.equal(0)
+    expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary' }])
+  })
+})

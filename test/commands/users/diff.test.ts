@@ -1,0 +1,303 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { hashOfField } from '../../../src/reconcile/managed-fields.ts'
+import { hurriedClock } from '../../client/capture.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { type Behavior, failing, json, limited } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
+
+describe('users diff', () => {
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
+
+  const ada = { id: 'usr_ada', email: 'ada@example.com', name: 'Ada' }
+  const bob = {
+    id: 'usr_bob',
+    email: 'bob@example.com',
+    name: 'Bob',
+    metadata: { team: 'a', api_key: 'old-one' },
+  }
+
+  /** Responds with users by ID. The requests are listed as `GET usr_ada`. */
+  const requests: string[] = []
+  async function serve(users: Record<string, Behavior>): Promise<void> {
+    requests.length = 0
+    await server.start({
+      choose: ({ method, path }) => {
+        const id = path.split('/').at(-1) ?? ''
+        requests.push(`${method} ${id}`)
+        return users[id] ?? failing(404, 'not_found', 'There is no such user')
+      },
+    })
+  }
+
+  function write(name: string, text: string): void {
+    writeFileSync(join(sandbox.home, name), text)
+  }
+
+  /** A state file with the users of whom these values were sent. */
+  function writeState(
+    users: { email: string; id?: string; sent?: Record<string, unknown>; more?: object }[],
+  ): void {
+    const lines = users.map(({ email, id, sent = {}, more }) => {
+      const hashes = Object.fromEntries(
+        Object.entries(sent).map(([path, to]) => [path, hashOfField(path, to)]),
+      )
+      return JSON.stringify({ email, id, hashes, ...more })
+    })
+    const head = `{"format":"chatctl-users-state","v":1,"service":"${server.url}/","serial":4,"users":[\n`
+    write('users.state.json', `${head}${lines.join(',\n')}\n]}\n`)
+  }
+
+  function diff(args: readonly string[], options: HostOptions = {}): Promise<Run> {
+    return runChatctl(sandbox, ['users', 'diff', ...args], {
+      cwd: sandbox.home,
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+      ...options,
+    })
+  }
+
+  const file = JSON.stringify([
+    { email: 'ada@example.com', name: 'Ada', role: 'admin' },
+    { email: 'bob@example.com', name: 'Robert', metadata: { team: 'b', api_key: 'new-one' } },
+    { email: 'new@example.com', name: 'New' },
+  ])
+
+  it('shows what differs from the service, and from what was last sent', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, bob) })
+    write('users.json', file)
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada', sent: { role: 'admin' } },
+      { email: 'bob@example.com', id: 'usr_bob', sent: { name: 'Rob', 'metadata.team': 'a' } },
+      { email: 'gone@example.com', id: 'usr_gone' },
+    ])
+    const { exitCode, stdout } = await diff(['users.json'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.equal(
+      [
+        '! bob@example.com',
+        '    name "Bob" → "Robert" (drifted)',
+        '    metadata.team "a" → "b"',
+        '    metadata.api_key "(hidden)" → "(hidden)"',
+        '+ create new@example.com  name "New"',
+        '- gone@example.com unmanaged: in the state file, but not in the files',
+        '',
+        '1 to create, 1 to change (1 drifted), 1 unchanged, 1 unmanaged.',
+        'Drifted: someone else has changed a value since chatctl sent it.',
+        'Unmanaged users remain: the service offers no way to delete a user.\n',
+      ].join('\n'),
+    )
+    expect(requests.toSorted()).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
+  })
+
+  it('prints one JSON object, and exits 10 with --exit-code', async () => {
+    await serve({ usr_bob: json(200, bob) })
+    write('users.csv', 'email,name,role\nbob@example.com,Robert,admin\n')
+    writeState([{ email: 'bob@example.com', id: 'usr_bob' }])
+    const { exitCode, stdout } = await diff(['users.csv', '--json', '--exit-code'])
+    expect(exitCode).to.equal(10)
+    const { counts, ...rest } = JSON.parse(stdout)
+    expect(counts).to.include({ change: 1, unchanged: 0 })
+    expect(rest).to.deep.equal({
+      service: `${server.url}/`,
+      state: 'users.state.json',
+      users: [
+        {
+          email: 'bob@example.com',
+          id: 'usr_bob',
+          action: 'change',
+          changes: [
+            { path: 'name', from: 'Bob', to: 'Robert' },
+            { path: 'role', from: null, to: 'admin', compared_with: 'unknown' },
+          ],
+        },
+      ],
+      unmanaged: [],
+    })
+  })
+
+  it('exits 0 with --exit-code if only unmanaged users are left', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    write('users.jsonl', '{"email": "ada@example.com", "name": "Ada"}\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'old@example.com', id: 'usr_old' },
+    ])
+    const { exitCode, stdout } = await diff(['users.jsonl', '--exit-code'])
+    expect({ exitCode, first: stdout.split('\n')[2] }).to.deep.equal({
+      exitCode: 0,
+      first: 'No changes: 1 user as in the files. 1 user unmanaged.',
+    })
+  })
+
+  it('exits 10 with --exit-code if a user is missing, and 9 if one could not be read', async () => {
+    await serve({ usr_ada: failing(500, 'internal', 'Broken') })
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const failed = await diff(['users.csv', '--exit-code', '--retries', '0'])
+    expect(failed.exitCode).to.equal(9)
+    expect(failed.stderr).to.include(
+      'Error: 1 of 2 known users could not be compared, so their differences are unknown',
+    )
+    expect(failed.stdout).to.include('! ada@example.com failed: ').and.include('! bob@example.com missing: ')
+
+    write('users.csv', 'email,name\nbob@example.com,Bob\n')
+    expect((await diff(['users.csv', '--exit-code'])).exitCode).to.equal(10)
+  })
+
+  it('reads no user with --no-refresh, and says so', async () => {
+    await serve({})
+    write('users.json', file)
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada', sent: { name: 'Ada', role: 'admin' } },
+      { email: 'bob@example.com', id: 'usr_bob', sent: { name: 'Bob' } },
+    ])
+    const { exitCode, stdout, stderr } = await diff(['users.json', '--no-refresh'])
+    expect({ exitCode, requests }).to.deep.equal({ exitCode: 0, requests: [] })
+    expect(stdout.split('\n').slice(0, 6)).to.deep.equal([
+      '~ bob@example.com',
+      '    name not as last sent → "Robert"',
+      '    metadata.team unknown → "b"',
+      '    metadata.api_key unknown → "(hidden)"',
+      '+ create new@example.com  name "New"',
+      '',
+    ])
+    expect(stdout).to.include('1 to create, 1 to change, 1 not read.')
+    expect(stderr).to.include('no user was read')
+  })
+
+  it('reads the users that were read longest ago with --limit-reads, and remembers when', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, { ...bob, name: 'Eve' }) })
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada', sent: { name: 'Ada' } },
+      {
+        email: 'bob@example.com',
+        id: 'usr_bob',
+        sent: { name: 'Bob' },
+        more: { checkedAt: '2026-01-01T00:00:00.000Z' },
+      },
+    ])
+    const first = await diff(['users.csv', '--limit-reads', '1'])
+    expect(first.stdout).to.equal('No changes known: 1 unchanged, 1 not read.\n')
+    const second = await diff(['users.csv', '--limit-reads', '1'])
+    expect(second.stdout).to.include('! bob@example.com  name "Eve" → "Bob" (drifted)')
+    expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
+    const { serial, users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
+    expect(serial).to.equal(6)
+    expect(users[0].checkedAt).to.match(/^20\d\d-/)
+  })
+
+  it('writes nothing beside the files', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    write('users.csv', 'email,name\nada@example.com,Adele\n')
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const before = readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')
+    await diff(['users.csv'])
+    expect(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')).to.equal(before)
+    expect(existsSync(join(sandbox.home, 'users.state.json.lock'))).to.equal(false)
+  })
+
+  it('saves a plan that it can show without the service', async () => {
+    await serve({ usr_ada: json(200, ada), usr_bob: json(200, bob) })
+    write('users.json', file)
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada', sent: { role: 'admin' } },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const made = await diff(['users.json', '--save', 'users.plan', '--json'])
+    expect(made.stderr).to.include('users apply users.plan')
+    const shown = await diff(['users.plan', '--json', '--exit-code'])
+    expect(shown.exitCode).to.equal(10)
+    expect(JSON.parse(shown.stdout)).to.deep.equal(JSON.parse(made.stdout))
+    expect(requests).to.have.length(2)
+    expectFailure(await diff(['users.plan', '--no-refresh']), 2, '--no-refresh cannot be used with the plan')
+    expectFailure(
+      await diff(['users.plan', '--file', 'users.json']),
+      2,
+      'cannot be combined with other files',
+    )
+    expectFailure(await diff(['users.json', '--save', 'users.json']), 2, 'exists and is not a plan')
+  })
+
+  it('warns once about emails in another case', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    write('users.csv', 'email,name\nADA@example.com,Ada\n')
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const { stdout, stderr } = await diff(['users.csv'])
+    expect(stdout).to.include('No changes')
+    expect(stderr).to.include('Warning: 1 email has another case in the files than in users.state.json.')
+  })
+
+  it('names the state file that does not exist yet', async () => {
+    await serve({})
+    write('users.csv', 'email,name\nada@example.com,Ada\n')
+    const { stdout, stderr } = await diff(['users.csv'])
+    expect(stdout).to.include('1 to create.')
+    expect(stderr.replace(/\s+/g, ' ')).to.include(
+      'There is no state file users.state.json yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state users.state.json',
+    )
+  })
+
+  it('waits out a rate limit, and exits 75 if that takes longer than --max-wait', async () => {
+    await serve({})
+    let storm = 5
+    await server.start({ choose: () => (storm-- > 0 ? limited({ 'retry-after': '1' }) : json(200, ada)) })
+    write('users.csv', 'email,name\nada@example.com,Ada\n')
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const patient = await diff(['users.csv', '--max-wait', '1m'], { host: { clock: hurriedClock() } })
+    expect(patient).to.include({ exitCode: 0, stdout: 'No changes: 1 user as in the files.\n' })
+
+    storm = Number.POSITIVE_INFINITY
+    const limitedRun = await diff(['users.csv', '--max-wait', '3s'], { host: { clock: hurriedClock() } })
+    expect(limitedRun).to.include({ exitCode: 75, stdout: '' })
+  })
+
+  it('reads a map in YAML from stdin with --format, and stays within --quota', async () => {
+    await serve({ usr_ada: json(200, ada) })
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const clock = hurriedClock()
+    const stdin = 'x: &x { name: Ada }\nusers:\n  - { <<: *x, email: ada@example.com }\n'
+    const run = await diff(['-', '--format', 'yaml', '--quota', '1/h'], { stdin, host: { clock } })
+    expect(run).to.include({ exitCode: 0, stdout: 'No changes: 1 user as in the files.\n' })
+
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const exhausted = await diff(['users.csv', '--quota', '1/h', '--max-wait', '1m'], { host: { clock } })
+    expectFailure(exhausted, 75, 'the quota is used up')
+  })
+
+  it('refuses a changed email rather than comparing another person', async () => {
+    await serve({ usr_ada: json(200, { ...ada, email: 'eve@example.com' }) })
+    write('users.csv', 'email,name\nada@example.com,Ada\n')
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const run = await diff(['users.csv'])
+    expect(run.exitCode).to.equal(9)
+    expect(run.stdout).to.include('has the email "eve@example.com" on the service, not "ada@example.com"')
+  })
+
+  it('sends nothing if the files or the state file are invalid', async () => {
+    await serve({})
+    write('users.csv', 'email,name\nada@,Ada\n')
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    expectFailure(await diff(['users.csv']), 2, 'users.csv:2:1: "ada@" is not a valid email address')
+    write('users.csv', 'email,name\nada@example.com,Ada\n')
+    write(
+      'users.state.json',
+      '{"format":"chatctl-users-state","v":1,"service":"https://other.example","serial":1,"users":[\n]}\n',
+    )
+    expectFailure(await diff(['users.csv']), 7, 'https://other.example')
+    expectFailure(await diff([]), 2, 'No file of users was given')
+    expect(requests).to.deep.equal([])
+  })
+})

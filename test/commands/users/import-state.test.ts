@@ -1,0 +1,167 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { hashOfField } from '../../../src/reconcile/managed-fields.ts'
+import { UsersState } from '../../../src/reconcile/state/users-state.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+
+describe('users import --state', () => {
+  const sandbox = perTest(createSandbox)
+  let server: UsersServer
+
+  async function serve(options: UsersServerOptions = {}): Promise<void> {
+    server = await UsersServer.start(options)
+  }
+
+  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
+  const statePath = () => join(sandbox.home, 'users.state.json')
+  const withState = ['--state', 'users.state.json']
+
+  function importFile(text: string, ...args: string[]): Promise<Run> {
+    writeFileSync(join(sandbox.home, 'users.csv'), text)
+    return runChatctl(sandbox, ['users', 'import', 'users.csv', '--yes', ...args], { env: env() })
+  }
+
+  /** The users of the state file. */
+  function users(): { email: string; id?: string; hashes: Record<string, string> }[] {
+    return JSON.parse(readFileSync(statePath(), 'utf8')).users
+  }
+
+  const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
+  const rows = (count: number) =>
+    `email,password\n${Array.from({ length: count }, (_, index) => `user-${index}@example.com,secret-word\n`).join('')}`
+
+  afterEach(() => server.close())
+
+  it('adds the users that it created, with hashes of the fields that it sent', async () => {
+    await serve()
+    const run = await importFile(
+      'email,name,password,role,permissions,metadata.company,settings.theme\nada@example.com,Ada,secret-word,editor,read:chat,Acme,dark\n',
+      ...withState,
+    )
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(run.stderr).to.contain('users.state.json has 1 user of this file.')
+    const values = {
+      name: 'Ada',
+      'metadata.company': 'Acme',
+      'settings.theme': 'dark',
+      role: 'editor',
+      permissions: ['read:chat'],
+    }
+    const hashes = Object.entries(values).map(([path, value]) => [path, hashOfField(path, value)])
+    expect(users()).to.deep.equal([
+      { email: 'ada@example.com', id: idOf('ada@example.com'), hashes: Object.fromEntries(hashes) },
+    ])
+    expect(readFileSync(statePath(), 'utf8')).not.to.contain('secret-word')
+  })
+
+  it('adds all rows of an import that was killed and resumed', async () => {
+    await serve()
+    await importFile(rows(3))
+    expect(existsSync(statePath())).to.equal(false)
+    const run = await importFile(rows(5), ...withState)
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(users().map(({ email, id }) => [email, id])).to.deep.equal(
+      Array.from({ length: 5 }, (_, index) => [
+        `user-${index}@example.com`,
+        idOf(`user-${index}@example.com`),
+      ]),
+    )
+  })
+
+  it('adds the rows that took if a signal ends the run, and the others later', async () => {
+    await serve()
+    writeFileSync(join(sandbox.home, 'users.csv'), rows(20))
+    const running = startChatctl(
+      sandbox,
+      ['users', 'import', 'users.csv', '--yes', '--concurrency', '1', ...withState],
+      { env: env() },
+    )
+    running.stdin.end()
+    server.onRequest = ({ body }) => {
+      if (body.includes('user-7')) running.interrupt()
+    }
+    expect((await running.ended).exitCode).to.equal(130)
+    const before = users()
+    expect(before.length).to.be.within(7, 19)
+    for (const { email, id } of before) expect(id, email).to.equal(idOf(email))
+    server.onRequest = undefined
+    await importFile(rows(20), ...withState)
+    expect(users()).to.have.length(20)
+  })
+
+  it('records that the outcome of a create is unknown', async () => {
+    await serve({ fates: { lost: 1 } })
+    const run = await importFile(rows(2), ...withState)
+    expect(run.exitCode).to.equal(9)
+    expect(users()).to.deep.equal([
+      { email: 'user-0@example.com', creation: 'unknown', hashes: {} },
+      { email: 'user-1@example.com', creation: 'unknown', hashes: {} },
+    ])
+  })
+
+  it('skips rows that the service refused', async () => {
+    await serve({ rejects: (email) => email.startsWith('user-1@') })
+    const run = await importFile(rows(3), ...withState)
+    expect(run.exitCode).to.equal(9)
+    expect(users().map(({ email }) => email)).to.deep.equal(['user-0@example.com', 'user-2@example.com'])
+  })
+
+  it('counts the rows that it cannot add', async () => {
+    await serve()
+    const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
+    await importFile(`id,email,name\n${ada},ada@example.com,Ada\n`, ...withState)
+    const run = await importFile(`id,email,name\n${ada},other@example.com,Ada\n${bob},,Bob\n`, ...withState)
+    expect(run.stderr).to.contain(
+      'Not added to users.state.json: 1 row without an email, 1 row whose email or id belongs to another user there',
+    )
+    expect(users()).to.deep.equal([
+      { email: 'ada@example.com', id: ada, hashes: { name: hashOfField('name', 'Ada') } },
+    ])
+  })
+
+  it('forgets the hash of a field whose change has an unknown outcome', async () => {
+    await serve()
+    const id = server.add({ email: 'ada@example.com' })
+    await importFile(`id,email,name,role\n${id},ada@example.com,Ada,editor\n`, ...withState)
+    expect(Object.keys(users()[0]?.hashes ?? {})).to.deep.equal(['name', 'role'])
+    const { url } = server
+    await server.close()
+    await serve({ fates: { lost: 1 } })
+    server.add({ email: 'ada@example.com' })
+    writeFileSync(statePath(), readFileSync(statePath(), 'utf8').replace(url, server.url))
+    const run = await importFile(`id,email,name\n${id},ada@example.com,Augusta\n`, ...withState)
+    expect(run.exitCode).to.equal(9)
+    expect(Object.keys(users()[0]?.hashes ?? {})).to.deep.equal(['role'])
+  })
+
+  it('sends nothing if the state file is invalid or locked, also with --dry-run', async () => {
+    await serve()
+    server.onRequest = () => expect.fail('a request was sent')
+    const state = await UsersState.open(statePath(), {
+      service: `${server.url}/`,
+      signal: new AbortController().signal,
+      access: 'write',
+    })
+    expectFailure(
+      await importFile(rows(1), ...withState),
+      7,
+      'Another chatctl process is using users.state.json',
+    )
+    await state.close()
+    writeFileSync(statePath(), '{}')
+    expectFailure(await importFile(rows(1), ...withState), 2, 'users.state.json is not a state file of users')
+    expectFailure(await importFile(rows(1), ...withState, '--dry-run'), 2)
+  })
+
+  it('writes no state file with --dry-run', async () => {
+    await serve()
+    const run = await importFile(rows(1), ...withState, '--dry-run')
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(existsSync(statePath())).to.equal(false)
+  })
+})

@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { hideSecretFields, hideSecretParameters, isSecretName } from '../../src/contract/secret-fields.ts'
+
+const hide = (text: string) => hideSecretFields(text, () => '"[hidden]"')
+
+const secretNames = [
+  'password',
+  'new_password',
+  'passwd',
+  'token',
+  'access_token',
+  'refreshToken',
+  'id_token',
+  'key',
+  'api_key',
+  'apiKey',
+  'X-Api-Key',
+  'client_secret',
+  'Authorization',
+  'cookie',
+  'client_assertion',
+  'code_verifier',
+  'device_code',
+  'recovery_codes',
+  'credentials',
+]
+const otherNames = [
+  'max_tokens',
+  'total_tokens',
+  'monkey',
+  'code',
+  'keys',
+  'keyboard',
+  'token_type',
+  'status',
+]
+
+describe('the fields that hold a secret', () => {
+  it('are recognized by their names', () => {
+    expect(secretNames.filter((name) => !isSecretName(name))).to.deep.equal([])
+    expect(otherNames.filter((name) => isSecretName(name))).to.deep.equal([])
+  })
+
+  const secret = fc.nat().map((number) => `canary-${number}-"\\ü`)
+  const harmless = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
+  const { json } = fc.letrec<{ json: unknown; hidden: unknown }>((tie) => ({
+    hidden: fc.oneof(
+      { maxDepth: 3 },
+      secret,
+      fc.constantFrom(null, true),
+      fc.array(tie('hidden'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...otherNames), tie('hidden'), { maxKeys: 3 }),
+    ),
+    json: fc.oneof(
+      { maxDepth: 4 },
+      harmless,
+      fc.array(tie('json'), { maxLength: 4 }),
+      fc
+        .tuple(
+          fc.dictionary(fc.constantFrom(...otherNames, 'a"b', 'c\\'), tie('json'), { maxKeys: 4 }),
+          fc.dictionary(fc.constantFrom(...secretNames), tie('hidden'), { maxKeys: 2 }),
+        )
+        .map(([open, closed]) => ({ ...open, ...closed })),
+    ),
+  }))
+  const indent = fc.constantFrom(0, 2)
+
+  it('are hidden in any JSON, even if it is truncated', () => {
+    fc.assert(
+      fc.property(json, indent, fc.double({ min: 0, max: 1, noNaN: true }), (value, spaces, part) => {
+        const text = JSON.stringify(value, null, spaces)
+        const cut = text.slice(0, Math.floor(text.length * part))
+        expect(hide(cut)).not.to.contain('canary')
+      }),
+    )
+  })
+
+  it('are hidden in several JSON texts, with other text between', () => {
+    fc.assert(
+      fc.property(fc.array(json, { maxLength: 3 }), (values) => {
+        const text = values.map((value) => `event: a\ndata: ${JSON.stringify(value)}\n\n`).join('')
+        expect(hide(text)).not.to.contain('canary')
+      }),
+    )
+  })
+
+  it('are the only ones that change', () => {
+    const hidden = (value: unknown, isSecret: boolean): unknown => {
+      if (Array.isArray(value)) return value.map((item) => hidden(item, isSecret))
+      if (typeof value === 'object' && value !== null) {
+        return Object.fromEntries(
+          Object.entries(value).map(([name, inner]) => [name, hidden(inner, isSecret || isSecretName(name))]),
+        )
+      }
+      return isSecret && value !== null && typeof value !== 'boolean' ? '[hidden]' : value
+    }
+    fc.assert(
+      fc.property(json, indent, (value, spaces) => {
+        const text = JSON.stringify(value, null, spaces)
+        expect(JSON.parse(hide(text))).to.deep.equal(hidden(JSON.parse(text), false))
+      }),
+    )
+  })
+
+  it('leave a text without them as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
+        fc.pre(!/"/.test(text))
+        expect(hide(text)).to.equal(text)
+      }),
+    )
+    for (const text of ['"', '"\\', ']}', '{"a":1.0 , "max_tokens" : 5}', 'He said: "key" is a word']) {
+      expect(hide(text)).to.equal(text)
+    }
+  })
+
+  it('are hidden if they are numbers, or named with escapes', () => {
+    expect(hide('{"pin": 1234, "pass\\u0077ord":"x", "key" : null}')).to.equal(
+      '{"pin": "[hidden]", "pass\\u0077ord":"[hidden]", "key" : null}',
+    )
+  })
+
+  it('are hidden in forms, queries, and URLs', () => {
+    const shown = (text: string) => hideSecretParameters(text, () => '-')
+    expect(shown('grant_type=x&code=a&code_verifier=b&refresh_token=c%20d')).to.equal(
+      'grant_type=x&code=-&code_verifier=-&refresh_token=-',
+    )
+    expect(shown('https://a.example/cb?code=1&state=2#x')).to.equal('https://a.example/cb?code=-&state=2#x')
+    expect(shown('see /x?limit=3&api_key=4 and more')).to.equal('see /x?limit=3&api_key=- and more')
+  })
+})

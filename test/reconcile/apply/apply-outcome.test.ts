@@ -1,0 +1,169 @@
+import { expect } from 'chai'
+import { Failure } from '../../../src/contract/failure.ts'
+import type { UserOutcome } from '../../../src/reconcile/apply/user-outcome.ts'
+import type { WantedUser } from '../../../src/reconcile/managed-fields.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { ApplyTrial } from './apply-trial.ts'
+
+const email = 'ada@example.com'
+const ada: WantedUser = { email, name: 'Ada', role: 'admin' }
+
+describe('the outcome of applying a user', () => {
+  const directory = perTest(makeEmptyDirectory)
+  const trial = perTest(
+    () => new ApplyTrial(directory.path, () => 0),
+    () => {},
+  )
+
+  /** Calls `act` once, instead of the response to a request. */
+  const instead = (request: string, act: () => void) => {
+    let isDone = false
+    trial.service.onRequest = (found) => {
+      if (found !== request || isDone) return
+      isDone = true
+      act()
+    }
+  }
+  const fail =
+    (status: number | undefined, isOutcomeUnknown = false) =>
+    (): never => {
+      const kind = status === 403 ? 'forbidden' : status === 401 ? 'unauthorized' : 'server_error'
+      throw new Failure(kind, 'It failed', { isOutcomeUnknown, ...(status !== undefined && { status }) })
+    }
+  const applied = async (wanted: WantedUser = ada, ...rest: WantedUser[]): Promise<UserOutcome> => {
+    const { outcomes } = await trial.run([wanted, ...rest], { concurrency: 1 })
+    return outcomes[0] as UserOutcome
+  }
+  const entry = async () => (await trial.entries())[0]
+
+  it('is created, or changed', async () => {
+    expect(await applied()).to.deep.include({ status: 'created', isCreated: true, sent: ['role'] })
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({ status: 'changed', sent: [] })
+    expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
+  })
+
+  it('is a conflict, and nothing is sent, if a field was changed after the plan', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.name = 'Eve'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]).to.deep.include({
+      status: 'conflict',
+      mismatches: [{ path: 'name', expected: 'Ada', found: 'Eve' }],
+    })
+    expect(trial.service.requests).not.to.include(`PATCH ${email}`)
+  })
+
+  it('is a conflict without a read before the plan, if the value is not the one that was last sent', async () => {
+    await applied()
+    for (const user of trial.service.users.values()) user.name = 'Eve'
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { refresh: false })
+    expect(outcomes[0]).to.deep.include({
+      status: 'conflict',
+      mismatches: [{ path: 'name', expected: undefined, found: 'Eve' }],
+    })
+  })
+
+  it('is no conflict if someone else made the same change', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.name = 'Ada L.'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]?.status).to.equal('changed')
+  })
+
+  it('is a conflict if the user was removed after the plan', async () => {
+    await applied()
+    const between = () => trial.service.users.clear()
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]?.failure?.message).to.equal('The user "usr_1" no longer exists')
+    expect(outcomes[0]?.status).to.equal('conflict')
+  })
+
+  it('is not applied if the service keeps another value, which is not recorded as sent', async () => {
+    await applied()
+    let reads = 0
+    trial.service.onRequest = (request) => {
+      if (request !== `GET ${email}` || ++reads === 1) return
+      for (const user of trial.service.users.values()) user.name = 'ADA'
+    }
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({
+      status: 'not_applied',
+      mismatches: [{ path: 'name', expected: 'Ada L.', found: 'ADA' }],
+    })
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['role'])
+  })
+
+  it('is failed if the email is taken, with the ID that the service names', async () => {
+    trial.service.add({ email })
+    const { status, failure } = await applied()
+    expect(status).to.equal('failed')
+    expect(failure?.advice).to.deep.equal([{ code: 'adopt_existing', email, id: 'usr_1' }])
+    expect(await entry()).to.equal(undefined)
+  })
+
+  it('is unknown if the response to the create is lost, and the create is not sent again', async () => {
+    instead(`CREATE ${email}`, fail(undefined, true))
+    expect(await applied()).to.include({ status: 'unknown', id: undefined })
+    expect(await entry()).to.deep.equal({ email, creation: 'unknown', hashes: {} })
+    const { planned } = await trial.run([ada])
+    expect(planned).to.deep.equal([])
+    const { outcomes } = await trial.run([ada], { retries: () => true })
+    expect(outcomes[0]?.status).to.equal('created')
+  })
+
+  it('is nameless if the response to the create has no ID', async () => {
+    trial.service.faults = ['nameless']
+    expect(await applied()).to.deep.include({ status: 'nameless', isCreated: true })
+    expect(await entry()).to.deep.include({ creation: 'nameless' })
+    trial.service.faults = []
+    expect((await trial.run([ada], { retries: () => true })).planned).to.deep.equal([])
+  })
+
+  it('is changed if the response to a PATCH is lost, but the values are read back', async () => {
+    await applied()
+    trial.service.onRequest = (request) => {
+      if (request !== `PATCH ${email}`) return
+      for (const user of trial.service.users.values()) user.name = 'Ada L.'
+      fail(undefined, true)()
+    }
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.include({ status: 'changed' })
+    expect((await entry())?.hashes).to.have.property('name')
+  })
+
+  it('is unknown if the response to an assignment is lost, and the next run sends it again', async () => {
+    await applied()
+    instead(`ASSIGN ${email}`, fail(500, true))
+    expect(await applied({ ...ada, role: 'member' })).to.include({ status: 'unknown', id: 'usr_1' })
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['name'])
+    expect(await applied({ ...ada, role: 'member' })).to.include({ status: 'changed' })
+  })
+
+  it('is failed after 403, and the others continue', async () => {
+    instead(`CREATE ${email}`, fail(403))
+    const { outcomes, ended } = await trial.run([ada, { email: 'bob@example.com' }])
+    expect(ended).to.equal(undefined)
+    expect(outcomes.map(({ status }) => status).sort()).to.deep.equal(['created', 'failed'])
+    expect(await trial.entries()).to.have.length(1)
+  })
+
+  it('is pending if 401 ends the run, and the state has no trace of the create', async () => {
+    instead(`CREATE ${email}`, fail(401))
+    const { outcomes, ended } = await trial.run([ada, { email: 'bob@example.com' }], { concurrency: 1 })
+    expect([outcomes[0]?.status, outcomes.length]).to.deep.equal(['pending', 1])
+    expect(ended).to.include({ kind: 'unauthorized' })
+    expect(await trial.entries()).to.deep.equal([])
+  })
+
+  it('does not show a password that the service quotes', async () => {
+    instead(`CREATE ${email}`, () => {
+      throw new Failure('rejected', `Bad password "password of ${email}"`, { status: 422 })
+    })
+    expect((await applied()).failure?.message).to.equal(
+      'The response is not shown because it contains the password',
+    )
+  })
+})

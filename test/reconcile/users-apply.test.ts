@@ -1,0 +1,281 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
+import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { UsersServer } from '../support/users-server.ts'
+
+type Row = Record<string, unknown> & { email: string }
+
+const ada = { email: 'ada@example.com', name: 'Ada', metadata: { company: 'Acme' } }
+const bob = { email: 'bob@example.com', name: 'Bob', role: 'admin', permissions: ['read:chat'] }
+
+describe('users apply', function () {
+  this.timeout(30_000)
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start())
+  let requests: string[]
+
+  beforeEach(() => {
+    requests = []
+    server.onRequest = ({ method, path }) => void requests.push(`${method} ${path.replace(/usr_\w+/, 'ID')}`)
+  })
+
+  const path = (name: string) => join(sandbox.home, name)
+  const read = (name: string) => readFileSync(path(name), 'utf8')
+  const write = (...rows: Row[]) => writeFileSync(path('users.json'), JSON.stringify(rows, null, 1))
+  const options = (more: HostOptions = {}): HostOptions => ({
+    ...more,
+    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...more.env },
+  })
+  const apply = async (...flags: string[]) => {
+    requests.length = 0
+    return runChatctl(sandbox, ['users', 'apply', 'users.json', '--yes', ...flags], options())
+  }
+  const created = () => apply('--no-password')
+  const entries = (): { email: string; id?: string }[] => JSON.parse(read('users.state.json')).users
+  const idOf = (email: string) => entries().find((entry) => entry.email === email)?.id ?? ''
+  const serverUser = (email: string) => server.report().users.get(idOf(email))
+  const requestsBut = (...reads: string[]) => requests.filter((request) => !reads.includes(request))
+  const changes = () => requestsBut('GET /v1/users/ID')
+
+  it('creates users with everything that the file has, and records them in the state file', async () => {
+    write(ada, { ...bob, settings: { theme: 'dark' } })
+    const run = await created()
+    expect(run, run.stderr).to.include({ exitCode: 0 })
+    expect(run.stdout).to.equal(
+      'Done: created 2 users.\nRole and permissions of 1 user were sent. They cannot be read back.\n',
+    )
+    expect(serverUser('ada@example.com')).to.deep.include(ada)
+    expect(serverUser('bob@example.com')).to.deep.include({ name: 'Bob', settings: { theme: 'dark' } })
+    expect(server.report().assignments.get(idOf('bob@example.com'))).to.deep.equal([
+      { permissions: ['read:chat'], role: 'admin' },
+    ])
+    expect(statSync(path('users.state.json')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('makes only reads in a second run, and does not write the state file', async () => {
+    write(ada, bob)
+    await created()
+    const before = statSync(path('users.state.json'), { bigint: true })
+    const run = await apply()
+    expect(run).to.include({ exitCode: 0, stdout: 'No changes.\n' })
+    expect(requests).to.deep.equal(['GET /v1/users/ID', 'GET /v1/users/ID'])
+    const { ino, mtimeNs } = statSync(path('users.state.json'), { bigint: true })
+    expect({ ino, mtimeNs }).to.deep.equal({ ino: before.ino, mtimeNs: before.mtimeNs })
+  })
+
+  it('creates one user for a new row, and sends one PATCH for a new name', async () => {
+    write(ada)
+    await created()
+    write(ada, bob)
+    expect((await created()).exitCode).to.equal(0)
+    expect(changes()).to.deep.equal(['POST /v1/users', 'POST /v1/users/ID/permissions'])
+    write({ ...ada, name: 'Ada Lovelace' }, bob)
+    expect((await apply()).stdout).to.equal('Done: changed 1 user.\n')
+    expect(changes()).to.deep.equal(['PATCH /v1/users/ID'])
+    expect(server.report().updates.get(idOf('ada@example.com'))).to.deep.equal([{ name: 'Ada Lovelace' }])
+  })
+
+  it('sends all managed keys of the metadata if one differs', async () => {
+    write({ ...ada, metadata: { company: 'Acme', seats: 5 } })
+    await created()
+    write({ ...ada, metadata: { company: 'Acme', seats: 6 } })
+    await apply()
+    expect(server.report().updates.get(idOf('ada@example.com'))).to.deep.equal([
+      { metadata: { company: 'Acme', seats: 6 } },
+    ])
+  })
+
+  it('reads nothing with --no-refresh if the files have no change, and only changed users otherwise', async () => {
+    write(ada, bob)
+    await created()
+    const run = await apply('--no-refresh')
+    expect(run.stdout).to.equal('No changes since the last run. The users were not read.\n')
+    expect(requests).to.deep.equal([])
+    write({ ...ada, name: 'Ada Lovelace' }, bob)
+    expect((await apply('--no-refresh')).exitCode).to.equal(0)
+    expect(requests).to.deep.equal(['GET /v1/users/ID', 'PATCH /v1/users/ID', 'GET /v1/users/ID'])
+  })
+
+  it('corrects what someone else has changed, except with --no-refresh', async () => {
+    write(ada)
+    await created()
+    const user = serverUser('ada@example.com')
+    if (user) user.name = 'Eve'
+    expect((await apply('--no-refresh')).stdout).to.contain('No changes')
+    const run = await apply('--json')
+    expect(JSON.parse(run.stdout).users[0]).to.deep.include({
+      action: 'change',
+      outcome: 'changed',
+      changes: [{ path: 'name', from: 'Eve', to: 'Ada', drifted: true }],
+    })
+    expect(serverUser('ada@example.com')?.name).to.equal('Ada')
+  })
+
+  it('refuses a user that was changed after the plan was made, and exits 7', async () => {
+    write(ada, bob)
+    await created()
+    write({ ...ada, name: 'Ada Lovelace' }, { ...bob, name: 'Robert' })
+    const id = idOf('ada@example.com')
+    let reads = 0
+    server.onRequest = ({ path }) => {
+      const user = server.report().users.get(id)
+      if (path.endsWith(id) && ++reads === 2 && user) user.name = 'Eve'
+    }
+    const run = await apply()
+    expect(run.exitCode).to.equal(7)
+    expect(run.stderr).to.contain(
+      'users.json:2: ada@example.com: changed since the plan was made: name was "Ada" and is now "Eve"',
+    )
+    expect(run.stderr).to.contain('Error: 1 user changed since the plan was made')
+    expect([serverUser('ada@example.com')?.name, serverUser('bob@example.com')?.name]).to.deep.equal([
+      'Eve',
+      'Robert',
+    ])
+  })
+
+  it('reports a missing user with exit code 9, and creates it again only with --recreate-missing', async () => {
+    write(ada)
+    await created()
+    const old = idOf('ada@example.com')
+    server.remove(old)
+    const run = await apply()
+    expect(run.exitCode).to.equal(9)
+    expect(run.stderr).to.contain('users.json:2: ada@example.com: the service no longer has this user (404)')
+    expect(changes()).to.deep.equal([])
+    expect((await apply('--recreate-missing', '--no-password')).stdout).to.equal('Done: created 1 user.\n')
+    expect(changes()).to.deep.equal(['POST /v1/users'])
+    expect(idOf('ada@example.com')).not.to.equal(old)
+    expect(entries()).to.have.length(1)
+  })
+
+  it('ends before anything is sent if new users need a password', async () => {
+    write(ada, bob)
+    const run = await apply()
+    expectFailure(
+      run,
+      2,
+      'The 2 new users need passwords. Nothing was sent',
+      '--results FILE',
+      '--password-command',
+      '--no-password',
+    )
+    expect(requests).to.deep.equal([])
+    expect(existsSync(path('users.state.json'))).to.equal(false)
+  })
+
+  it('writes generated passwords before the first create, and keeps those of earlier runs', async () => {
+    write(ada)
+    let before = ''
+    server.onRequest = ({ method }) => {
+      if (method === 'POST') before ||= read('new.csv')
+    }
+    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
+    expect(before).to.match(/^2,ada@example.com,,skipped,not sent yet,\S{20,}$/m)
+    const [, password = ''] = /,created,,(\S+)$/m.exec(read('new.csv')) ?? []
+    expect(before).to.contain(password)
+    expect(serverUser('ada@example.com')?.password).to.equal(password)
+    write(ada, bob)
+    await apply('--results', 'new.csv')
+    expect(read('new.csv')).to.contain(password)
+    expect(read('new.csv').split('\n')).to.have.length(4)
+    expect(statSync(path('new.csv')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('does not replace a file that is not a results file', async () => {
+    write(ada)
+    writeFileSync(path('new.csv'), 'email,name\nada@example.com,Ada\n')
+    expectFailure(await apply('--results', 'new.csv'), 2, 'new.csv exists and is not a results file')
+    expect(requests).to.deep.equal([])
+    expect(read('new.csv')).to.contain('email,name')
+  })
+
+  it('gets passwords from a command that knows the email', async () => {
+    write(ada, bob)
+    const program = JSON.stringify(process.execPath)
+    const run = await apply(
+      '--password-command',
+      `${program} -e 'console.log("secret " + process.env.CHATCTL_EMAIL)'`,
+    )
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(serverUser('bob@example.com')?.password).to.equal('secret bob@example.com')
+    write(ada, bob, { email: 'eve@example.com' })
+    const failed = await apply('--password-command', 'false')
+    expect(failed.stderr).to.contain('The password command for "eve@example.com" exited with code 1')
+    expect(changes()).to.deep.equal([])
+    expect(entries()).to.have.length(2)
+  })
+
+  it('needs a confirmation, and holds the lock of the state file', async () => {
+    write(ada)
+    const command = ['users', 'apply', 'users.json', '--no-password']
+    expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
+    let other: ReturnType<typeof apply> | undefined
+    server.onRequest = ({ method }) => {
+      if (method === 'POST') other ??= runChatctl(sandbox, [...command, '--yes'], options())
+    }
+    expect((await created()).exitCode).to.equal(0)
+    if (other) expectFailure(await other, 7, 'Another chatctl process is using users.state.json')
+    expect(other).not.to.equal(undefined)
+    expect(entries()).to.have.length(1)
+  })
+
+  it('sends nothing and writes nothing with --dry-run', async () => {
+    write(ada)
+    const run = await apply('--dry-run', '--json', '--no-password')
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(JSON.parse(run.stdout)).to.deep.include({ applied: false })
+    expect(JSON.parse(run.stdout).users[0]).to.deep.include({ action: 'create', email: 'ada@example.com' })
+    expect(requests).to.deep.equal([])
+    expect(existsSync(path('users.state.json'))).to.equal(false)
+  })
+
+  it('does not create a user again whose row was removed and added again', async () => {
+    write(ada, bob)
+    await created()
+    write(ada)
+    const run = await apply('--json')
+    expect(JSON.parse(run.stdout).unmanaged).to.deep.equal([
+      { email: 'bob@example.com', id: idOf('bob@example.com') },
+    ])
+    write(ada, bob)
+    expect((await apply()).stdout).to.equal('No changes.\n')
+    expect(changes()).to.deep.equal([])
+  })
+
+  it('stays within --quota, exits 75 if the wait is too long, and resumes', async () => {
+    writeFileSync(path('users.txt'), 'email\nada@example.com\nbob@example.com\neve@example.com\n')
+    const command = ['users', 'apply', 'users.txt', '--format', 'csv', '--no-password', '--yes']
+    const limited = ['--quota', '3/h', '--max-wait', '0s', '--concurrency', '1']
+    const run = await runChatctl(sandbox, [...command, ...limited], options())
+    expect(run.exitCode, run.stderr).to.equal(75)
+    expect(requests).to.have.length(3)
+    expect((await runChatctl(sandbox, command, options())).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(3)
+  })
+
+  it('exits 130 after Ctrl-C, records the users that were created, and resumes', async () => {
+    const rows = Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` }))
+    write(...rows)
+    const running = startChatctl(
+      sandbox,
+      ['users', 'apply', 'users.json', '--yes', '--no-password'],
+      options(),
+    )
+    running.stdin.end()
+    server.onRequest = () => {
+      if (server.report().users.size >= 10) running.interrupt()
+    }
+    const run = await running.ended
+    expect(run.exitCode, run.stderr).to.equal(130)
+    expect(run.stderr).to.match(/\d+ created, 0 changed, \d+ left\. To resume, run the same command\./)
+    const { size } = server.report().users
+    expect(size).to.be.within(10, 29)
+    expect(entries().filter(({ id }) => id !== undefined)).to.have.length(size)
+    server.onRequest = undefined
+    expect((await created()).stdout).to.equal(`Done: created ${30 - size} users.\n`)
+  })
+})
