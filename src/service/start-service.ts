@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
-import { generateKey, hashKey } from './domain/access/keys.ts'
+import { generateKey } from './domain/access/keys.ts'
 import type { AdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { type ExposureOptions, issuerOf, readExposure, signInIsOff } from './http/listening/exposure.ts'
@@ -62,12 +62,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const metrics = options.admin && (await loadMetrics(version ?? ''))
   const logger = log === 'silent' ? undefined : await loadLogger(log)
   const { publicUrl } = exposure
-  // Digests, so that the time of a comparison reveals nothing about a key.
+  // A set compares hashes with a random seed first, so the time of a comparison reveals nothing about a key.
   const processKeys = new Set<string>()
-  const isProcessKey = (key: string) => processKeys.has(hashKey(key))
+  const isProcessKey = (key: string) => processKeys.has(key)
   const createProcessKey = () => {
     const key = generateKey()
-    processKeys.add(hashKey(key))
+    processKeys.add(key)
     return key
   }
   // Commands join a service on SQLite only, whose data the readers of the record have anyway.

@@ -73,6 +73,8 @@ function readBody(incoming: IncomingMessage): Promise<Buffer> {
     incoming.on('data', onData)
     incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     incoming.once('error', () => reject(clientDisconnected()))
-    incoming.once('close', () => reject(clientDisconnected()))
+    incoming.once('close', () => {
+      if (!incoming.complete) reject(clientDisconnected())
+    })
   })
 }
