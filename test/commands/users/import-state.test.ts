@@ -192,6 +192,20 @@ describe('users import --state', () => {
     expectFailure(await importFile(rows(1), ...withState, '--dry-run'), 2)
   })
 
+  it('refuses one file for the results and the state, and says nothing about the state then', async () => {
+    await serve()
+    server.onRequest = () => expect.fail('a request was sent')
+    const same = ['--state', 'users-1.csv', '--results', './users-1.csv']
+    const words = 'Cannot write the results to ./users-1.csv: it is the state file'
+    const run = await importFile(rows(1), '--generate-passwords', ...same)
+    expectFailure(run, 2, words)
+    expect(run.stderr).not.to.contain('of this file')
+    writeFileSync(join(sandbox.home, 'wanted.csv'), 'email\nada@example.com\n')
+    const args = ['users', 'apply', 'wanted.csv', '--yes', ...same]
+    expectFailure(await runChatctl(sandbox, args, { env: env() }), 2, words)
+    expectFailure(await importFile(rows(1), ...withState, '--results', 'results.txt'), 2)
+  })
+
   it('writes no state file with --dry-run', async () => {
     await serve()
     const run = await importFile(rows(1), ...withState, '--dry-run')
