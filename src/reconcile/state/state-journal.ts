@@ -45,6 +45,8 @@ export class StateJournal {
   readonly #file: StateFile
   readonly #header: StateHeader
   readonly #log: LineLog
+  /** The generation that the last lines continue. */
+  #serial: number | undefined
 
   constructor(state: StateFile, header: StateHeader) {
     this.#file = journalOf(state)
@@ -61,7 +63,11 @@ export class StateJournal {
    * @throws Failure `refused` for invalid content, `conflict` for another service, `storage`
    */
   restore(onChange: OnChange): void {
-    this.#log.restore(lineReader(this.#file, this.#header.service, onChange))
+    const take: OnChange = (change, serial) => {
+      this.#serial = serial
+      onChange(change, serial)
+    }
+    this.#log.restore(lineReader(this.#file, this.#header.service, take))
   }
 
   get isEmpty(): boolean {
@@ -69,7 +75,10 @@ export class StateJournal {
   }
 
   append(change: StateChange): void {
-    if (this.isEmpty) this.#log.append(JSON.stringify({ format, v: 1, ...this.#header }))
+    if (this.#serial !== this.#header.serial) {
+      this.#log.append(JSON.stringify({ format, v: 1, ...this.#header }))
+      this.#serial = this.#header.serial
+    }
     this.#log.append('removed' in change ? JSON.stringify(change) : formatEntry(change))
   }
 
@@ -94,7 +103,8 @@ function lineReader(file: StateFile, service: string, onChange: OnChange): (text
   return (text) => {
     const value = parse(text)
     line++
-    if (line > 1) {
+    // There is another header if the state file was replaced before a later run continued the journal.
+    if (line > 1 && !('format' in value)) {
       const change = readChange(value)
       if (typeof change === 'string') throw invalid(file, line, change, journalHint)
       onChange(change, serial)

@@ -244,6 +244,26 @@ describe('the journal of a state', () => {
     ])
   })
 
+  it('is continued after the state file was replaced', async () => {
+    await write(user('ada'))
+    const killed = await open()
+    killed.note(user('bob'))
+    const journal = readFileSync(`${path}.journal`)
+    await killed.close()
+    await write(user('carl'))
+    writeFileSync(`${path}.journal`, journal)
+    const next = await open()
+    const changed = user('ada', { id: 'usr_new', hashes: { name: 'AAAAAAAAAAA' } })
+    next.note(changed)
+    const continued = readFileSync(`${path}.journal`)
+    const before = text()
+    await next.close()
+    writeFileSync(path, before)
+    writeFileSync(`${path}.journal`, continued)
+    await (await open()).close()
+    expect(await readEntries()).to.deep.equal([changed, user('bob'), user('carl')])
+  })
+
   it('remains if the next generation cannot be written', async () => {
     await write(user('ada'))
     const state = await open()
