@@ -118,7 +118,7 @@ describe('users import --state', () => {
     expect(users().map(({ email }) => email)).to.deep.equal(['user-0@example.com', 'user-2@example.com'])
   })
 
-  it('keeps what was sent since an earlier run, and forgets hashes on which that run and the file disagree', async () => {
+  it('keeps hashes that are newer than an earlier run, and forgets those on which that run and the file disagree', async () => {
     await serve()
     const row = 'ada@example.com,Ada,secret-word,editor\n'
     const header = 'email,name,password,role\n'
