@@ -216,6 +216,18 @@ function backupHint({ path, name }: StateFile): string | undefined {
   return existsSync(backupOf(path)) ? `The previous generation is in ${backupOf(name)}` : undefined
 }
 
+/**
+ * Refuses to begin a new state beside the backup of another: its users would be created a second time.
+ *
+ * @throws Failure `refused`
+ */
+export function assertNotDeleted({ path, name }: StateFile): void {
+  if (existsSync(path) || !existsSync(backupOf(path))) return
+  throw new Failure('refused', `${name} does not exist, but its backup ${backupOf(name)} does`, {
+    hint: 'Copy the backup over the file. To begin a new state, delete the backup.',
+  })
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

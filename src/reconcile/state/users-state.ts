@@ -5,7 +5,14 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { EntryTable, type Repeated } from './entry-table.ts'
 import { keyOf, type StateEntry } from './state-entry.ts'
-import { invalid, readStateFile, type StateFile, type StateHeader, writeStateFile } from './state-file.ts'
+import {
+  assertNotDeleted,
+  invalid,
+  readStateFile,
+  type StateFile,
+  type StateHeader,
+  writeStateFile,
+} from './state-file.ts'
 import { hasJournal, otherService, readJournal, type StateChange, StateJournal } from './state-journal.ts'
 
 export interface StateOptions {
@@ -222,6 +229,7 @@ function identityOf({ path }: StateFile): string | undefined {
 }
 
 async function load(file: StateFile, { service, signal }: StateOptions): Promise<LoadedState> {
+  assertNotDeleted(file)
   const table = new EntryTable()
   try {
     const hasFile = existsSync(file.path)

@@ -69,6 +69,15 @@ describe('the state of users', () => {
     )
   })
 
+  it('is not begun again if only its backup is left', async () => {
+    writeFileSync(`${path}.backup`, '')
+    const { kind, message } = await rejectedFailure(() => open())
+    expect(kind).to.equal('refused')
+    expect(message).to.match(
+      /users\.state\.json does not exist, but its backup .*users\.state\.json\.backup does$/,
+    )
+  })
+
   it('leaves no other file after the first generation, and a backup after the second', async () => {
     await write(user('ada'))
     const first = text()
