@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersState } from '../../src/reconcile/state/users-state.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -214,13 +215,14 @@ describe('users apply', function () {
     write(ada)
     const command = ['users', 'apply', 'users.json', '--no-password']
     expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
-    let other: ReturnType<typeof apply> | undefined
-    server.onRequest = ({ method }) => {
-      if (method === 'POST') other ??= runChatctl(sandbox, [...command, '--yes'], options())
-    }
+    const state = await UsersState.open(path('users.state.json'), {
+      service: server.url,
+      signal: new AbortController().signal,
+      access: 'write',
+    })
+    expectFailure(await apply('--no-password'), 7, 'Another chatctl process is using users.state.json')
+    await state.close()
     expect((await created()).exitCode).to.equal(0)
-    if (other) expectFailure(await other, 7, 'Another chatctl process is using users.state.json')
-    expect(other).not.to.equal(undefined)
     expect(entries()).to.have.length(1)
   })
 
