@@ -291,6 +291,15 @@ describe('users apply', function () {
     expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')
   })
 
+  it('warns of an email in another case, also if nothing differs', async () => {
+    write(ada)
+    await created()
+    write({ ...ada, email: 'Ada@Example.com' })
+    const run = await apply()
+    expect(run.stdout).to.equal('No changes.\n')
+    expect(run.stderr).to.contain('Warning: 1 email has another case in the files than in users.state.json.')
+  })
+
   it('warns of column names that are not spelled exactly', async () => {
     writeFileSync(path('users.csv'), 'Email,Name\nada@example.com,Ada\n')
     const command = ['users', 'apply', 'users.csv', '--no-password', '--yes']
