@@ -9,7 +9,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/document-file.ts'
 import { demandSize, maxTextBytes } from '../../system/read-named-file.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/replace-file.ts'
-import { readEntry, type StateEntry } from './state-entry.ts'
+import { type EntryText, readEntry, readFormatted, textOf } from './state-entry.ts'
 
 /** A state file on disk. */
 export interface StateFile {
@@ -25,7 +25,7 @@ export interface StateHeader {
 }
 
 /** Called with each user and its line. */
-type OnEntry = (entry: StateEntry, line: number) => void
+type OnEntry = (entry: EntryText, line: number) => void
 
 const format = 'chatctl-users-state'
 const version = 1
@@ -122,8 +122,14 @@ function readLine(
   content: string,
   { isLast, onEntry }: { isLast: boolean; onEntry: OnEntry },
 ): void {
+  const body = content.endsWith(',') ? content.slice(0, -1) : content
+  const formatted = readFormatted(body)
+  if (formatted !== undefined) {
+    onEntry(formatted, line)
+    return
+  }
   if (conflictMarker.test(content)) throw unmerged(file, line)
-  const value = parse(content.endsWith(',') ? content.slice(0, -1) : content)
+  const value = parse(body)
   if (value === undefined)
     throw isLast ? truncated(file, line) : invalid(file, line, 'the line is not a JSON object')
   takeEntry(file, value, line, onEntry)
@@ -185,7 +191,7 @@ function readHeader(
 function takeEntry(file: StateFile, value: unknown, line: number, onEntry: OnEntry): void {
   const entry = readEntry(value)
   if (typeof entry === 'string') throw invalid(file, line, entry)
-  onEntry(entry, line)
+  onEntry(textOf(entry), line)
 }
 
 /** @param hint default: where the previous generation is */
@@ -226,7 +232,7 @@ function parse(text: string): unknown {
  * @throws Failure `storage`; the file is unchanged then
  */
 export async function writeStateFile(
-  path: string,
+  { path, name }: StateFile,
   { service, serial }: StateHeader,
   bodies: Iterable<string>,
 ): Promise<void> {
@@ -251,7 +257,7 @@ export async function writeStateFile(
   } catch (cause) {
     await document.discard()
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
   }
 }
 
