@@ -22,6 +22,8 @@ export interface ApplySending {
   signal: AbortSignal
   /** The password of a user to create; undefined to create it without one. */
   passwordOf(email: string): Promise<string | undefined>
+  /** Called before each request that changes something. */
+  beforeChange(): Promise<void>
 }
 
 /** In ms: the wait before a user without the sent values is read back once more. */
@@ -158,12 +160,13 @@ export class UserApplication {
     before: StateEntry | undefined,
     { intent, request }: Change,
   ): Promise<ApiResponse<unknown> | undefined> {
-    const { state, throttle, health } = this.#sending
+    const { state, throttle, health, beforeChange } = this.#sending
     const restore = () => (before ? state.note(before) : state.remove(intent.email))
     let isInFlight = false
     try {
       const response = await throttle.through(
         async () => {
+          await beforeChange()
           await state.record(intent)
           isInFlight = true
           return request()
