@@ -1,8 +1,6 @@
 import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
-import { secretParameter } from '../contract/secret-names.ts'
-
-export const placeholder = '[redacted]'
+import { isSecretParameter, redacted } from '../contract/secret-fields.ts'
 
 /** Removes secrets from a value that is shown or logged. */
 export type Redact = <T>(value: T) => T
@@ -19,8 +17,7 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   let forms: readonly string[] | undefined
   const clean = (value: unknown): unknown => {
     forms ??= [...new Set(known.flatMap(formsOf))]
-    if (typeof value === 'string')
-      return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
+    if (typeof value === 'string') return forms.reduce((text, form) => text.replaceAll(form, redacted), value)
     if (Array.isArray(value)) return value.map(clean)
     if (!isRecord(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
@@ -60,7 +57,7 @@ export function showUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
-  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretParameter.test(name))
+  const names = [...new Set(shown.searchParams.keys())].filter(isSecretParameter)
   for (const name of names) shown.searchParams.set(name, 'redacted')
   return shown.href
 }
@@ -69,7 +66,7 @@ export function showUrl(url: URL): string {
 export function showHeaders(headers: Record<string, string>): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
-    secretParameter.test(name) || /cookie/i.test(name) ? placeholder : value,
+    isSecretParameter(name) || /cookie/i.test(name) ? redacted : value,
   ])
   return Object.fromEntries(shown)
 }
