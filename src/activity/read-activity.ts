@@ -2,6 +2,8 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import * as z from 'zod/mini'
 import { endpoints } from '../contract/endpoints.ts'
 import { parseJson } from '../contract/exact-json.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import { activityFiles } from './activity-log.ts'
 import { readLinesBackward } from './lines-backward.ts'
 
@@ -61,9 +63,18 @@ type KnownOutcome = z.infer<typeof knownOutcome>
  *
  * @param directory of the log
  * @param onUnreadable called for each line that is not a line of this version of the log
- * @throws Error of the system, except if there is no log
+ * @throws Failure `storage` if the log cannot be read, except if there is none
  */
 export function* readActivity(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+  try {
+    yield* readFiles(directory, onUnreadable)
+  } catch (cause) {
+    const why = describeSystemError(cause)
+    throw new Failure('storage', `Cannot read the record of changes in ${directory}: ${why}`, { cause })
+  }
+}
+
+function* readFiles(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
   const files = openFiles(directory)
   /** Outcomes of changes that were sent earlier. */
   const outcomes = new Map<string, KnownOutcome>()

@@ -27,7 +27,7 @@ import {
 import { openPool } from './pool.ts'
 import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
-import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
+import { type Redact, redactorOf, secretsOf, withoutSecret } from './redaction.ts'
 import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
@@ -216,7 +216,7 @@ export class Client {
       signal?.throwIfAborted()
       const headers = { ...request.headers }
       if (credential !== undefined) headers['authorization'] = bearer(credential)
-      const redact = redactorOf(credential, passwordOf(request.body))
+      const redact = redactorOf(credential, ...secretsOf(request.body))
       const finalResponse = await withoutSecret(redact, () =>
         deliver(
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },

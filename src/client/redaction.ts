@@ -1,6 +1,6 @@
 import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
-import { isSecretParameter, redacted } from '../contract/secret-fields.ts'
+import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../contract/secret-fields.ts'
 
 /** Removes secrets from a value that is shown or logged. */
 export type Redact = <T>(value: T) => T
@@ -30,19 +30,22 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** The password in a request body, as for a new user. A raw body is a text or bytes. */
-export function passwordOf(body: unknown): string | undefined {
-  if (typeof body === 'string') return body.includes('"password"') ? passwordOf(parsed(body)) : undefined
-  if (typeof body !== 'object' || body === null || !('password' in body)) return undefined
-  return typeof body.password === 'string' ? body.password : undefined
-}
+/** Number of characters of a raw body in which secrets are searched for. */
+const maxSearched = 256 * 1024
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+/** The secrets in a request body: the password of a new user, and all secret fields of a raw body. */
+export function secretsOf(body: unknown): string[] {
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body.subarray(0, maxSearched))
+    const secrets: string[] = []
+    hideSecretFields(text.slice(0, maxSearched), (written) => {
+      secrets.push(stringOf(written))
+      return written
+    })
+    return secrets
   }
+  const password = isRecord(body) ? body['password'] : undefined
+  return typeof password === 'string' ? [password] : []
 }
 
 /** The same bytes, or the text without secrets if it has any. */

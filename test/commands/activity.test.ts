@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -28,6 +28,15 @@ describe('activity', () => {
   }
 
   const rename = (id: string) => ['users', 'update', id, '--name', 'Ada']
+
+  it('fails if the record cannot be read', async () => {
+    mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
+    for (const args of [['activity'], ['users', 'list']]) {
+      const { exitCode, stderr } = await run(args)
+      expect(stderr).to.match(/^Error: Cannot read the record of changes in .*: .*directory/)
+      expect(exitCode).to.equal(1)
+    }
+  })
 
   it('shows the changes oldest first, in a table and as JSON with every field', async () => {
     const url = await server.start(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))
