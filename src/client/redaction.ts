@@ -14,6 +14,7 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
     .filter((secret) => secret !== undefined)
     .filter(({ length }) => length >= minSecretLength)
   if (known.length === 0) return (value) => value
+  const shortest = Math.min(...known.map(({ length }) => length))
   let forms: readonly string[] | undefined
   const clean = (value: unknown): unknown => {
     forms ??= [...new Set(known.flatMap(formsOf))]
