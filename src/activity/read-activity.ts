@@ -105,9 +105,10 @@ function openFiles(directory: string): { descriptor: number; size: number }[] {
     let descriptor: number
     try {
       descriptor = openSync(path, 'r')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      throw error
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') continue
+      for (const { descriptor } of opened.values()) closeSync(descriptor)
+      throw cause
     }
     const { ino, size } = fstatSync(descriptor)
     if (opened.has(ino)) closeSync(descriptor)

@@ -1,5 +1,5 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { deadUrl, failing, json } from '../support/fault-server.ts'
@@ -36,6 +36,14 @@ describe('activity', () => {
       expect(stderr).to.match(/^Error: Cannot read the record of changes in .*: .*directory/)
       expect(exitCode).to.equal(1)
     }
+  })
+
+  it('reports a log that cannot be read', async () => {
+    mkdirSync(dirname(dirname(stateOf(sandbox))), { recursive: true })
+    writeFileSync(dirname(stateOf(sandbox)), 'in the way')
+    const read = await run(['activity'])
+    expectFailure(read, 1, 'Cannot read ')
+    expectFailure(await run(['users', 'list']), 1, 'not a directory (ENOTDIR)')
   })
 
   it('shows the changes oldest first, in a table and as JSON with every field', async () => {

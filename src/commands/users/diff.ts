@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { defaultConcurrency } from '../../cli/bulk-flags.ts'
-import { commandFor, quoteWord } from '../../cli/command-line.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
@@ -16,13 +16,14 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
+import { sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/comparison-notices.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ComparedUsers, DiffUsersOptions } from '../../reconcile/diff-users.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
 import { isoNow } from '../../system/clock.ts'
-import { countOf, groupDigits } from '../../view/count.ts'
+import { groupDigits } from '../../view/count.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 
 /** Flags without an effect on a saved plan. */
@@ -132,7 +133,8 @@ export default class UsersDiff extends BaseCommand {
     const state = await UsersState.open(path, opening)
     try {
       const compared = await this.#read(files, state, users, flags, context)
-      await this.#tell(compared, { name, exists: state.exists }, flags, context)
+      sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
+      await warnOfSpelling(context, compared.respelled, name)
       if (flags.save !== undefined) {
         const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
@@ -198,27 +200,6 @@ export default class UsersDiff extends BaseCommand {
       })
     } finally {
       progress.end()
-    }
-  }
-
-  /** Says what the comparison could not see. */
-  async #tell(
-    { respelled }: ComparedUsers,
-    { name, exists }: { name: string; exists: boolean },
-    flags: Comparison,
-    { output }: Context,
-  ): Promise<void> {
-    if (!exists) {
-      output.notice(
-        `There is no state file ${name} yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
-      )
-    } else if (flags['no-refresh']) {
-      output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
-    }
-    if (respelled > 0) {
-      await output.warn(
-        `${countOf(respelled, 'email')} ${respelled === 1 ? 'has' : 'have'} another case in the files than in ${name}. An email cannot be changed, so the case is ignored.`,
-      )
     }
   }
 
