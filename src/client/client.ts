@@ -150,11 +150,7 @@ export class Client {
     for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
-  /**
-   * Sends a request, reads its response, and reports the outcome to the function of the gate.
-   *
-   * @param read returns the result, and the JSON body if there is one
-   */
+  /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
   async #exchange<T>(
     request: OutgoingRequest,
     own: AbortSignal | undefined,

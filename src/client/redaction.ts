@@ -17,8 +17,11 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   const shortest = Math.min(...known.map(({ length }) => length))
   let forms: readonly string[] | undefined
   const clean = (value: unknown): unknown => {
-    forms ??= [...new Set(known.flatMap(formsOf))]
-    if (typeof value === 'string') return forms.reduce((text, form) => text.replaceAll(form, redacted), value)
+    if (typeof value === 'string') {
+      if (value.length < shortest) return value
+      forms ??= [...new Set(known.flatMap(formsOf))]
+      return forms.reduce((text, form) => text.replaceAll(form, redacted), value)
+    }
     if (Array.isArray(value)) return value.map(clean)
     if (!isRecord(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
