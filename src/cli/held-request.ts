@@ -1,6 +1,6 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
-import { isRecord, parseJson } from '../contract/exact-json.ts'
-import { secretField } from '../contract/secret-names.ts'
+import { parseJson } from '../contract/exact-json.ts'
+import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -18,10 +18,7 @@ export class HeldRequest extends Error {
   describe(): { method: string; url: string; body?: unknown } {
     const { method, path, query, body } = this.request
     const search = query ? `?${new URLSearchParams(query)}` : ''
-    const shownPath = `${path}${search}`.replace(
-      /([?&]([^=&]+)=)[^&]*/g,
-      (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
-    )
+    const shownPath = hideSecretParameters(`${path}${search}`)
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
     const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
@@ -52,15 +49,4 @@ function readBody(body: unknown): unknown {
   } catch {
     return text
   }
-}
-
-const hidden = '<hidden>'
-
-/** The same value, in which the value of each field whose name belongs to a secret is hidden. */
-export function hideSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(hideSecrets)
-  if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, secretField.test(key) ? hidden : hideSecrets(inner)]),
-  )
 }

@@ -3,9 +3,9 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
-import { hideSecrets } from '../print-differences.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
@@ -290,6 +290,6 @@ function hashesExcept(
 }
 
 function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
-  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(path, value))
+  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(value, path))
   return { path, expected: hide(expected), found: hide(found) }
 }
