@@ -1,5 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
@@ -14,6 +13,7 @@ import {
   writeStateFile,
 } from './state-file.ts'
 import { hasJournal, otherService, readJournal, type StateChange, StateJournal } from './state-journal.ts'
+import { targetOf } from './state-path.ts'
 
 export interface StateOptions {
   /** The service that the users belong to. */
@@ -177,13 +177,6 @@ function nameJournal(error: unknown): never {
   if (!(error instanceof Failure)) throw error
   const hint = 'No change is lost: the journal beside the file has them, and the next command reads it.'
   throw error.reworded(error.message, { hint })
-}
-
-/** The path without symbolic links; the last one may name a file that does not exist yet. */
-function targetOf(path: string): string {
-  if (existsSync(path)) return realpathSync(path)
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
-  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
 }
 
 interface LoadedState {
