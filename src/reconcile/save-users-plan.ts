@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { Failure } from '../contract/failure.ts'
+import { planWouldOverwrite } from '../contract/saved-plan.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
@@ -21,7 +22,7 @@ export function headerOf(about: Omit<UsersPlanHeader, 'id'>): UsersPlanHeader {
  */
 export async function saveUsersPlan(
   path: string,
-  { id, createdAt: created_at, tool, service, state, serial }: UsersPlanHeader,
+  { id, createdAt: created_at, tool, service, state }: UsersPlanHeader,
   plan: Pick<UsersPlan, 'users' | 'unmanaged' | 'counts'>,
 ): Promise<void> {
   assertReplaceable(path)
@@ -37,7 +38,7 @@ export async function saveUsersPlan(
       await file.write(Buffer.from(pending))
       pending = ''
     }
-    await write({ format: usersPlanFormat, v: 1, id, created_at, tool, service, state, serial })
+    await write({ format: usersPlanFormat, v: 1, id, created_at, tool, service, state })
     for (const user of plan.users) await write(lineOf(user))
     for (const user of plan.unmanaged) await write({ unmanaged: user })
     const checksum = hash.digest('hex')
@@ -76,9 +77,7 @@ function assertReplaceable(path: string): void {
   } catch (cause) {
     throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
   }
-  throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
-    advice: [{ code: 'other_plan_file' }],
-  })
+  throw planWouldOverwrite(path)
 }
 
 function isPlanAt(path: string): boolean {

@@ -5,6 +5,7 @@ import { TextLines } from '../bulk/input/text-lines.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
+import { changedPlan, planOfOtherService, planOfOtherVersion } from '../contract/saved-plan.ts'
 import type { UserCounts } from '../view/user-differences.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
@@ -18,9 +19,8 @@ export interface UsersPlanHeader {
   /** The version of chatctl that made it. */
   tool: string
   service: string
-  /** The name of the state file, and its generation. */
+  /** The name of the state file. */
   state: string
-  serial: number
 }
 
 /** A saved plan of users. */
@@ -29,6 +29,8 @@ export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
 }
 
 export const usersPlanFormat = 'chatctl-users-plan'
+const newPlan = { code: 'save_users_plan' } as const
+
 export const usersPlanBeginning = `{"format":"${usersPlanFormat}"`
 
 const header = z.strictObject({
@@ -40,7 +42,6 @@ const header = z.strictObject({
   tool: z.string(),
   service: z.string(),
   state: z.string(),
-  serial: z.int(),
 })
 
 const id = z.optional(z.string())
@@ -88,8 +89,11 @@ export function isUsersPlan(text: string): boolean {
  *
  * @throws Failure `refused` if the file was changed or truncated; `conflict` if its format is another version
  */
-export async function readUsersPlan(input: Pick<Input, 'name' | 'read'>): Promise<UsersPlanFile> {
-  const reader = new UsersPlanReader(input.name)
+export async function readUsersPlan(
+  input: Pick<Input, 'name' | 'read'>,
+  toolVersion: string,
+): Promise<UsersPlanFile> {
+  const reader = new UsersPlanReader(input.name, toolVersion)
   const lines = new TextLines(input.name)
   const decoder = new TextDecoder()
   for await (const chunk of input.read()) {
@@ -101,14 +105,16 @@ export async function readUsersPlan(input: Pick<Input, 'name' | 'read'>): Promis
 
 class UsersPlanReader {
   readonly #name: string
+  readonly #toolVersion: string
   readonly #hash: Hash = createHash('sha256')
   readonly #users: PlannedUser[] = []
   readonly #unmanaged: { email: string; id: string | undefined }[] = []
   #header: UsersPlanHeader | undefined
   #counts: UserCounts | undefined
 
-  constructor(name: string) {
+  constructor(name: string, toolVersion: string) {
     this.#name = name
+    this.#toolVersion = toolVersion
   }
 
   take(text: string): void {
@@ -146,14 +152,12 @@ class UsersPlanReader {
   #readHeader(value: unknown): UsersPlanHeader {
     const { success, data } = checkShape(header, value)
     if (success) {
-      const { id, created_at: createdAt, tool, service, state, serial } = data
-      return { id, createdAt, tool, service, state, serial }
+      const { id, created_at: createdAt, tool, service, state } = data
+      return { id, createdAt, tool, service, state }
     }
     const { v, tool } = value as { v?: unknown; tool?: unknown }
-    if (v === 1) throw this.#changed()
-    throw new Failure('conflict', `The plan ${this.#name} was made by chatctl ${tool}, in another format`, {
-      advice: [{ code: 'save_users_plan' }],
-    })
+    if (v === 1 || typeof v !== 'number') throw this.#changed()
+    throw planOfOtherVersion(this.#name, tool, this.#toolVersion, newPlan)
   }
 
   #readUser(value: unknown): void {
@@ -191,11 +195,7 @@ class UsersPlanReader {
   }
 
   #changed(): Failure {
-    return new Failure(
-      'refused',
-      `${this.#name} was changed or truncated: the checksum does not match its content`,
-      { advice: [{ code: 'save_users_plan' }] },
-    )
+    return changedPlan(this.#name, newPlan)
   }
 }
 
@@ -209,21 +209,6 @@ export function assertPlanFits(
   { service, tool }: UsersPlanHeader,
   about: { service: string; toolVersion: string },
 ): void {
-  if (service !== about.service) {
-    throw new Failure(
-      'conflict',
-      `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`,
-      {
-        advice: [{ code: 'save_users_plan' }],
-      },
-    )
-  }
-  if (tool === about.toolVersion) return
-  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${about.toolVersion}`
-  throw new Failure('conflict', words, { advice: [{ code: 'save_users_plan' }] })
-}
-
-/** The service of a plan, for a person. */
-export function nameOfService(service: string): string {
-  return service === 'local' ? 'the embedded service' : service
+  if (service !== about.service) throw planOfOtherService(name, service, about.service, newPlan)
+  if (tool !== about.toolVersion) throw planOfOtherVersion(name, tool, about.toolVersion, newPlan)
 }

@@ -137,7 +137,7 @@ export default class UsersApply extends BaseCommand {
       import('../../reconcile/users-plan-file.ts'),
       import('../../plan/plan-file.ts'),
     ])
-    const plan = await readUsersPlan(input)
+    const plan = await readUsersPlan(input, this.config.version)
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
     if (!isApplied(context.directories, plan.header.id)) return plan

@@ -18,6 +18,7 @@ import {
 } from '../../cli/user-files-flags.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
+import { nameOfService } from '../../contract/saved-plan.ts'
 import type { ComparedUsers, DiffUsersOptions } from '../../reconcile/diff-users.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
@@ -102,11 +103,11 @@ export default class UsersDiff extends BaseCommand {
       return value !== undefined && value !== false
     })
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
-    const [{ nameOfService, readUsersPlan }, { printedDifferences }] = await Promise.all([
+    const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
-    const read = await readUsersPlan(plan)
+    const read = await readUsersPlan(plan, this.config.version)
     const { service, createdAt, tool } = read.header
     output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
@@ -136,7 +137,7 @@ export default class UsersDiff extends BaseCommand {
       if (flags.save !== undefined) {
         const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
-        const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
+        const about = { createdAt, tool: this.config.version, service, state: name }
         await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
         const apply = commandFor(context, 'users', 'apply', flags.save)
         context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
