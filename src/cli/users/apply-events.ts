@@ -1,6 +1,5 @@
 import type { estimateDuration } from '../../bulk/send/estimate.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
-import type { ClientEvent } from '../../client/client-event.ts'
 import type { ApplyRunOptions } from '../../reconcile/apply/apply-run.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
 import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
@@ -8,6 +7,7 @@ import type { printedDifferences } from '../../reconcile/print-differences.ts'
 import { countOf } from '../../view/count.ts'
 import type { UserCounts } from '../../view/user-differences.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
+import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 
@@ -20,14 +20,7 @@ export function applyEvents(
   options: ConfirmOptions,
 ): Pick<ApplyRunOptions, 'connect' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'> {
   return {
-    connect: (other) =>
-      context.connect({
-        ...other,
-        observe: (event: ClientEvent) => {
-          other.observe?.(event)
-          context.transport.observe?.(event)
-        },
-      } as Parameters<Context['connect']>[0]),
+    connect: (other) => connectWorkers(context, other),
     confirm: async (plan, respelled) => {
       progress.end()
       await warnOfSpelling(context, respelled, options.state)
@@ -53,7 +46,8 @@ async function confirm(
   await prompter.confirm(`Apply the changes of ${users} to ${to}?`)
 }
 
-async function warnOfSpelling({ output }: Context, users: number, state: string): Promise<void> {
+/** @param users whose email in the files has another case than in the state file */
+export async function warnOfSpelling({ output }: Context, users: number, state: string): Promise<void> {
   if (users === 0) return
   await output.warn(
     `${countOf(users, 'email')} ${users === 1 ? 'has' : 'have'} another case in the files than in ${state}. An email cannot be changed, so the case is ignored.`,

@@ -3,11 +3,12 @@ import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { defaultConcurrency } from '../../cli/bulk-flags.ts'
 import { commandFor, quoteWord } from '../../cli/command-line.ts'
+import { connectWorkers } from '../../cli/connect-workers.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { BulkProgress } from '../../cli/output/bulk-progress.ts'
+import { Interruption } from '../../cli/interruption.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { stateOf } from '../../cli/state-options.ts'
 import {
@@ -16,10 +17,11 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
+import { ApplyProgress, warnOfSpelling } from '../../cli/users/apply-events.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/saved-plan.ts'
-import type { ComparedUsers, DiffUsersOptions } from '../../reconcile/diff-users.ts'
+import type { ComparedUsers } from '../../reconcile/diff-users.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
 import { isoNow } from '../../system/clock.ts'
@@ -28,6 +30,7 @@ import { type PrintedDifferences, userDifferenceView } from '../../view/user-dif
 
 /** Flags without an effect on a saved plan. */
 const comparisonFlags = [
+  'concurrency',
   'expand-env',
   'format',
   'limit-reads',
@@ -159,13 +162,10 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/diff-users.ts'),
       import('../../bulk/send/estimate.ts'),
     ])
-    const { host, output, options, signal, transport } = context
-    let quota: Parameters<DiffUsersOptions['onCompared']>[1]
-    const progress = new BulkProgress(output, {
-      noun: 'user',
-      total,
-      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota }),
-    })
+    const { host, output, options, signal } = context
+    const progress = new ApplyProgress(context, estimateDuration)
+    progress.begin(total)
+    let compared = 0
     try {
       return await diffUsers({
         files,
@@ -177,26 +177,21 @@ export default class UsersDiff extends BaseCommand {
         maxWait: options.max_wait.value,
         clock: host.clock,
         signal,
-        connect: ({ maxWait, observe }) =>
-          context.connect({
-            ...(maxWait !== undefined && { maxWait }),
-            observe: (event) => {
-              observe?.(event)
-              transport.observe?.(event)
-            },
-          }),
+        connect: (other) => connectWorkers(context, other),
         onPause: (pause) => progress.pause(pause),
         onResume: () => progress.go(),
-        onCompared: ({ failed, ...counts }, known) => {
-          quota = known
-          const { create, change, unchanged, missing, unknown, unread } = counts
-          progress.update({
-            done: create + change + unchanged + missing + unread + unknown,
-            failed,
-            unknown: 0,
-          })
+        onCompared: (counts, quota) => {
+          compared++
+          progress.compared(counts, quota)
         },
       })
+    } catch (error) {
+      progress.end()
+      if (error instanceof Interruption) {
+        const all = countOf(total, 'user')
+        output.notice(`Interrupted: ${groupDigits(compared)} of ${all} were compared. Nothing was changed.`)
+      }
+      throw error
     } finally {
       progress.end()
     }
@@ -207,8 +202,9 @@ export default class UsersDiff extends BaseCommand {
     { respelled }: ComparedUsers,
     { name, exists }: { name: string; exists: boolean },
     flags: Comparison,
-    { output }: Context,
+    context: Context,
   ): Promise<void> {
+    const { output } = context
     if (!exists) {
       output.notice(
         `There is no state file ${name} yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
@@ -216,11 +212,7 @@ export default class UsersDiff extends BaseCommand {
     } else if (flags['no-refresh']) {
       output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
     }
-    if (respelled > 0) {
-      await output.warn(
-        `${countOf(respelled, 'email')} ${respelled === 1 ? 'has' : 'have'} another case in the files than in ${name}. An email cannot be changed, so the case is ignored.`,
-      )
-    }
+    await warnOfSpelling(context, respelled, name)
   }
 
   /** @throws Failure `incomplete` if users could not be read */
