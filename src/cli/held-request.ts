@@ -1,5 +1,6 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
-import { isRecord, parseJson } from '../contract/exact-json.ts'
+import { parseJson } from '../contract/exact-json.ts'
+import { withoutSecrets } from '../contract/secret-fields.ts'
 import { secretField } from '../contract/secret-names.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
@@ -23,7 +24,7 @@ export class HeldRequest extends Error {
       (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
     )
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
-    const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
+    const shown = body === undefined ? {} : { body: withoutSecrets('', readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
   }
 }
@@ -55,12 +56,3 @@ function readBody(body: unknown): unknown {
 }
 
 const hidden = '<hidden>'
-
-/** The same value, in which the value of each field whose name belongs to a secret is hidden. */
-export function hideSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(hideSecrets)
-  if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, secretField.test(key) ? hidden : hideSecrets(inner)]),
-  )
-}

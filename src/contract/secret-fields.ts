@@ -1,8 +1,24 @@
+import { isRecord } from './exact-json.ts'
 import { secretField } from './secret-names.ts'
 
 /** Whether a field or a parameter of this name holds a secret. */
 export function isSecretName(name: string): boolean {
   return secretField.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'))
+}
+
+const hidden = '<hidden>'
+
+/**
+ * A JSON value as it may be shown: the values of secret fields are replaced, also in objects and lists.
+ *
+ * @param path the dotted path of the value; empty if it has none
+ */
+export function withoutSecrets(path: string, value: unknown): unknown {
+  if (path.split('.').some(isSecretName)) return value === null ? null : hidden
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets('', item))
+  // An exact number is no record.
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(name, inner)]))
 }
 
 /** JSON strings, of which the last may be cut, its punctuation, and the text between. */

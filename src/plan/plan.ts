@@ -1,6 +1,6 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
-import { canonicalJson, isRecord } from '../contract/exact-json.ts'
-import { secretField } from '../contract/secret-names.ts'
+import { canonicalJson } from '../contract/exact-json.ts'
+import { withoutSecrets } from '../contract/secret-fields.ts'
 import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import {
@@ -158,14 +158,6 @@ export function resultOf(plan: Plan): { changes: PrintedChange[] } {
     return { path, from: withoutSecrets(path, from), to: withoutSecrets(path, to), undocumented: true }
   }
   return { changes: changesOf(plan).map(print) }
-}
-
-/** The value of a key as it may be shown. A secret is replaced, also in a list. */
-export function withoutSecrets(path: string, value: unknown): unknown {
-  if (path.split('.').some((name) => secretField.test(name))) return value === null ? null : '<hidden>'
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets('', item))
-  if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(name, inner)]))
 }
 
 /** The extent of a plan: all managed keys, whether they change or not. */

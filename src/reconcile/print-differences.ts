@@ -1,4 +1,4 @@
-import { isRecord } from '../contract/exact-json.ts'
+import { withoutSecrets } from '../contract/secret-fields.ts'
 import type { PrintedDifferences, PrintedFieldChange, PrintedUser } from '../view/user-differences.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
 import type { FieldDifference, UserDifference } from './user-difference.ts'
@@ -32,21 +32,9 @@ function printedUser({ email, id, action, fields, error }: UserDifference): Prin
 function printedChange({ path, from, to, basis, drifted }: FieldDifference): PrintedFieldChange {
   return {
     path,
-    from: hideSecrets(path, from ?? null),
-    to: hideSecrets(path, to ?? null),
+    from: withoutSecrets(path, from ?? null),
+    to: withoutSecrets(path, to ?? null),
     ...(basis !== 'service' && { compared_with: basis }),
     ...(drifted && { drifted }),
   }
-}
-
-const secretName = /pass(word|wd|phrase)|secret|token|credential|keys?$/i
-
-/** The value of a field without secrets. */
-export function hideSecrets(name: string, value: unknown): unknown {
-  if (value === null) return null
-  if (secretName.test(name)) return '(hidden)'
-  if (Array.isArray(value)) return value.map((item) => hideSecrets('', item))
-  // An exact number is no record.
-  if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hideSecrets(key, inner)]))
 }

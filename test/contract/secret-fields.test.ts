@@ -24,6 +24,7 @@ const secretNames = [
   'device_code',
   'recovery_codes',
   'credentials',
+  'api_keys',
 ]
 const otherNames = [
   'max_tokens',

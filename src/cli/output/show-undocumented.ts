@@ -1,8 +1,8 @@
 import type { ApiResponse } from '../../client/response.ts'
+import { withoutSecrets } from '../../contract/secret-fields.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type View, valueAt } from '../../view/view.ts'
 import type { Context } from '../context.ts'
-import { hideSecrets } from '../held-request.ts'
 
 /** Whether a body has a value in none of the columns of a view. */
 export function isUndocumented({ columns }: View, body: unknown): boolean {
@@ -30,6 +30,6 @@ const maxLength = 500
 
 /** The beginning of a body, on one line and without secrets. */
 export function excerptOf(body: unknown): string {
-  const text = visibleJson(hideSecrets(body))
+  const text = visibleJson(withoutSecrets('', body))
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }

@@ -2,6 +2,7 @@ import type { ApiResponse } from '../../client/response.ts'
 import type { Settings } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
+import { withoutSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
@@ -14,7 +15,6 @@ import {
   requestsOf,
   type SentConfiguration,
   settingsFileOf,
-  withoutSecrets,
 } from '../plan.ts'
 import { configurationFailure } from './change-failures.ts'
 import { sendConfiguration } from './sent-configuration.ts'

@@ -1,9 +1,10 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
+import { withoutSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { type Change, foundAt, isSameValue, withoutSecrets } from '../plan.ts'
+import { type Change, foundAt, isSameValue } from '../plan.ts'
 
 /** The outcome of a request that changes something: a response, or a failure after which it may have changed. */
 export interface ChangeOutcome {

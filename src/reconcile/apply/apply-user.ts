@@ -3,9 +3,9 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
+import { withoutSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
-import { hideSecrets } from '../print-differences.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
@@ -74,7 +74,7 @@ export class UserApplication {
       hashes: before?.hashes ?? {},
     })
     if (changed.length > 0) {
-      this.outcome.mismatches = changed.map(withoutSecrets)
+      this.outcome.mismatches = changed.map(withoutSecretValues)
       return this.#settle('conflict')
     }
     await this.#change(before ?? { email: this.outcome.email, id, hashes: {} })
@@ -241,7 +241,7 @@ export class UserApplication {
       }
       const paths = mismatches.map(({ path }) => path)
       state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
-      this.outcome.mismatches = mismatches.map(withoutSecrets)
+      this.outcome.mismatches = mismatches.map(withoutSecretValues)
       return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
     }
   }
@@ -286,7 +286,7 @@ function hashesExcept(
   return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
 }
 
-function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
-  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(path, value))
+function withoutSecretValues({ path, expected, found }: Mismatch): Mismatch {
+  const hide = (value: unknown) => (value === undefined ? undefined : withoutSecrets(path, value))
   return { path, expected: hide(expected), found: hide(found) }
 }
