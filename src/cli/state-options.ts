@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { StateOptions } from '../reconcile/state/users-state.ts'
 import type { Context } from './context.ts'
 import { textFlag } from './flag-types.ts'
@@ -5,6 +6,9 @@ import { planServiceOf } from './settings-change.ts'
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */
 const grace = 60_000
+
+/** Size in bytes from which memory matters more than speed: about 130,000 users. */
+const largeState = 16 * 1024 * 1024
 
 /**
  * @param summary what the state file is used for, and its default
@@ -25,7 +29,16 @@ export function stateOf(
   access: StateOptions['access'],
 ): [path: string, options: StateOptions] {
   const { host, signal } = context
-  host.keepHeapSmall()
+  const path = context.resolvePath(name)
+  host.keepHeapSmall(isLarge(path) ? 'memory' : 'speed')
   if (access === 'write') host.allowGrace(grace)
-  return [context.resolvePath(name), { service: planServiceOf(context), signal, access, name }]
+  return [path, { service: planServiceOf(context), signal, access, name }]
+}
+
+function isLarge(path: string): boolean {
+  try {
+    return statSync(path).size >= largeState
+  } catch {
+    return false
+  }
 }

@@ -84,7 +84,6 @@ export default class UsersDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file)
-    context.host.keepHeapSmall()
     const { UserFiles } = await import('../../reconcile/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
@@ -127,11 +126,11 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/state/state-path.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
-    const users = await files.check()
-    for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
+    const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
     const { service } = opening
     const state = await UsersState.open(path, opening)
     try {
