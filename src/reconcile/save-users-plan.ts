@@ -22,7 +22,7 @@ export function headerOf(about: Omit<UsersPlanHeader, 'id'>): UsersPlanHeader {
  */
 export async function saveUsersPlan(
   path: string,
-  { id, createdAt: created_at, tool, service, state }: UsersPlanHeader,
+  { id, createdAt: created_at, tool, service, state, serial }: UsersPlanHeader,
   plan: Pick<UsersPlan, 'users' | 'unmanaged' | 'counts'>,
 ): Promise<void> {
   assertReplaceable(path)
@@ -38,7 +38,7 @@ export async function saveUsersPlan(
       await file.write(Buffer.from(pending))
       pending = ''
     }
-    await write({ format: usersPlanFormat, v: 1, id, created_at, tool, service, state })
+    await write({ format: usersPlanFormat, v: 1, id, created_at, tool, service, state, serial })
     for (const user of plan.users) await write(lineOf(user))
     for (const user of plan.unmanaged) await write({ unmanaged: user })
     const checksum = hash.digest('hex')

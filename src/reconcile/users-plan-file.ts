@@ -10,6 +10,7 @@ import type { UserCounts } from '../view/user-differences.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
 import { userOf } from './managed-fields.ts'
+import type { UsersState } from './state/users-state.ts'
 
 /** Where a saved plan comes from. */
 export interface UsersPlanHeader {
@@ -19,8 +20,9 @@ export interface UsersPlanHeader {
   /** The version of chatctl that made it. */
   tool: string
   service: string
-  /** The name of the state file. */
+  /** The name of the state file, and its generation before the comparison. */
   state: string
+  serial: number
 }
 
 /** A saved plan of users. */
@@ -42,6 +44,7 @@ const header = z.strictObject({
   tool: z.string(),
   service: z.string(),
   state: z.string(),
+  serial: z.int(),
 })
 
 const id = z.optional(z.string())
@@ -152,8 +155,8 @@ class UsersPlanReader {
   #readHeader(value: unknown): UsersPlanHeader {
     const { success, data } = checkShape(header, value)
     if (success) {
-      const { id, created_at: createdAt, tool, service, state } = data
-      return { id, createdAt, tool, service, state }
+      const { id, created_at: createdAt, tool, service, state, serial } = data
+      return { id, createdAt, tool, service, state, serial }
     }
     const { v, tool } = value as { v?: unknown; tool?: unknown }
     if (v === 1 || typeof v !== 'number') throw this.#changed()
@@ -211,4 +214,22 @@ export function assertPlanFits(
 ): void {
   if (service !== about.service) throw planOfOtherService(name, service, about.service, newPlan)
   if (tool !== about.toolVersion) throw planOfOtherVersion(name, tool, about.toolVersion, newPlan)
+}
+
+/**
+ * Refuses to apply a plan with an earlier state file, which may lack users that exist: they would be created twice.
+ *
+ * @param name of the plan
+ * @throws Failure `conflict`
+ */
+export function assertStateFits(
+  name: string,
+  { serial }: UsersPlanHeader,
+  state: Pick<UsersState, 'exists' | 'serial'> & { name: string },
+): void {
+  if (state.serial >= serial) return
+  const words = state.exists
+    ? `The state file ${state.name} is older than the plan ${name}`
+    : `The plan ${name} was made with the state file ${state.name}, which does not exist`
+  throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
 }

@@ -17,6 +17,7 @@ const header = headerOf({
   tool: '1.2.3',
   service: 'https://chat.example',
   state: 'users.state.json',
+  serial: 7,
 })
 
 const anyPlan = fc

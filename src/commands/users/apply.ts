@@ -20,6 +20,7 @@ import { finishApply } from '../../cli/users/finish-apply.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
+import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 
@@ -93,6 +94,7 @@ export default class UsersApply extends BaseCommand {
       const progress = new ApplyProgress(context, estimateDuration)
       let applied: AppliedUsers
       try {
+        if (input && plan) await this.#checkState(plan, input.name, name, state)
         if (!plan) progress.begin(users)
         applied = await runApply({
           ...applyEvents(context, progress, { ...about, yes: flags.yes }),
@@ -144,6 +146,13 @@ export default class UsersApply extends BaseCommand {
     throw new Failure('conflict', `The plan ${input.name} was already applied`, {
       advice: [{ code: 'save_users_plan' }],
     })
+  }
+
+  /** @throws Failure `conflict` if the state file is earlier than the plan */
+  async #checkState({ header }: UsersPlanFile, name: string, stateName: string, state: UsersState) {
+    const { assertStateFits } = await import('../../reconcile/users-plan-file.ts')
+    const { exists, serial } = state
+    assertStateFits(name, header, { name: stateName, exists, serial })
   }
 
   async #markApplied(id: string, { directories }: Context): Promise<void> {

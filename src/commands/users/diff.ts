@@ -139,7 +139,7 @@ export default class UsersDiff extends BaseCommand {
       if (flags.save !== undefined) {
         const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
-        const about = { createdAt, tool: this.config.version, service, state: name }
+        const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
         await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
         const apply = commandFor(context, 'users', 'apply', flags.save)
         context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
