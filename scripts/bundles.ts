@@ -13,8 +13,15 @@ import { leanDependencies } from './lean-dependencies.ts'
 const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: boolean }> = {
   service: {
     entry: `export * from './src/service/start-service.ts'
+            export * from './src/service/open-embedded-service.ts'
             export * from './src/service/administration/administration.ts'`,
-    asked: /\/service\/(start-service|administration\/administration)\.ts$/,
+    asked: /\/service\/(start-service|open-embedded-service|administration\/administration)\.ts$/,
+  },
+  'http-server': {
+    entry: `export * from './src/service/http/create-server.ts'
+            export * from './src/service/http/admin-server.ts'
+            export * from './src/service/http/create-logger.ts'`,
+    asked: /\/http\/(create-server|admin-server|create-logger)\.ts$/,
   },
   oauth: {
     entry: `export * from './src/service/oauth/open-oauth.ts'`,

@@ -56,6 +56,7 @@ export const dependencyReasons: Record<string, string> = {
   'playwright-core': 'tests: drives a browser through the pages of the embedded service',
   'prom-client': '`/metrics` in the Prometheus format',
   publint: 'checks the package exports',
+  'secure-json-parse': 'parses JSON of clients, and refuses the key `__proto__`',
   'string-width': 'measures how many columns a text needs',
   'supports-hyperlinks': 'detects whether the terminal supports links',
   typescript: 'checks types, and writes the declarations of the library',

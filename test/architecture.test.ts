@@ -117,7 +117,8 @@ const changesProcessFor: Record<string, string> = {
 }
 
 /** Direct use of the system clock or of random numbers. */
-const usesChance = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b/
+const usesChance =
+  /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b|\bsystemClock\.monotonic\(/
 
 /** Files outside `boot` that may do so, with the reason why tests need no control over it. */
 const usesChanceFor: Record<string, string> = {

@@ -2,6 +2,8 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import * as z from 'zod/mini'
 import { endpoints } from '../contract/endpoints.ts'
 import { parseJson } from '../contract/exact-json.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import { activityFiles } from './activity-log.ts'
 import { readLinesBackward } from './lines-backward.ts'
 
@@ -94,9 +96,10 @@ function openFiles(directory: string): { descriptor: number; size: number }[] {
     let descriptor: number
     try {
       descriptor = openSync(path, 'r')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      throw error
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') continue
+      for (const { descriptor } of opened.values()) closeSync(descriptor)
+      throw new Failure('storage', `Cannot read ${path}: ${describeSystemError(cause)}`, { cause })
     }
     const { ino, size } = fstatSync(descriptor)
     if (opened.has(ino)) closeSync(descriptor)

@@ -1,4 +1,4 @@
-import { isatty } from 'node:tty'
+import { isTerminal } from './is-terminal.ts'
 
 const cleanups = new Set<(exitCode: number) => void>()
 
@@ -13,7 +13,7 @@ export function endProcess(exitCode: number): never {
   // Neither a signal nor execve emits `exit`.
   cleanUp(exitCode)
   for (const stop of running) stop()
-  if (exitCode === interrupted && isatty(2)) dieOfInterrupt()
+  if (exitCode === interrupted && isTerminal(2)) dieOfInterrupt()
   if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
   process.exit(exitCode)
 }

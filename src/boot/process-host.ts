@@ -1,4 +1,3 @@
-import { isatty } from 'node:tty'
 import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { Keychain } from '../credentials/keychain.ts'
@@ -6,6 +5,7 @@ import { systemClock } from '../system/clock.ts'
 import { keepHeapSmall } from './bound-heap.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
+import { isNullDevice, isTerminal } from './is-terminal.ts'
 import { watchSignals } from './watch-signals.ts'
 
 /** This process as the host of a run. Getters open the streams on first use. */
@@ -25,14 +25,17 @@ export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>):
     },
     isTerminal: {
       get stdin() {
-        return isatty(0)
+        return isTerminal(0)
       },
       get stdout() {
-        return isatty(1)
+        return isTerminal(1)
       },
       get stderr() {
-        return isatty(2)
+        return isTerminal(2)
       },
+    },
+    get isStdinNull() {
+      return isNullDevice(0)
     },
     isStdoutClosed,
     ...watchSignals(),

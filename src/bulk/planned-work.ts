@@ -44,7 +44,7 @@ export async function planWork(input: Input, kind: RowKind, known: Known): Promi
 /** A request that a run will send. */
 export interface PlannedRequest {
   /** The line of its row. */
-  line: number
+  line: number | undefined
   method: string
   /** Contains `{id}` if no response with the ID of the user is known. */
   path: string

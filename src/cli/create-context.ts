@@ -82,7 +82,7 @@ export function createContext(invocation: Invocation): Context {
       const { findJoinableService } = await import('../service/find-joinable-service.ts')
       return findJoinableService(directory)
     },
-    start: (choice) => startLocalService(context, choice, cleanups),
+    open: (choice) => openLocalService(context, choice, cleanups),
     chooseUpstream: upstream,
     onAnswering: (service) => {
       if (connection) connection.localService = service
@@ -171,7 +171,8 @@ export function createContext(invocation: Invocation): Context {
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
             baseUrl: async () => (await local.next()).url,
-            credential: async () => local.key,
+            credential: async () => local.answering?.key,
+            handler: () => local.answering?.handle,
           }),
       gate: async (request) => {
         guardLocalChange(streams, to, request)
@@ -275,18 +276,18 @@ async function openTrace(streams: Streams, cleanups: (() => Promise<void>)[]) {
   return trace
 }
 
-/** Starts the embedded service on a free loopback port until the command ends. */
-async function startLocalService(
+/** Opens the embedded service in this process until the command ends. */
+async function openLocalService(
   { host, directories, output }: Context,
   { server }: UpstreamChoice,
   cleanups: (() => Promise<void>)[],
 ) {
-  const { startService } = await import('../service/start-service.ts')
+  const { openEmbeddedService } = await import('../service/open-embedded-service.ts')
   const { env, clock } = host
   const { local: offlineNotice } = offlineNotices
   const { data: dataDir } = directories
-  const service = await startService({ dataDir, upstream: server, env, clock, offlineNotice })
+  const service = await openEmbeddedService({ dataDir, upstream: server, env, clock, offlineNotice })
   cleanups.push(() => service.close())
   if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
-  return { url: service.url, key: service.createProcessKey() }
+  return { key: service.key, handle: service.request }
 }

@@ -39,6 +39,10 @@ function withPlace(message: string, { failure: { status, request }, connection }
   const parts: string[] = []
   if (status !== undefined && !new RegExp(`\\b${status}\\b`).test(message)) parts.push(String(status))
   const url = request && new URL(request.url)
+  // The service in this process has no address.
+  if (url && connection?.localService?.handle && message.includes(url.origin)) {
+    return message.replace(url.origin, 'the embedded service')
+  }
   const isEmbedded = connection !== undefined && connection.baseUrl === undefined
   if (request && url && !message.includes(url.origin)) {
     parts.push(`${request.method} ${isEmbedded ? '' : url.origin}${url.pathname}`)

@@ -5,7 +5,7 @@ import type { LocalService } from './local-service.ts'
 
 /** Which service answers, for `--debug`. */
 export function describeLocalService({ url, running, upstream }: LocalService): string {
-  const where = running ? `runs at ${url}, pid ${running.pid}` : `runs in this process at ${url}`
+  const where = running ? `runs at ${url}, pid ${running.pid}` : 'runs in this process'
   return `* The embedded service ${where}, with ${describeReplies(upstream)}`
 }
 

@@ -20,6 +20,8 @@ export interface Host {
   readonly stderr: NodeJS.WriteStream
   /** Whether each stream is a terminal, for merely looking at `stdin` of a process opens it. */
   readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>
+  /** Whether stdin is the null device: opening it to read nothing would slow down the start. */
+  readonly isStdinNull: boolean
   /** Whether the shell has closed stdout (`>&-`), so that a result would be lost. */
   isStdoutClosed(): boolean
   /** Aborted when a person or the system ends the run; its reason is an `Interruption`. */

@@ -1,3 +1,4 @@
+import type { RequestHandler } from '../client/process-transport.ts'
 import type { UpstreamChoice } from '../config/resolve-upstream.ts'
 import { once } from './once.ts'
 
@@ -11,6 +12,15 @@ interface RunningService {
   upstream: string | null
 }
 
+/** The embedded service in this process. */
+interface OwnService {
+  key: string
+  handle: RequestHandler
+}
+
+/** The base URL of the service in this process, which does not listen. */
+const ownUrl = 'http://localhost'
+
 /** The embedded service that answers the requests of a run. */
 export interface LocalService {
   url: string
@@ -19,6 +29,8 @@ export interface LocalService {
   upstream: string | null
   /** The process that runs it; undefined for this one. */
   running: RunningService | undefined
+  /** Answers the requests in this process; undefined if another process runs the service. */
+  handle: RequestHandler | undefined
   /** Where this process has the upstream from. */
   upstreamFrom: UpstreamChoice | undefined
 }
@@ -26,8 +38,8 @@ export interface LocalService {
 interface LocalServiceOptions {
   /** Looks for a service that runs on the same data. */
   find(): Promise<RunningService | undefined>
-  /** Starts one in this process. */
-  start(choice: UpstreamChoice): Promise<{ url: string; key: string }>
+  /** Opens the service in this process. */
+  open(choice: UpstreamChoice): Promise<OwnService>
   chooseUpstream(): UpstreamChoice
   /** Is told which one answers. */
   onAnswering(service: LocalService): void
@@ -35,26 +47,27 @@ interface LocalServiceOptions {
 
 /**
  * Looks for a running service before each request, because it may end during a session, and another program
- * may get its port. Once this process has started the service, it stays with it.
+ * may get its port. Once this process has opened the service, it stays with it.
  */
 export class LocalServices {
   readonly #options: LocalServiceOptions
-  readonly #start: () => Promise<LocalService>
-  #isStarted = false
+  readonly #open: () => Promise<LocalService>
+  #isOpened = false
   #answering: LocalService | undefined
 
   constructor(options: LocalServiceOptions) {
     this.#options = options
-    this.#start = once(async () => {
+    this.#open = once(async () => {
       const choice = options.chooseUpstream()
-      const service = await options.start(choice)
-      return { ...service, upstream: choice.server?.url ?? null, running: undefined, upstreamFrom: choice }
+      const service = await options.open(choice)
+      const upstream = choice.server?.url ?? null
+      return { ...service, url: ownUrl, upstream, running: undefined, upstreamFrom: choice }
     })
   }
 
   /** A running service, unless the environment chooses another upstream for this run. */
   async find(): Promise<RunningService | undefined> {
-    if (this.#isStarted) return undefined
+    if (this.#isOpened) return undefined
     const running = await this.#options.find()
     if (!running) return undefined
     const { source, server } = this.#options.chooseUpstream()
@@ -64,15 +77,17 @@ export class LocalServices {
   /** The service for the next request. */
   async next(): Promise<LocalService> {
     const running = await this.find()
-    this.#isStarted ||= running === undefined
-    const service = running ? { ...running, running, upstreamFrom: undefined } : await this.#start()
+    this.#isOpened ||= running === undefined
+    const service = running
+      ? { ...running, running, handle: undefined, upstreamFrom: undefined }
+      : await this.#open()
     if (service.url !== this.#answering?.url) this.#options.onAnswering(service)
     this.#answering = service
     return service
   }
 
-  /** The key of the service that `next` returned last. */
-  get key(): string | undefined {
-    return this.#answering?.key
+  /** The service that `next` returned last. */
+  get answering(): LocalService | undefined {
+    return this.#answering
   }
 }

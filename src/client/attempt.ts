@@ -1,6 +1,5 @@
-import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
-import { Expired, type HttpRequest, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
+import { Expired, type HttpRequest, Interrupted, type OpenResponse, type Transport } from './open-response.ts'
 import { defaultMaxMiB, ResponseBytes } from './response-bytes.ts'
 
 /** Maximum number of bytes that are read of an error response that nobody sees. */
@@ -39,7 +38,7 @@ interface AttemptOptions {
  * @throws Interrupted if the network or the timeout ends it; the reason of the signal
  */
 export async function attempt(
-  dispatcher: Dispatcher,
+  transport: Transport,
   httpRequest: HttpRequest,
   options: AttemptOptions,
 ): Promise<AttemptResponse> {
@@ -55,7 +54,7 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const response = await openResponse(dispatcher, httpRequest, signal, options.onSent)
+    const response = await transport(httpRequest, signal, options.onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readError(response, options)) }

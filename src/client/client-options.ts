@@ -2,6 +2,7 @@ import type { RequestOutcome } from '../contract/request-outcome.ts'
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import type { RequestHandler } from './process-transport.ts'
 import type { Trace } from './trace.ts'
 
 /**
@@ -58,6 +59,13 @@ export interface ClientOptions {
   gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
+  /**
+   * Called after `baseUrl`. If it returns a handler, the requests go to that handler in this process, and
+   * not to the network.
+   *
+   * @internal
+   */
+  handler?: (() => RequestHandler | undefined) | undefined
   /**
    * Called before each request. What it resolves with receives everything that crosses the network,
    * without secrets.

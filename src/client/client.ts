@@ -13,6 +13,7 @@ import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
+import { networkTransport, type Transport } from './open-response.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   composeRawRequest,
@@ -23,7 +24,7 @@ import {
   type RawRequest,
   replyTimeout,
 } from './outgoing-request.ts'
-import { openPool } from './pool.ts'
+import { processTransport } from './process-transport.ts'
 import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
 import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
@@ -202,7 +203,7 @@ export class Client {
     // The credential may come from another process, so fetch it while the network modules load.
     const pending = this.#credential()
     pending.catch(() => {})
-    const dispatcher = await this.#poolFor(base, timeout)
+    const transport = await this.#transportTo(base, timeout)
     const body = encode(request.body)
 
     const send = async (credential: string | undefined) => {
@@ -214,7 +215,7 @@ export class Client {
         deliver(
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
           {
-            dispatcher,
+            transport,
             env: options.env ?? {},
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
@@ -246,11 +247,17 @@ export class Client {
     return typeof credential === 'function' ? credential(rejected) : credential
   }
 
-  #poolFor(base: URL, timeout: number): Promise<Dispatcher> {
-    const { connectTimeout = 10_000, env = {} } = this.#options
-    const pool = this.#pools.get(base.origin) ?? openPool(base, Math.min(connectTimeout, timeout), env)
+  async #transportTo(base: URL, timeout: number): Promise<Transport> {
+    const { handler, connectTimeout = 10_000, env = {} } = this.#options
+    const handle = handler?.()
+    if (handle) return processTransport(handle)
+    const open = async () => {
+      const { openPool } = await import('./pool.ts')
+      return openPool(base, Math.min(connectTimeout, timeout), env)
+    }
+    const pool = this.#pools.get(base.origin) ?? open()
     this.#pools.set(base.origin, pool)
-    return pool
+    return networkTransport(await pool)
   }
 
   async #baseUrl(): Promise<URL> {

@@ -1,11 +1,10 @@
-import type { Dispatcher } from 'undici'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { deferProperty } from './defer-property.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
-import { type HttpRequest, Interrupted } from './open-response.ts'
+import { type HttpRequest, Interrupted, type Transport } from './open-response.ts'
 import { limitHeaders } from './rate-limit-headers.ts'
 import { type Redact, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
@@ -21,7 +20,7 @@ export interface Reading {
 }
 
 interface Delivery extends Reading {
-  dispatcher: Dispatcher
+  transport: Transport
   /** Names the proxy, for errors. */
   env: NodeJS.ProcessEnv
   policy: RetryPolicy
@@ -56,7 +55,7 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
  * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
-  const { dispatcher, policy, clock, signal, redact, observe } = delivery
+  const { transport, policy, clock, signal, redact, observe } = delivery
   const trace = delivery.openTrace && (await delivery.openTrace())
   const visited = [first.url.href]
   let httpRequest = first
@@ -79,7 +78,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     let reason: string
     let status = 0
     try {
-      const received = await attempt(dispatcher, httpRequest, {
+      const received = await attempt(transport, httpRequest, {
         ...delivery,
         onSent: () => report({ type: 'sent' }),
       })

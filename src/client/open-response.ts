@@ -52,45 +52,48 @@ export interface OpenResponse {
   cancel(): void
 }
 
-/** Bytes that are buffered for a slow reader before the socket is paused. */
-const highWaterMark = 64 * 1024
-
 /**
  * Sends one request, and resolves when the head of its response has arrived.
- *
- * Uses `dispatch` of undici instead of `request`, because `request` hides whether the first byte was sent
- * before a failure, and because its abort waits for the connection.
  *
  * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted for a failure of the network or an `Expired` abort; else the reason of the signal
  */
-export function openResponse(
-  dispatcher: Dispatcher,
+export type Transport = (
   httpRequest: HttpRequest,
   signal: AbortSignal,
   onSent: () => void,
-): Promise<OpenResponse> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason)
-      return
-    }
-    const running = new RunningResponse(signal, onSent, resolve, reject)
-    dispatcher.dispatch(
-      {
-        origin: httpRequest.url.origin,
-        path: httpRequest.url.pathname + httpRequest.url.search,
-        method: httpRequest.method,
-        headers: httpRequest.headers,
-        body: httpRequest.body ?? null,
-        // The timers of the client are exact; those of undici tick twice a second.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
-      running,
-    )
-  })
-}
+) => Promise<OpenResponse>
+
+/** Bytes that are buffered for a slow reader before the socket is paused. */
+const highWaterMark = 64 * 1024
+
+/**
+ * Sends requests over the network. Uses `dispatch` of undici instead of `request`, because `request` hides
+ * whether the first byte was sent before a failure, and because its abort waits for the connection.
+ */
+export const networkTransport =
+  (dispatcher: Dispatcher): Transport =>
+  (httpRequest, signal, onSent) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason)
+        return
+      }
+      const running = new RunningResponse(signal, onSent, resolve, reject)
+      dispatcher.dispatch(
+        {
+          origin: httpRequest.url.origin,
+          path: httpRequest.url.pathname + httpRequest.url.search,
+          method: httpRequest.method,
+          headers: httpRequest.headers,
+          body: httpRequest.body ?? null,
+          // The timers of the client are exact; those of undici tick twice a second.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        running,
+      )
+    })
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]

@@ -1,10 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isRecord } from '../contract/exact-json.ts'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
+import { replaceFile } from '../system/replace-file.ts'
 
-const fileName = 'last-contexts'
+const pathIn = ({ state }: Directories): string => join(state, 'last-contexts.json')
 
 /** `--continue` resumes the last conversation of this profile and base URL. */
 export interface ContextOwner {
@@ -18,37 +20,35 @@ function keyOf({ profile, baseUrl }: ContextOwner): string {
 }
 
 export function readLastContext(directories: Directories, owner: ContextOwner): string | undefined {
+  const value = readContexts(directories)[keyOf(owner)]
+  return typeof value === 'string' ? value : undefined
+}
+
+function readContexts(directories: Directories): Record<string, unknown> {
   try {
-    const contexts: unknown = JSON.parse(readFileSync(join(directories.state, `${fileName}.json`), 'utf8'))
-    const value = (contexts as Record<string, unknown>)[keyOf(owner)]
-    return typeof value === 'string' ? value : undefined
+    const contexts: unknown = JSON.parse(readFileSync(pathIn(directories), 'utf8'))
+    return isRecord(contexts) ? contexts : {}
   } catch {
     // The file does not exist at first. If it is damaged, --context still works.
-    return undefined
+    return {}
   }
 }
 
 /** Time of the last stored conversation, in ms; 0 if none is stored. */
-export function lastContextTime({ state }: Directories): number {
-  return statSync(join(state, `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
+export function lastContextTime(directories: Directories): number {
+  return statSync(pathIn(directories), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** @throws Error if the state directory is not writable; the service still has the conversation */
 export async function rememberLastContext(
-  { state }: Directories,
+  directories: Directories,
   owner: ContextOwner,
   contextId: string,
 ): Promise<void> {
-  makePrivateDirectory(state)
-  const { default: Conf } = await import('conf')
-  await withFileLock(join(state, `${fileName}.json`), () => {
-    const file = new Conf<Record<string, string>>({
-      cwd: state,
-      configName: fileName,
-      configFileMode: 0o600,
-      clearInvalidConfig: true,
-      accessPropertiesByDotNotation: false,
-    })
-    file.set(keyOf(owner), contextId)
+  const path = pathIn(directories)
+  makePrivateDirectory(directories.state)
+  await withFileLock(path, () => {
+    const contexts = { ...readContexts(directories), [keyOf(owner)]: contextId }
+    replaceFile(path, `${JSON.stringify(contexts, undefined, '\t')}\n`, { flush: false })
   })
 }

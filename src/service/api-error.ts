@@ -89,3 +89,6 @@ function sentence(words: readonly string[], more: number): string {
   const shown = words.join('; ')
   return more > 0 ? `${shown}; and ${more} more` : shown
 }
+
+/** The reason of an abort signal when the service stops. */
+export const serviceStopping = (): ApiError => new ApiError('service_stopping', 'The service is stopping')

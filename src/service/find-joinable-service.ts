@@ -22,7 +22,7 @@ const timeout = 1_000
  * record, so a program that now has its port receives nothing.
  */
 export async function findJoinableService(directory: string): Promise<JoinableService | undefined> {
-  for (const { url, key, pid, version, upstream } of await listKeyedRecords(directory)) {
+  for (const { url, key, pid, version, upstream } of listKeyedRecords(directory)) {
     const origin = loopbackOrigin(url)
     if (origin !== undefined && (await provesKey(origin, key))) {
       return { url: origin, key, pid, version, upstream }

@@ -1,6 +1,4 @@
-import { rmSync } from 'node:fs'
-import { open, readdir, realpath, rm } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
@@ -55,17 +53,17 @@ const recordName = /^(running|elsewhere)-\d+\.json$/
  * Writes the record of this process into the data directory, and removes the records of dead processes.
  * @returns removes the record
  */
-export async function announceRun(
+export function announceRun(
   directory: string,
   details: Omit<WrittenRecord, 'pid' | 'started_at'>,
   { defaultDirectory, onExit }: Announcement,
   clock: Clock,
-): Promise<() => Promise<void>> {
+): () => void {
   const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
-  const files = [await writeRecord(directory, 'running', record)]
+  const files = [writeRecord(directory, 'running', record)]
   try {
-    if (defaultDirectory !== undefined && !(await isSameDirectory(directory, defaultDirectory)))
-      files.push(await writeRecord(defaultDirectory, 'elsewhere', { ...record, key: null }))
+    if (defaultDirectory !== undefined && !isSameDirectory(directory, defaultDirectory))
+      files.push(writeRecord(defaultDirectory, 'elsewhere', { ...record, key: null }))
   } catch {
     // In a container or for a system user, the home directory may not be writable.
   }
@@ -77,23 +75,23 @@ export async function announceRun(
       // Readers of the record check that the process is alive.
     }
   })
-  return async () => {
-    for (const file of files) await rm(file, { force: true })
+  return () => {
+    for (const file of files) rmSync(file, { force: true })
     withdrawCleanup?.()
   }
 }
 
-async function isSameDirectory(one: string, other: string): Promise<boolean> {
+function isSameDirectory(one: string, other: string): boolean {
   makePrivateDirectory(other)
-  return (await realpath(one)) === (await realpath(other))
+  return realpathSync(one) === realpathSync(other)
 }
 
-async function writeRecord(directory: string, kind: string, record: WrittenRecord): Promise<string> {
+function writeRecord(directory: string, kind: string, record: WrittenRecord): string {
   // With a database on another server, nothing else has created the directory.
   makePrivateDirectory(directory)
-  for (const name of await listRecords(directory)) {
-    const known = await readRecord(join(directory, name))
-    if (!known || !isAlive(known.pid)) await rm(join(directory, name), { force: true, recursive: true })
+  for (const name of listRecords(directory)) {
+    const known = readRecord(join(directory, name))
+    if (!known || !isAlive(known.pid)) rmSync(join(directory, name), { force: true, recursive: true })
   }
   const file = join(directory, `${kind}-${process.pid}.json`)
   replaceFile(file, `${JSON.stringify(record)}\n`, { flush: false })
@@ -116,10 +114,10 @@ export async function findRunningServices(directory: string, location: string): 
 }
 
 /** The records of living processes on the SQLite database of a directory: they contain a key. */
-export async function listKeyedRecords(directory: string): Promise<(WrittenRecord & { key: string })[]> {
+export function listKeyedRecords(directory: string): (WrittenRecord & { key: string })[] {
   const found: (WrittenRecord & { key: string })[] = []
-  for (const name of await listRecords(directory)) {
-    const record = isInOwnDirectory(name) ? await readRecord(join(directory, name)) : null
+  for (const name of listRecords(directory)) {
+    const record = isInOwnDirectory(name) ? readRecord(join(directory, name)) : null
     if (record?.key && isAlive(record.pid)) found.push({ ...record, key: record.key })
   }
   return found
@@ -145,8 +143,8 @@ async function liveRecords(
   matches: (name: string, record: WrittenRecord) => boolean,
 ): Promise<(WrittenRecord & { name: string })[]> {
   const found: (WrittenRecord & { name: string })[] = []
-  for (const name of await listRecords(directory)) {
-    const record = await readRecord(join(directory, name))
+  for (const name of listRecords(directory)) {
+    const record = readRecord(join(directory, name))
     if (!record || !matches(name, record) || !isAlive(record.pid)) continue
     if (await isListening(record.url)) found.push({ ...record, name })
   }
@@ -159,17 +157,19 @@ const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
 
-async function listRecords(directory: string): Promise<string[]> {
+function listRecords(directory: string): string[] {
   try {
-    return (await readdir(directory)).filter((name) => recordName.test(name)).sort()
+    return readdirSync(directory)
+      .filter((name) => recordName.test(name))
+      .sort()
   } catch {
     return []
   }
 }
 
-async function readRecord(file: string): Promise<WrittenRecord | null> {
+function readRecord(file: string): WrittenRecord | null {
   try {
-    const { text, isOurs } = await readOwned(file)
+    const { text, isOurs } = readOwned(file)
     const record = JSON.parse(text)
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
     if (!isRecord) return null
@@ -182,10 +182,14 @@ async function readRecord(file: string): Promise<WrittenRecord | null> {
 }
 
 /** A service whose record another user has written must not receive messages. */
-async function readOwned(name: string): Promise<{ text: string; isOurs: boolean }> {
-  await using file = await open(name)
-  const { uid } = await file.stat()
-  return { text: await file.readFile('utf8'), isOurs: [undefined, uid].includes(process.getuid?.()) }
+function readOwned(name: string): { text: string; isOurs: boolean } {
+  const file = openSync(name, 'r')
+  try {
+    const { uid } = fstatSync(file)
+    return { text: readFileSync(file, 'utf8'), isOurs: [undefined, uid].includes(process.getuid?.()) }
+  } finally {
+    closeSync(file)
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -202,6 +206,7 @@ function isAlive(pid: number): boolean {
 function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
+    const { connect } = process.getBuiltinModule('node:net')
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: 1000 })
     const settle = (answer: boolean) => {
       socket.destroy()

@@ -12,7 +12,8 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Not `performance.now`, which loads the performance API of Node.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   random: () => Math.random(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../contract/failure.ts'
+import { systemClock } from './clock.ts'
 import { loadSqlite } from './load-sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
 
@@ -66,10 +67,10 @@ export async function waitForProcessLock(
   { signal, maxWait, onWait }: WaitOptions,
 ): Promise<(() => void) | undefined> {
   makePrivateDirectory(dirname(path))
-  const deadline = performance.now() + maxWait
+  const deadline = systemClock.monotonic() + maxWait
   for (let attempt = 0; ; attempt++) {
     const release = tryProcessLock(path)
-    if (release || performance.now() > deadline) return release
+    if (release || systemClock.monotonic() > deadline) return release
     if (attempt === 0) onWait?.()
     await sleep(10 + Math.random() * 20, undefined, signal ? { signal } : {}).catch((error) => {
       throw signal?.aborted ? signal.reason : error

@@ -36,7 +36,7 @@ function describeApplied({ created, changed, sent, left }: AppliedCounts, refres
     ...(changed > 0 ? [`changed ${countOf(changed, 'user')}`] : []),
   ].join(' and ')
   return [
-    done === '' ? { text: 'No user was changed.\n' } : { text: `Done: ${done}.\n`, style: 'green' },
+    done === '' ? { text: 'Done: 0 users.\n' } : { text: `Done: ${done}.\n`, style: 'green' },
     ...(sent > 0
       ? [{ text: `Role and permissions of ${countOf(sent, 'user')} were sent. They cannot be read back.\n` }]
       : []),

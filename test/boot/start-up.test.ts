@@ -6,14 +6,24 @@ import { findCommand } from '../../src/cli/find-command.ts'
 
 /** docs/decisions/0003-bundling.md */
 describe('starting a command', () => {
-  it('loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting', () => {
+  const packagesIn = (bundle: string): string[] => {
     const packages: { name: string; bytes: Record<string, number> }[] = JSON.parse(
       readFileSync(resolve(import.meta.dirname, '../../dist/.packages.json'), 'utf8'),
     )
-    const inMain = packages.filter(({ bytes }) => bytes['main']).map(({ name }) => name)
+    return packages.filter(({ bytes }) => bytes[bundle]).map(({ name }) => name)
+  }
+
+  it('loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting', () => {
+    const inMain = packagesIn('main')
     expect(inMain).to.include('zod')
     for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
       expect(inMain).not.to.include(name)
+  })
+
+  it('loads no HTTP server with the service for the profile local', () => {
+    const inService = packagesIn('service')
+    expect(inService).to.include('kysely')
+    for (const name of ['fastify', 'pino', 'undici']) expect(inService).not.to.include(name)
   })
 
   it('loads all commands for those that use the list of commands', () => {

@@ -72,6 +72,13 @@ describe('an error about a request', () => {
     expect(stderr).to.match(/^Error: .+ \(404, GET \/v1\/users\/nobody, embedded service\)$/m)
   })
 
+  it('names the embedded service if its model does not reply in time', async () => {
+    const url = await start(() => {})
+    const line = ['chat', 'send', 'Hello', '--model', 'm', '--profile', 'local', '--timeout', '50ms']
+    const { stderr } = await run(line, { CHATCTL_API_KEY: '', CHATCTL_UPSTREAM: `${url}/v1` })
+    expect(stderr).to.match(/^Error: No response from the embedded service within 50 ms$/m)
+  })
+
   it('names the profile of a service that cannot be reached, and the command that shows its address', async () => {
     const url = await start(json(200, {}))
     await server?.close()

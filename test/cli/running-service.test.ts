@@ -168,17 +168,18 @@ describe('a service that runs on the data of local', () => {
   it('that ends between two requests of a run is replaced by one in this process', async () => {
     const service = await startService({ dataDir: data(), announce: {} })
     const told: string[] = []
+    const handle = () => Promise.reject(new Error('not asked'))
     const local = new LocalServices({
       find: () => findJoinableService(data()),
-      start: async () => ({ url: 'http://127.0.0.1:1', key: 'own' }),
+      open: async () => ({ key: 'own', handle }),
       chooseUpstream: () => ({ server: undefined, source: 'default', from: '' }),
       onAnswering: (answeringService) => told.push(describeLocalService(answeringService)),
     })
     expect((await local.next()).url).to.equal(service.url)
     expect((await local.next()).url).to.equal(service.url)
     await service.close()
-    expect((await local.next()).url).to.equal('http://127.0.0.1:1')
-    expect(local.key).to.equal('own')
+    expect((await local.next()).handle).to.equal(handle)
+    expect(local.answering?.key).to.equal('own')
     expect(told).to.have.lengthOf(2)
     expect(told[1]).to.include('runs in this process')
   })

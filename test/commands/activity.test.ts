@@ -1,5 +1,5 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { deadUrl, failing, json } from '../support/fault-server.ts'
@@ -28,6 +28,14 @@ describe('activity', () => {
   }
 
   const rename = (id: string) => ['users', 'update', id, '--name', 'Ada']
+
+  it('reports a log that cannot be read', async () => {
+    mkdirSync(dirname(dirname(stateOf(sandbox))), { recursive: true })
+    writeFileSync(dirname(stateOf(sandbox)), 'in the way')
+    const read = await run(['activity'])
+    expectFailure(read, 1, 'Cannot read ')
+    expectFailure(await run(['users', 'list']), 1, 'not a directory (ENOTDIR)')
+  })
 
   it('shows the changes oldest first, in a table and as JSON with every field', async () => {
     const url = await server.start(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))

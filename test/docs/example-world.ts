@@ -43,8 +43,13 @@ export class ExampleWorld {
     this.#typist = typist
     this.#sandbox = {
       ...sandbox,
-      // Confirms every confirmation prompt.
-      env: { ...sandbox.env, CHATCTL_YES: '1', EDITOR: 'sed -i.old s/app_name/app_name/' },
+      env: {
+        ...sandbox.env,
+        // Confirms every confirmation prompt.
+        CHATCTL_YES: '1',
+        EDITOR: 'sed -i.old s/app_name/app_name/',
+        GITHUB_STEP_SUMMARY: '/dev/null',
+      },
     }
     this.#things = things
   }

@@ -55,7 +55,8 @@ export function examplesOf(text: string): string[] {
     if (language === undefined) found.push(...linesOf(indented.replace(/^ {4}/gm, '')))
     else if (language === 'sh') found.push(fenced)
     else if (language === 'yaml' && fenced.includes('jobs:')) found.push(...stepsOf(fenced))
-    else found.push(...fenced.split('\n').filter((line) => typed.test(line)))
+    // `text` is output.
+    else if (language !== 'text') found.push(...fenced.split('\n').filter((line) => typed.test(line)))
   }
   return found
 }

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersState } from '../../src/reconcile/state/users-state.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { failing, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -213,13 +215,14 @@ describe('users apply', function () {
     write(ada)
     const command = ['users', 'apply', 'users.json', '--no-password']
     expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
-    let other: ReturnType<typeof apply> | undefined
-    server.onRequest = ({ method }) => {
-      if (method === 'POST') other ??= runChatctl(sandbox, [...command, '--yes'], options())
-    }
+    const state = await UsersState.open(path('users.state.json'), {
+      service: server.url,
+      signal: new AbortController().signal,
+      access: 'write',
+    })
+    expectFailure(await apply('--no-password'), 7, 'Another chatctl process is using users.state.json')
+    await state.close()
     expect((await created()).exitCode).to.equal(0)
-    if (other) expectFailure(await other, 7, 'Another chatctl process is using users.state.json')
-    expect(other).not.to.equal(undefined)
     expect(entries()).to.have.length(1)
   })
 
@@ -231,6 +234,69 @@ describe('users apply', function () {
     expect(JSON.parse(run.stdout).users[0]).to.deep.include({ action: 'create', email: 'ada@example.com' })
     expect(requests).to.deep.equal([])
     expect(existsSync(path('users.state.json'))).to.equal(false)
+  })
+
+  it('counts the requests of a dry run, and shows the first ones without passwords', async () => {
+    write(ada)
+    await created()
+    write(
+      { ...ada, name: 'Ada Lovelace' },
+      { ...bob, settings: { theme: 'dark' } },
+      { email: 'eve@example.com' },
+    )
+    const id = idOf('ada@example.com')
+    const shown = JSON.parse((await apply('--dry-run', '--json', '--results', 'new.csv')).stdout)
+    expect(shown).to.deep.include({ requests: 5 })
+    expect(shown.first_requests).to.deep.equal([
+      { line: 2, method: 'PATCH', url: `${server.url}/v1/users/${id}`, body: { name: 'Ada Lovelace' } },
+      {
+        line: 9,
+        method: 'POST',
+        url: `${server.url}/v1/users`,
+        body: { email: 'bob@example.com', name: 'Bob', password: '<generated>' },
+      },
+      {
+        line: 9,
+        method: 'PATCH',
+        url: `${server.url}/v1/users/{id}`,
+        body: { settings: { theme: 'dark' } },
+      },
+    ])
+    const { stdout, stderr } = await apply('--dry-run')
+    expect(stdout).not.to.contain('PATCH')
+    expect(stderr).to.match(/The first 3 of 5 requests:\n+PATCH .+ \(line 2\)\n/)
+    expect(existsSync(path('new.csv'))).to.equal(false)
+  })
+
+  it('exits 9 if a dry run cannot read a user', async () => {
+    write(ada)
+    await created()
+    await server.close()
+    const broken = { choose: () => failing(500, 'internal', 'Broken') }
+    const scripted = await startFaultServer(broken, Number(new URL(server.url).port))
+    try {
+      const run = await apply('--dry-run', '--retries', '0')
+      expect(run.exitCode).to.equal(9)
+      expect(run.stderr).to.contain('Error: 1 user could not be compared')
+    } finally {
+      await scripted.close()
+    }
+  })
+
+  it('says that every user is new without a state file, and that --no-refresh sees no other changes', async () => {
+    write(ada)
+    const words = 'There is no state file users.state.json yet, so every user is new.'
+    expect((await created()).stderr).to.contain(words)
+    expect((await apply()).stderr).to.equal('')
+    expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')
+  })
+
+  it('warns of column names that are not spelled exactly', async () => {
+    writeFileSync(path('users.csv'), 'Email,Name\nada@example.com,Ada\n')
+    const command = ['users', 'apply', 'users.csv', '--no-password', '--yes']
+    const run = await runChatctl(sandbox, command, options())
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(run.stderr).to.match(/Warning: .*users\.csv/)
   })
 
   it('does not create a user again whose row was removed and added again', async () => {

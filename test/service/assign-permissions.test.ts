@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { type Answer, caller, onEachEngine, type WithService } from './temporary-service.ts'
+import { type Answer, caller, onEachTransport, type WithService } from './temporary-service.ts'
 
 type Assign = (id: string, body: object) => Promise<Answer>
 
@@ -33,7 +33,7 @@ function expectMissing(answer: Answer, missing: string[]): void {
   })
 }
 
-onEachEngine('permissions of the embedded service', (withService) => {
+onEachTransport('permissions of the embedded service', (withService) => {
   const withEditor = (use: Parameters<typeof withEditorOf>[1]) => withEditorOf(withService, use)
 
   it('can be assigned by a user who holds them', () =>

@@ -9,7 +9,7 @@ import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import {
   caller,
-  onEachEngine,
+  onEachTransport,
   type TemporaryService,
   type WithService,
   withService,
@@ -36,7 +36,7 @@ const withLogOf = (
 /** A secret that no log may contain. */
 const canary = 'canary-Tr0ub4dor'
 
-onEachEngine('the audit log of the embedded service', (withService) => {
+onEachTransport('the audit log of the embedded service', (withService) => {
   const withLog = (use: Parameters<typeof withLogOf>[1]) => withLogOf(withService, use)
 
   it('names the user, the key, the request, and both values of each change', () =>

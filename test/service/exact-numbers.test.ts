@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { parseJson } from '../../src/contract/exact-json.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import { withCountedService } from './limits/counted-service.ts'
-import { onEachEngine } from './temporary-service.ts'
+import { onEachTransport } from './temporary-service.ts'
 
 const numbers = '9007199254740993,1234567890123456789,1.0,0.10,-0,1e400,1E5,12345678901234567890.10'
 const metadata = `{"n":9007199254740993,"list":[${numbers}],"in":{"x":1.0}}`
 
-onEachEngine('numbers that a double cannot represent', (withService) => {
+onEachTransport('numbers that a double cannot represent', (withService) => {
   it('are stored in metadata and returned as they were sent, also after another key changes', () =>
     withService(async ({ call, place }) => {
       const given = parseJson(`{"email":"a@example.com","password":"correct horse","metadata":${metadata}}`)

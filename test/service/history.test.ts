@@ -9,7 +9,7 @@ import { createUser } from '../../src/service/domain/users.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { onEachEngine, type TemporaryService, withPlace } from './temporary-service.ts'
+import { onEachTransport, type TemporaryService, withPlace } from './temporary-service.ts'
 
 async function readBackwards(
   call: TemporaryService['call'],
@@ -32,7 +32,7 @@ async function readBackwards(
   }
 }
 
-onEachEngine('the history of the embedded service', (withService, engine) => {
+onEachTransport('the history of the embedded service', (withService, engine) => {
   it('is read backwards to its beginning, each message once and in order, with any page size', () =>
     withService(async ({ call }) => {
       const contexts: string[] = []

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/system/clock.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import { takesEffect } from './take-effect.ts'
-import { type Engine, onEachEngine, withPlace } from './temporary-service.ts'
+import { type Engine, onEachTransport, withPlace } from './temporary-service.ts'
 
 /** Two connections to one database, as two processes have. */
 const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promise<void>): Promise<void> =>
@@ -27,7 +27,7 @@ const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promi
 const revoked = { revoked_at: '2026-01-01T00:00:00.000Z' }
 const find = (callers: KeyAuthenticator, key: string) => callers.find(hashKey(key))
 
-onEachEngine('callers of the embedded service', (_, engine) => {
+onEachTransport('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
   const seen = (check: () => Promise<void>) => takesEffect(engine, check)
 

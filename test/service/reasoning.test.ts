@@ -6,7 +6,7 @@ import { Client } from '../../src/client/client.ts'
 import { until } from '../support/until.ts'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
-import { onEachEngine, withService } from './temporary-service.ts'
+import { onEachTransport, withService } from './temporary-service.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 
@@ -25,7 +25,7 @@ function think(response: ServerResponse): void {
   sendDone(response)
 }
 
-onEachEngine('a model that sends reasoning', (withService) => {
+onEachTransport('a model that sends reasoning', (withService) => {
   it('has it relayed in events named reasoning, before the reply', () =>
     withUpstream(think, ({ url }) =>
       withService(

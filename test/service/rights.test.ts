@@ -7,7 +7,7 @@ import type { Database } from '../../src/service/store/tables.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import { soundCall } from './service-calls.ts'
 import { takesEffect } from './take-effect.ts'
-import { caller, onEachEngine, type TemporaryService, type WithService } from './temporary-service.ts'
+import { caller, onEachTransport, type TemporaryService, type WithService } from './temporary-service.ts'
 
 const names = Object.keys(endpoints) as EndpointName[]
 
@@ -72,7 +72,7 @@ async function contents(db: Database): Promise<unknown> {
   }
 }
 
-onEachEngine('permissions of the embedded service', (withService, engine) => {
+onEachTransport('permissions of the embedded service', (withService, engine) => {
   const withDatabase = (use: Parameters<typeof withDatabaseOf>[1]) => withDatabaseOf(withService, use)
 
   it('match the documented table for every endpoint and every kind of caller', () =>

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { until } from '../support/until.ts'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
-import { onEachEngine } from './temporary-service.ts'
+import { onEachTransport } from './temporary-service.ts'
 
-onEachEngine('sending a message to the embedded service', (withService) => {
+onEachTransport('sending a message to the embedded service', (withService) => {
   it('opens a context, and continues it with the whole conversation', () =>
     withUpstream(
       (response, { body }) => {

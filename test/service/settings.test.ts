@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { merge } from '../../src/service/domain/merge.ts'
-import { onEachEngine } from './temporary-service.ts'
+import { onEachTransport } from './temporary-service.ts'
 
-onEachEngine('settings of the embedded service', (withService) => {
+onEachTransport('settings of the embedded service', (withService) => {
   it('change only the keys that are named, and are returned completely', () =>
     withService(async ({ call }) => {
       const { body: before } = await call('GET', '/v1/settings')

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openEmbeddedService } from '../../src/service/open-embedded-service.ts'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
 import type { DataLocation } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
+import { sendInProcess, serveInProcess } from './in-process-fetch.ts'
 
 /** A response with its body, which is parsed if it is JSON. */
 export interface Answer {
@@ -67,8 +69,28 @@ const withServiceOn =
       }
     })
 
+/** The same without a server. `url` leads to the service in this process. */
+const withServiceInProcess =
+  (engine: Engine): WithService =>
+  (use, options = {}) =>
+    withPlace(engine, async (place) => {
+      const opened = await openEmbeddedService({ ...place, ...options })
+      const { url, close } = serveInProcess(opened)
+      const service = equip(
+        { ...opened, url, adminUrl: undefined, createProcessKey: () => opened.key, close },
+        place,
+      )
+      try {
+        return await use(service)
+      } finally {
+        await service.close()
+      }
+    })
+
 /** A service on an empty directory, closed and deleted after `use`. */
 export const withService = withServiceOn('sqlite')
+
+const testedEngine = (): Engine => (process.env['CHATCTL_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite')
 
 /**
  * Defines a suite whose parameter starts services on one of the engines: SQLite, or PostgreSQL with
@@ -78,8 +100,18 @@ export function onEachEngine(
   title: string,
   define: (withService: WithService, engine: Engine) => void,
 ): void {
-  const engine = process.env['CHATCTL_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite'
+  const engine = testedEngine()
   describe(`${title}, on ${engine}`, () => define(withServiceOn(engine), engine))
+}
+
+/** Defines a suite twice: with services that listen, and with services in this process. */
+export function onEachTransport(
+  title: string,
+  define: (withService: WithService, engine: Engine) => void,
+): void {
+  const engine = testedEngine()
+  onEachEngine(title, define)
+  describe(`${title}, in process, on ${engine}`, () => define(withServiceInProcess(engine), engine))
 }
 
 /** A running service with a separate key and functions to call it. */
@@ -94,7 +126,7 @@ export function equip(
 /** Sends requests with a key, or without one. */
 export function caller(url: string, key: string | undefined): TemporaryService['call'] {
   return async (method, path, body, headers = {}) => {
-    const response = await fetch(url + path, {
+    const response = await send(url, path, {
       method,
       headers: {
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -116,10 +148,13 @@ export function caller(url: string, key: string | undefined): TemporaryService['
 
 function opener(url: string, key: string): TemporaryService['open'] {
   return (method, path, body, signal) =>
-    fetch(url + path, {
+    send(url, path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       ...(signal && { signal }),
     })
 }
+
+const send = (url: string, path: string, init: RequestInit): Promise<Response> =>
+  sendInProcess(url, path, init) ?? fetch(url + path, init)

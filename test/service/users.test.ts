@@ -1,7 +1,7 @@
 import { verify } from '@node-rs/argon2'
 import { expect } from 'chai'
 import { openStore } from '../../src/service/store/open-store.ts'
-import { onEachEngine } from './temporary-service.ts'
+import { onEachTransport } from './temporary-service.ts'
 
 const ada = {
   email: 'Ada@Example.com',
@@ -10,7 +10,7 @@ const ada = {
   metadata: { company: 'A', n: 1 },
 }
 
-onEachEngine('users of the embedded service', (withService) => {
+onEachTransport('users of the embedded service', (withService) => {
   it('are created with 201, a Location, and the resource, without the password', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/users', ada)
@@ -129,7 +129,7 @@ onEachEngine('users of the embedded service', (withService) => {
     }))
 })
 
-onEachEngine('preferences of the embedded service', (withService) => {
+onEachTransport('preferences of the embedded service', (withService) => {
   it('are one record with four views', () =>
     withService(async ({ call }) => {
       const put = await call('PUT', '/api/user/settings', {

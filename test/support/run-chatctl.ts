@@ -79,6 +79,7 @@ export function startChatctl(
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
     isTerminal: { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal },
+    isStdinNull: false,
     isStdoutClosed: () => false,
     signal: controller.signal,
     takeInterrupts: (onInterrupt) => {

@@ -160,7 +160,7 @@ describe('a session in various terminals', () => {
     expect(await quiet.screen()).not.to.match(/total|Ctrl-D/)
     const debug = await talk.chat(['--debug'])
     await debug.say('Hello')
-    await debug.waitFor('> POST ')
+    await debug.waitFor('< 200 OK')
   })
 })
 

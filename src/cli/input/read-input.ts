@@ -17,10 +17,12 @@ const silence = 2_000
  */
 export async function readStdin(
   what: string,
-  { host: { stdin }, output, signal }: Context,
+  { host, output, signal }: Context,
   maxBytes = maxTextBytes,
   ifTooLarge?: Help,
 ): Promise<string> {
+  if (host.isStdinNull) return ''
+  const { stdin } = host
   if (stdin.readableEnded)
     throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const stopTimer = whileSilent(what, output)
@@ -53,7 +55,7 @@ export function whileSilent(what: string, output: Output): () => void {
 
 /** Whether stdin is a pipe or a file that was not read yet, rather than a terminal. */
 export function hasPipedStdin({ host }: Context): boolean {
-  return !host.isTerminal.stdin && !host.stdin.readableEnded
+  return !host.isTerminal.stdin && (host.isStdinNull || !host.stdin.readableEnded)
 }
 
 /** @throws Failure `refused` when it cannot be read, is not text, or is larger than `maxBytes` */

@@ -10,6 +10,7 @@ import { userDifferenceView } from '../../view/user-differences.ts'
 import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
+import { warnOfSpelling } from './comparison-notices.ts'
 
 type ConfirmOptions = { yes: boolean; service: string; state: string; printed: typeof printedDifferences }
 
@@ -44,14 +45,6 @@ async function confirm(
   const users = countOf(plan.planned.length, 'user')
   const to = context.contextOwner().baseUrl ?? 'the embedded service'
   await prompter.confirm(`Apply the changes of ${users} to ${to}?`)
-}
-
-/** @param users whose email in the files has another case than in the state file */
-export async function warnOfSpelling({ output }: Context, users: number, state: string): Promise<void> {
-  if (users === 0) return
-  await output.warn(
-    `${countOf(users, 'email')} ${users === 1 ? 'has' : 'have'} another case in the files than in ${state}. An email cannot be changed, so the case is ignored.`,
-  )
 }
 
 /** The progress of the comparison, and then of the requests. */

@@ -1,6 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
+import type { PlannedRequests } from '../../reconcile/apply/planned-requests.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
 import type { printedDifferences } from '../../reconcile/print-differences.ts'
 import type { UserDifference } from '../../reconcile/user-difference.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
@@ -8,6 +10,7 @@ import { countOf } from '../../view/count.ts'
 import { type PrintedDifferences, type PrintedUser, userDifferenceView } from '../../view/user-differences.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
+import { describeFirst, showFirst } from '../first-requests.ts'
 import { type NextSteps, problemOf, problemOfDifference, type UserProblem } from './describe-outcome.ts'
 
 /** Maximum number of users that are listed on stderr. */
@@ -21,6 +24,8 @@ export interface ApplyResult extends AppliedUsers {
   /** Whether a saved plan was applied. */
   isPlan: boolean
   printed: typeof printedDifferences
+  /** The requests of a dry run. */
+  requestsOf(planned: UsersPlan['planned']): PlannedRequests
 }
 
 /** A user with its outcome, if it was begun, and its problem, if it has one. */
@@ -42,8 +47,12 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const { plan, outcomes, ended, isPlan, printed } = result
   const steps = nextSteps(context, result)
   const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const isUntouched = [...outcomes.values()].every(
+    ({ status, isCreated }) => status === 'pending' && !isCreated,
+  )
+  if (ended !== undefined && isUntouched) throw ended
   const differences = printed(plan, result)
-  if (context.dryRun) return output.show(userDifferenceView, { ...differences, applied: false })
+  if (context.dryRun) return showDryRun(context, differences, result.requestsOf(plan.planned))
   const users = plan.users.map(({ difference }, index): FinishedUser => {
     const outcome = byEmail.get(difference.email)
     const problem = outcome ? problemOf(outcome, steps) : problemOfDifference(difference, steps)
@@ -71,6 +80,21 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '), {
     hint: `${isConflict ? 'Check these users, and' : 'Solve the problems above, and'} ${again}. Users that are done are not sent again.`,
   })
+}
+
+/** @throws Failure `incomplete` if users could not be read */
+async function showDryRun(
+  context: Context,
+  differences: PrintedDifferences,
+  { total, first }: PlannedRequests,
+): Promise<void> {
+  const { output } = context
+  const first_requests = describeFirst(context, first)
+  const requests = output.isDocument ? { requests: total, first_requests } : {}
+  await output.show(userDifferenceView, { ...differences, applied: false, ...requests })
+  if (!output.isDocument) await showFirst(context, first_requests, total)
+  const { failed } = differences.counts
+  if (failed > 0) throw new Failure('incomplete', `${countOf(failed, 'user')} could not be compared`)
 }
 
 /** Whether everything of a user was sent and confirmed. */

@@ -23,7 +23,7 @@ import { type Clock, describeDuration } from '../../system/clock.ts'
 import { appliedView, describeRecord, differenceView } from '../../view/settings-plan.ts'
 
 export default class SettingsDiff extends BaseCommand {
-  static override summary = 'Show what applying a settings file would change, or a saved plan'
+  static override summary = 'Show what a settings file would change, or a saved plan'
   static override description =
     'Only the keys in the file are compared. If several files are given, later files override earlier ones. Nothing is changed. A saved plan is shown without contacting the service.'
   static override requests = calls('getSettings')

@@ -16,6 +16,7 @@ import {
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
 import { ApplyProgress, applyEvents } from '../../cli/users/apply-events.ts'
+import { sayWhatIsUnseen } from '../../cli/users/comparison-notices.ts'
 import { finishApply } from '../../cli/users/finish-apply.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
@@ -24,10 +25,13 @@ import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 
+/** Maximum number of requests that a dry run shows. */
+const shownRequests = 3
+
 export default class UsersApply extends BaseCommand {
   static override summary = 'Create and change users so that they match files'
   static override description =
-    'Shows the differences of users diff, asks for confirmation, sends the fields that differ, and reads them back. A user who was changed in between is refused (exit code 7). After an interruption, run the same command again. A create whose outcome is unknown is not sent again.'
+    'Shows the differences of users diff, asks for confirmation, sends the fields that differ, and reads them back. A user who was changed in between is refused (exit code 7, or 9 if other users failed). After an interruption, run the same command again. A create whose outcome is unknown is not sent again.'
   static override requests = {
     ...calls('getUser', 'createUser', 'updateUser', 'assignPermissions'),
     note: 'then reads the users back.',
@@ -73,20 +77,28 @@ export default class UsersApply extends BaseCommand {
     const { args, flags, context } = await this.start(UsersApply)
     const names = userFileNames(args.file, flags.file)
     context.demandNamedService()
-    const [{ UserFiles }, { UsersState }, { runApply }, { stateNameFor }, { printedDifferences }] =
-      await Promise.all([
-        import('../../reconcile/user-files.ts'),
-        import('../../reconcile/state/users-state.ts'),
-        import('../../reconcile/apply/apply-run.ts'),
-        import('../../reconcile/state/state-path.ts'),
-        import('../../reconcile/print-differences.ts'),
-      ])
+    const [
+      { UserFiles },
+      { UsersState },
+      { runApply },
+      { stateNameFor },
+      { printedDifferences },
+      { plannedRequests },
+    ] = await Promise.all([
+      import('../../reconcile/user-files.ts'),
+      import('../../reconcile/state/users-state.ts'),
+      import('../../reconcile/apply/apply-run.ts'),
+      import('../../reconcile/state/state-path.ts'),
+      import('../../reconcile/print-differences.ts'),
+      import('../../reconcile/apply/planned-requests.ts'),
+    ])
     const { estimateDuration } = await import('../../bulk/send/estimate.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
       const input = await files.findPlan()
       const plan = input && (await this.#readPlan(input, context))
       const users = plan ? plan.users.length : await files.check()
+      for (const warning of files.warnings) await context.output.warn(warning)
       const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
       const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write')
       const about = { service: opening.service, state: name, printed: printedDifferences }
@@ -95,7 +107,10 @@ export default class UsersApply extends BaseCommand {
       let applied: AppliedUsers
       try {
         if (input && plan) await this.#checkState(plan, input.name, name, state)
-        if (!plan) progress.begin(users)
+        if (!plan) {
+          sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
+          progress.begin(users)
+        }
         applied = await runApply({
           ...applyEvents(context, progress, { ...about, yes: flags.yes }),
           state,
@@ -127,6 +142,8 @@ export default class UsersApply extends BaseCommand {
         ...about,
         refresh: !flags['no-refresh'],
         isPlan: plan !== undefined,
+        requestsOf: (planned) =>
+          plannedRequests(planned, { generatesPasswords: flags.results !== undefined, limit: shownRequests }),
       })
     } finally {
       files.close()

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { defaultConcurrency } from '../../cli/bulk-flags.ts'
-import { commandFor, quoteWord } from '../../cli/command-line.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import { connectWorkers } from '../../cli/connect-workers.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -17,7 +17,8 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
-import { ApplyProgress, warnOfSpelling } from '../../cli/users/apply-events.ts'
+import { ApplyProgress } from '../../cli/users/apply-events.ts'
+import { sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/comparison-notices.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/saved-plan.ts'
@@ -135,7 +136,8 @@ export default class UsersDiff extends BaseCommand {
     const state = await UsersState.open(path, opening)
     try {
       const compared = await this.#read(files, state, users, flags, context)
-      await this.#tell(compared, { name, exists: state.exists }, flags, context)
+      sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
+      await warnOfSpelling(context, compared.respelled, name)
       if (flags.save !== undefined) {
         const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
         const createdAt = isoNow(context.host.clock)
@@ -194,24 +196,6 @@ export default class UsersDiff extends BaseCommand {
     } finally {
       progress.end()
     }
-  }
-
-  /** Says what the comparison could not see. */
-  async #tell(
-    { respelled }: ComparedUsers,
-    { name, exists }: { name: string; exists: boolean },
-    flags: Comparison,
-    context: Context,
-  ): Promise<void> {
-    const { output } = context
-    if (!exists) {
-      output.notice(
-        `There is no state file ${name} yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
-      )
-    } else if (flags['no-refresh']) {
-      output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
-    }
-    await warnOfSpelling(context, respelled, name)
   }
 
   /** @throws Failure `incomplete` if users could not be read */

@@ -18,7 +18,7 @@ interface KnownUser {
 }
 
 export default class UsersList extends BaseCommand {
-  static override summary = 'List users created from this machine, or the users of a state file'
+  static override summary = 'List the users that chatctl created or has in a state file'
   static override description =
     'The API of the service cannot list users, so this is not a list of all users. Without --state, it is the record of chatctl for your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
   static override requests = localWork

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes } from '../../system/random-bytes.ts'
 
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -20,13 +20,24 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl
   if (now > lastTime) {
     lastTime = now
     timeDigits = digitsOf(Math.floor(now / 2 ** 40)).slice(2) + digitsOf(now / 2 ** 20) + digitsOf(now)
-    for (const index of random.keys()) random[index] = randomInt(2 ** 20)
+    for (const index of random.keys()) random[index] = random20()
     // Counting upwards must not run out of digits.
     random[0] = (random[0] ?? 0) >> 1
   } else {
     countUp()
   }
   return `${kind}_${timeDigits}${random.map(digitsOf).join('')}`
+}
+
+/** Bytes for many identifiers, because each read of the system's has a price. */
+let pool: Buffer = Buffer.alloc(0)
+
+/** 20 random bits. */
+function random20(): number {
+  if (pool.length < 3) pool = randomBytes(1200)
+  const bits = pool.readUIntBE(0, 3) % 2 ** 20
+  pool = pool.subarray(3)
+  return bits
 }
 
 function countUp(): void {

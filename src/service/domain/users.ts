@@ -60,11 +60,16 @@ export async function createUser(
     })
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
+    // In a transaction, which also sees a user whose commit is pending.
     const taken = await db
-      .selectFrom('users')
-      .select('id')
-      .where('email_key', '=', row.email_key)
-      .executeTakeFirst()
+      .transaction()
+      .execute((transaction) =>
+        transaction
+          .selectFrom('users')
+          .select('id')
+          .where('email_key', '=', row.email_key)
+          .executeTakeFirst(),
+      )
     throw new ApiError('email_taken', `A user with the email ${given.email} already exists`, {
       details: { email: given.email, ...taken },
     })

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { parse } from 'node:querystring'
 import type { EndpointName } from '../../contract/endpoints.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Principal } from '../domain/access/permissions.ts'
@@ -11,8 +10,14 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
-import type { FailureLog } from './response/error-handler.ts'
+import type { FailureLog } from './response/error-response.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
+import {
+  jsonResponse,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from './service-request.ts'
 
 /** What the handlers of one server share. */
 export interface ServerResources {
@@ -25,16 +30,23 @@ export interface ServerResources {
   clock: Clock
 }
 
-/** Validates a request of the interface, calls its handler, and sends the result as JSON or as an event stream. */
+/** A request to an endpoint whose principal has the permission for it. */
+interface AuthorizedRequest<N extends EndpointName> {
+  name: N
+  /** `{id}` of the path; empty if the path has none. */
+  id: string
+  principal: Principal
+  request: ServiceRequest
+  body: unknown
+}
+
+/** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
-  name: N,
+  { name, id, principal, request, body: given }: AuthorizedRequest<N>,
   { store, upstream, settingsCache, signals, memory, failures, clock }: ServerResources,
-  principal: Principal,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  const { body, query } = validate(name, request.body, request.query as object)
-  const { id = '' } = request.params as { id?: string }
+  headers: ResponseHeaders,
+): Promise<ServiceResponse> {
+  const { body, query } = validate(name, given, queryOf(request))
   const endpointRequest = {
     db: store.db,
     upstream,
@@ -44,24 +56,30 @@ export async function handleEndpoint<N extends EndpointName>(
     body,
     query,
     id,
-    reserve: (bytes: number) => memory.reserve(reply, principal, bytes),
+    reserve: (bytes: number) => memory.reserve(request, principal, bytes),
     get signal() {
-      return signals.signalFor(reply.raw)
+      return signals.signalFor(request)
     },
   }
   const result = await handlers[name](endpointRequest as EndpointRequest<N>)
   if (result instanceof Created) {
-    return reply.code(201).header('location', result.location).send(result.body)
+    headers['location'] = result.location
+    return jsonResponse(201, headers, result.body)
   }
   if (result instanceof EventStream) {
-    const stream = await openEventStream(result, (error) => failures.write(request.log, toApiError(error)))
-    return reply
-      .header('content-type', 'text/event-stream; charset=utf-8')
-      .header('cache-control', 'no-store')
-      .header('x-accel-buffering', 'no')
-      .send(stream)
+    const onError = (error: unknown) => failures.write(request.log, toApiError(error))
+    const stream = await openEventStream(result, onError)
+    headers['content-type'] = 'text/event-stream; charset=utf-8'
+    headers['cache-control'] = 'no-store'
+    headers['x-accel-buffering'] = 'no'
+    return { status: 200, headers, body: stream }
   }
-  return result
+  return jsonResponse(200, headers, result)
+}
+
+function queryOf({ url }: ServiceRequest): object {
+  const start = url.indexOf('?')
+  return start === -1 ? {} : parse(url.slice(start + 1), '&', '=', { maxKeys: 0 })
 }
 
 /**
@@ -80,19 +98,19 @@ export class RequestSignals {
     })
   }
 
-  /** Aborted as soon as nobody waits for the response any more. Call it once for each response. */
-  signalFor(response: ServerResponse): AbortSignal {
+  /** Aborted as soon as nobody waits for the response any more. Call it once for each request. */
+  signalFor(request: ServiceRequest): AbortSignal {
     const controller = new AbortController()
     if (this.#stopping.aborted) controller.abort(this.#stopping.reason)
     const abort = () => controller.abort(clientDisconnected())
-    if (response.closed || response.destroyed) {
+    if (request.isOver) {
       abort()
       return controller.signal
     }
     this.#controllers.add(controller)
-    response.once('close', () => {
+    request.onOver(() => {
       this.#controllers.delete(controller)
-      if (!response.writableFinished) abort()
+      if (!request.isAnswered) abort()
     })
     return controller.signal
   }

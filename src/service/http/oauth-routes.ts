@@ -39,12 +39,7 @@ export function serveOAuth(server: FastifyInstance, open: () => Promise<OAuth>):
       throw error
     }
   }
-  server.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    // The OAuth server reads bodies itself.
-    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    for (const [method, url] of routes) {
-      scope.route({ method, url, config: { isPublic: true, endpoint: 'oauth' }, handler: answer })
-    }
-  })
+  for (const [method, url] of routes) {
+    server.route({ method, url, config: { endpoint: 'oauth' }, handler: answer })
+  }
 }

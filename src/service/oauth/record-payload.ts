@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
-
 /** SHA-256, hex. The database contains only the digests of ids. Ids are random, so they cannot be guessed from a digest. */
-export const digest = (id: string): string => createHash('sha256').update(id).digest('hex')
+export const digest = (id: string): string => process.getBuiltinModule('node:crypto').hash('sha256', id)
 
 /**
  * How a record names another one: `#` and the digest of its id, which is not valid as an id. A payload

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Failure } from '../../contract/failure.ts'
 import type { Migration } from './migrations/migrations.ts'
 
@@ -10,8 +9,8 @@ export interface AppliedMigration {
 }
 
 /** The checksum of the SQLite text, on both engines. */
-export const checksumOf = ({ statements }: Migration): string =>
-  createHash('sha256').update(statements).digest('hex')
+export const checksumOf = ({ statements, checksum }: Migration): string =>
+  checksum ?? process.getBuiltinModule('node:crypto').hash('sha256', statements)
 
 /**
  * Compares the migrations that ran on a database with those of this program.

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { sendJson, withUpstream } from '../scripted-upstream.ts'
-import { onEachEngine, type TemporaryService } from '../temporary-service.ts'
+import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
 /** Replies with the number of messages received, after a varying delay. */
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
@@ -33,7 +33,7 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
   await store.close()
 }
 
-onEachEngine('a conversation', (withService) => {
+onEachTransport('a conversation', (withService) => {
   it('of 10,000 messages is sent completely, and continues', () =>
     withUpstream(counts, ({ url, requests }) =>
       withService(

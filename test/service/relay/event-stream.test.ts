@@ -2,18 +2,15 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { fastify } from 'fastify'
 import { pino } from 'pino'
-import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
+import { generateKey } from '../../../src/service/domain/access/keys.ts'
 import type { ChatEvent } from '../../../src/service/domain/chat/chat-stream.ts'
-import { createServer } from '../../../src/service/http/create-server.ts'
-import { createErrorHandler, FailureLog } from '../../../src/service/http/response/error-handler.ts'
 import { EventStream, openEventStream } from '../../../src/service/http/response/event-stream.ts'
 import type { Metrics } from '../../../src/service/metrics/metrics.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
-import { systemClock } from '../../../src/system/clock.ts'
 import { until } from '../../support/until.ts'
+import { createTestServer } from '../start-server.ts'
 import { withDirectory } from '../temporary-service.ts'
 import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
 
@@ -78,31 +75,39 @@ describe('a stream to a client', () => {
   it('whose client leaves before the first piece is not logged as a failure of the service', async () => {
     const lines: string[] = []
     const refusals: string[] = []
-    const metrics = { countError: (code: string) => void refusals.push(code) } as Metrics
-    const loggerInstance = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
-    const server = fastify({ loggerInstance })
-    server.setErrorHandler(createErrorHandler(metrics, new FailureLog(systemClock)))
-    let leave: (() => void) | undefined
-    async function* silent(): AsyncGenerator<ChatEvent> {
-      await new Promise<void>((resolve) => {
-        leave = resolve
+    const metrics = {
+      beginRequest() {},
+      endRequest() {},
+      countError: (code: string) => void refusals.push(code),
+    } as unknown as Metrics
+    const logger = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
+    await withDirectory(async (dataDir) => {
+      const store = await openStore({ dataDir })
+      const server = createTestServer({ store, dataDir, metrics, logger })
+      let leave: (() => void) | undefined
+      async function* silent(): AsyncGenerator<ChatEvent> {
+        await new Promise<void>((resolve) => {
+          leave = resolve
+        })
+      }
+      server.post('/silent', async ({ raw }, reply) => {
+        raw.resume()
+        // Returns after the model has been silent for this time. The first comment follows after the same time.
+        const stream = await openEventStream(new EventStream(silent()), () => {}, 200)
+        setTimeout(() => client.destroy(), 20)
+        return reply.send(stream)
       })
-    }
-    server.post('/', async (_, reply) => {
-      // Returns after the model has been silent for this time. The first comment follows after the same time.
-      const stream = await openEventStream(new EventStream(silent()), () => {}, 200)
-      setTimeout(() => client.destroy(), 20)
-      return reply.send(stream)
+      // As the signal of an abandoned request does.
+      server.server.on('connection', (socket) => socket.once('close', () => leave?.()))
+      const address = await server.listen({ host: '127.0.0.1', port: 0 })
+      const client = connect(Number(new URL(address).port), '127.0.0.1')
+      client.write(
+        'POST /silent HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+      )
+      await until(() => refusals.length > 0)
+      await server.close()
+      await store.close()
     })
-    // As the signal of an abandoned request does.
-    server.server.on('connection', (socket) => socket.once('close', () => leave?.()))
-    const address = await server.listen({ host: '127.0.0.1', port: 0 })
-    const client = connect(Number(new URL(address).port), '127.0.0.1')
-    client.write(
-      'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
-    )
-    await until(() => refusals.length > 0)
-    await server.close()
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).to.deep.equal([])
     expect(refusals).to.deep.equal(['request_timeout'])
   })
@@ -123,15 +128,8 @@ describe('a stream to a client', () => {
           const store = await openStore({ dataDir })
           const upstream = await createOpenAiCompatible({ url })
           const key = generateKey()
-          const server = createServer({
-            store,
-            dataDir,
-            upstream,
-            processKeys: new Set([hashKey(key)]),
-            stopping: new AbortController().signal,
-            logger: undefined,
-            stallTimeout: 200,
-          })
+          const isProcessKey = (given: string) => given === key
+          const server = createTestServer({ store, dataDir, upstream, isProcessKey, stallTimeout: 200 })
           const address = await server.listen({ host: '127.0.0.1', port: 0 })
           const client = connect(Number(new URL(address).port), '127.0.0.1')
           client.pause()

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/storable-text.ts'
 import { allEvents } from '../read-events.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
-import { onEachEngine } from '../temporary-service.ts'
+import { onEachTransport } from '../temporary-service.ts'
 
 /** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */
 const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
@@ -24,7 +24,7 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
   sendDone(response)
 }
 
-onEachEngine('a reply with text that the database cannot store', (withService) => {
+onEachTransport('a reply with text that the database cannot store', (withService) => {
   for (const stream of [false, true]) {
     it(`is sent to the client as it is stored, ${stream ? 'streamed' : 'whole'}`, () =>
       withUpstream(answer, ({ url }) =>

@@ -1,9 +1,8 @@
 import { expect } from 'chai'
-import { createServer } from '../../../src/service/http/create-server.ts'
 import { Readiness } from '../../../src/service/http/public/readiness.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { createTestServer } from '../start-server.ts'
 import { caller, withDirectory, withService } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 
@@ -45,15 +44,7 @@ describe('a request without a key', () => {
     withDirectory(async (directory) => {
       const store = openSqlite(directory)
       const readiness = new Readiness(store.db, systemClock)
-      const parts = {
-        store,
-        dataDir: directory,
-        upstream: createOffline(),
-        processKeys: new Set<string>(),
-        stopping: new AbortController().signal,
-        logger: undefined,
-      }
-      const server = createServer({ ...parts, readiness })
+      const server = createTestServer({ store, dataDir: directory, readiness })
       const stranger = caller(await server.listen({ host: '127.0.0.1', port: 0 }), undefined)
       expect((await stranger('GET', '/readyz')).status).to.equal(200)
       readiness.stop()

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -37,6 +38,10 @@ describe('the store of the embedded service', () => {
       expect(again.created).to.equal(false)
       await again.close()
     }))
+
+  it('knows the checksums of its migrations', () => {
+    for (const { statements, checksum } of migrations) expect(checksum).to.equal(hash('sha256', statements))
+  })
 
   it('is migrated forward, and keeps its data', () =>
     withDirectory(async (directory) => {

@@ -45,7 +45,9 @@ const prepared: Record<string, Partial<Call>> = {
   },
   // The editor changes nothing.
   'settings:edit': { args: ['settings', 'edit', '--yes'] },
+  'users:adopt': { args: ['users', 'adopt', 'ada@example.com=u1'] },
   'users:apply': { args: ['users', 'apply', 'users.csv', '--no-password', '--yes'] },
+  'users:diff': { args: ['users', 'diff', 'team.csv'] },
   'users:import': { args: ['users', 'import', 'users.csv', '--yes'] },
 }
 
@@ -57,6 +59,12 @@ const more: readonly Call[] = [
     fine,
   },
   { name: 'users:get of many', args: ['users', 'get', 'u1', 'u2'], fine },
+  { name: 'users:list of a state file', args: ['users', 'list', '--state', 'team.state.json'], fine },
+  {
+    name: 'users:apply without a difference',
+    args: ['users', 'apply', 'users.csv', '--state', 'team.state.json', '--yes'],
+    fine,
+  },
   {
     name: 'users:permissions:assign of a file',
     args: ['users', 'permissions', 'assign', '--file', 'roles.csv', '--yes'],

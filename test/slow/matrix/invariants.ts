@@ -53,7 +53,11 @@ function expectTableFits({ call, run, world }: Ran): void {
   if (from === -1) return
   for (const line of lines.slice(from).map(stripVTControlCharacters)) {
     // The terminal wraps prose, and a secret is a single word.
-    if (/^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |The service did not return/.test(line))
+    if (
+      /^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |(POST|PATCH) http|The service did not return/.test(
+        line,
+      )
+    )
       break
     expect(stringWidth(line), `"${line}" is wider than ${columns}`).to.be.at.most(columns)
   }
@@ -151,7 +155,7 @@ function reportsWhatFailed({ name }: Call): boolean {
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
-    /^(api|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
+    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }
 
@@ -180,6 +184,9 @@ function isOurs(file: string): boolean {
     /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
     /^home\/\.local\/state\/chatctl\//,
     /^home\/\.cache\/chatctl\//,
+    // A second signal ends the run with a journal, or while it replaces the state file.
+    /^here\/(users|team)\.state\.json(\.backup|\.journal)?$/,
+    /^here\/\.(users|team)\.state\.json\.[\w-]+\.part$/,
     /^here\/(new\.db|history\.(json|pdf)|results\.csv|plan\.json)$/,
     /^here\/new-data\/chatctl\.db(-wal|-shm)?$/,
   ].some((name) => name.test(file))

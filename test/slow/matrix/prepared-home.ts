@@ -18,6 +18,7 @@ export const canaryPassword = 'canary password of the matrix'
 
 const files: Record<string, string> = {
   'users.csv': 'email,name\nada@example.com,Ada\n',
+  'team.csv': 'email,name\nada@example.com,Ada Lovelace\n',
   'roles.csv': 'id,role\nu1,editor\n',
   'settings.yaml': 'theme: { mode: dark }\n',
   'api.yaml': 'version: v1\n',
@@ -61,9 +62,10 @@ export class PreparedHome {
     ids.set('TRANSCRIPT', plantTranscript(join(data, 'sessions'), url))
     await run('service', 'backup', '--to', join(here, 'copy.db'))
     plantProfiles(home, url)
+    await run('settings', 'api', 'set', '--version', 'v1', '--json')
     plant(join(home, '.config', 'chatctl', 'prompts'), 'review.md', files['review.md'])
     const { cert, key } = makeCertificate('127.0.0.1')
-    const all = { ...files, 'tls.crt': cert, 'tls.key': key }
+    const all = { ...files, 'team.state.json': usersState(url), 'tls.crt': cert, 'tls.key': key }
     for (const [name, text] of Object.entries(all)) writeFileSync(join(here, name), text, { mode: 0o600 })
     rmSync(join(home, '.cache'), { recursive: true, force: true })
     sandbox.remove()
@@ -137,6 +139,12 @@ function plantProfiles(home: string, url: string): void {
   const credential = { version: 1, kind: 'api_key', key: canary }
   plant(join(home, '.config', 'chatctl'), 'config.json', JSON.stringify(configuration))
   plant(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, JSON.stringify(credential))
+}
+
+/** A state file that knows the user of the service. */
+function usersState(url: string): string {
+  const users = [{ email: 'ada@example.com', id: 'u1', hashes: {} }]
+  return JSON.stringify({ format: 'chatctl-users-state', v: 1, service: `${url}/`, serial: 1, users })
 }
 
 function plant(directory: string, name: string, text = ''): void {

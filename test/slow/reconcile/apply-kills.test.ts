@@ -4,7 +4,7 @@ import { takeSample } from '../../support/take-sample.ts'
 import type { UsersServerOptions } from '../../support/users-server.ts'
 import { ApplyTrial, type Moment } from './apply-trial.ts'
 
-const count = 200
+const count = 40
 
 /** What the server does to some of the requests. It does not refuse a second user with the same email. */
 const hardships: UsersServerOptions = {
@@ -16,8 +16,8 @@ const hardships: UsersServerOptions = {
 
 const storms: UsersServerOptions['quota'][] = [
   undefined,
-  { requests: 120, window: 500, headers: 'none' },
-  { requests: 120, window: 500, headers: 'RateLimit' },
+  { requests: 60, window: 250, headers: 'none' },
+  { requests: 60, window: 250, headers: 'RateLimit' },
 ]
 
 function expectNoUserTwice(trial: ApplyTrial): void {
@@ -58,7 +58,7 @@ describe('a killed users apply', function () {
     try {
       const started = Date.now()
       const run = await trial.run()
-      expect(run.exitCode, run.stderr).to.equal(9)
+      expect(run.exitCode, run.stderr).to.be.oneOf([0, 9])
       const requests = Object.values(trial.requests).reduce((sum, some) => sum + some, 0)
       whole = { ms: Date.now() - started, requests }
     } finally {
@@ -66,22 +66,26 @@ describe('a killed users apply', function () {
     }
   })
 
-  const moments = Array.from({ length: 200 }, (_, index) => index)
-  const { sample, words } = takeSample(moments, 6)
-  for (const moment of sample) {
-    it(`creates no user twice, and the next runs complete all (moment ${moment}; ${words})`, async () => {
-      const random = createRandom(moment)
-      const quota = storms[moment % storms.length]
-      const trial = await ApplyTrial.begin({ ...hardships, count, seed: moment, ...(quota && { quota }) })
-      // The first kills of all the tests are spread evenly over the run. Later kills are random.
-      const momentAt = (share: number): Moment =>
-        random() < 0.5 ? { afterMs: share * whole.ms } : { atRequest: Math.floor(share * whole.requests) }
-      const kills = [momentAt(moment / moments.length)]
-      for (let more = moment % 4; more > 0; more--) kills.push(momentAt(random()))
+  const { sample, words } = takeSample(
+    Array.from({ length: 20 }, (_, index) => index),
+    1,
+  )
+  for (const seed of sample) {
+    it(`creates no user twice, and the next runs complete all (10 kills, seed ${seed}; ${words})`, async () => {
+      const random = createRandom(seed)
+      const quota = storms[seed % storms.length]
+      const trial = await ApplyTrial.begin({ ...hardships, count, seed, ...(quota && { quota }) })
+      const randomMoment = (): Moment =>
+        random() < 0.5
+          ? { afterMs: random() * whole.ms }
+          : { atRequest: Math.ceil(random() * whole.requests) }
       try {
-        for (const at of kills) {
-          await trial.run({ at })
+        for (let runs = 1, kills = 0; kills < 10; runs++) {
+          const { exitCode } = await trial.run({ at: randomMoment() })
+          if (exitCode === null) kills++
           expectNoUserTwice(trial)
+          // Every second run meets a file with more users and other names.
+          if (runs % 2 === 0) trial.writeFile(count + 4 * runs, ` ${runs}`)
         }
         const run = await trial.run()
         expect(run.exitCode, run.stderr).to.be.oneOf([0, 9])

@@ -28,25 +28,33 @@ export interface StoredEntry {
 export class ApplyTrial {
   readonly sandbox: Sandbox
   readonly server: UsersServer
-  readonly users: readonly FileUser[]
+  users: readonly FileUser[] = []
   /** Requests of the last run, by method. */
   requests: Record<string, number> = {}
 
-  private constructor(sandbox: Sandbox, server: UsersServer, count: number) {
+  private constructor(sandbox: Sandbox, server: UsersServer) {
     this.sandbox = sandbox
     this.server = server
+  }
+
+  /** Writes the file with so many users, whose names have this suffix. */
+  writeFile(count: number, suffix: string): void {
     this.users = Array.from({ length: count }, (_, index) => ({
       email: `user${index}@example.com`,
-      name: `User ${index}`,
+      name: `User ${index}${suffix}`,
       theme: index % 4 === 0 ? 'dark' : '',
       role: index % 2 === 0 ? 'editor' : '',
     }))
     const rows = this.users.map((user) => Object.values(user).join())
-    writeFileSync(join(sandbox.home, 'users.csv'), `email,name,settings.theme,role\n${rows.join('\n')}\n`)
+    writeFileSync(
+      join(this.sandbox.home, 'users.csv'),
+      `email,name,settings.theme,role\n${rows.join('\n')}\n`,
+    )
   }
 
   static async begin({ count, ...options }: UsersServerOptions & { count: number }): Promise<ApplyTrial> {
-    const trial = new ApplyTrial(createSandbox(), await UsersServer.start(options), count)
+    const trial = new ApplyTrial(createSandbox(), await UsersServer.start(options))
+    trial.writeFile(count, '')
     const known = trial.users.filter((_, index) => index % 3 === 0)
     await trial.adopt(known.map(({ email }) => ({ email, id: trial.server.add({ email, name: 'Old' }) })))
     return trial

@@ -9,7 +9,7 @@ import { Failure } from '../../../contract/failure.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiGet extends BaseCommand {
-  static override summary = 'Show the API configuration that was last sent from this machine'
+  static override summary = 'Show the API configuration that chatctl last sent'
   static override description =
     'The API of the service cannot read the API configuration, so --last-sent is required. It shows what chatctl last sent to this service for your user on this machine. The service may have another configuration, if it was changed elsewhere. Exits with code 6 if nothing was sent, or if the outcome of the last request is unknown.'
   static override requests = localWork

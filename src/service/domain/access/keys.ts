@@ -1,5 +1,5 @@
-import { hash, randomBytes } from 'node:crypto'
 import { isoNow } from '../../../system/clock.ts'
+import { randomBytes } from '../../../system/random-bytes.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
@@ -33,7 +33,7 @@ export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'pe
 export const generateKey = (): string => `ck_${randomBytes(32).toString('base64url')}`
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
-export const hashKey = (key: string): string => hash('sha256', key)
+export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)
 
 /** Stores a new key. Only the result contains the key itself. */
 export async function storeKey(

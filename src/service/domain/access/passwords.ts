@@ -1,3 +1,4 @@
+import { randomBytes } from '../../../system/random-bytes.ts'
 import { ApiError } from '../../api-error.ts'
 
 /** In characters. */
@@ -19,14 +20,11 @@ export async function hashPassword(password: string): Promise<string> {
  * A hash at the same cost for users who do not exist. Its value is random, so no known password matches.
  * It is composed and not computed, so that it is always available.
  */
-const unknownUserHash = (() => {
-  const base64 = (bytes: number) =>
-    Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)))
-      .toString('base64')
-      .replaceAll('=', '')
+function composeHash(): string {
+  const base64 = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
   const { memoryCost, timeCost, parallelism } = cost
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(32)}`
-})()
+}
 
 /**
  * Whether a password matches a hash. Without a hash it takes as long, so that the time does not reveal
@@ -35,7 +33,7 @@ const unknownUserHash = (() => {
  */
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
   const { verify } = await import('@node-rs/argon2')
-  return (await limitHashing(() => verify(stored ?? unknownUserHash, password))) && stored !== null
+  return (await limitHashing(() => verify(stored ?? composeHash(), password))) && stored !== null
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
-import { createId } from '../../domain/identifiers.ts'
+import { maxHeaderSize } from '../parser-error.ts'
+import { requestIdFor } from '../request/request-id.ts'
 import type { Exposure } from './exposure.ts'
 
 /** The options of Fastify and of Node's HTTP server. */
@@ -20,7 +21,6 @@ export function serverOptions({
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     rewriteUrl: toOriginForm,
     genReqId: ({ headers }) => requestIdFor(headers),
-    bodyLimit,
     requestTimeout,
     keepAliveTimeout,
     ...(exposure?.tls ? { https: { ...connections, ...exposure.tls } } : { http: connections }),
@@ -40,15 +40,6 @@ function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
 }
 
-/** Characters that are safe in a header, a log line, and a database. */
-const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
-
-/** The client's `x-request-id`, so that the logs of both use the same id, or a new one. */
-function requestIdFor(headers: IncomingHttpHeaders): string {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && requestIdPattern.test(given) ? given : createId('req')
-}
-
 /**
  * The target of a request as path and query. A target may also contain scheme and host (RFC 9112
  * section 3.2.2). Routes would match it, but code that reads the URL itself would not.
@@ -62,12 +53,6 @@ function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefi
   return authority !== '' && !rest.startsWith('/') ? `/${rest}` : rest
 }
 
-/** Maximum size of a body, in bytes: parsing it must not block the event loop for long. */
-export const bodyLimit = 4 * 1024 * 1024
-
-/** Maximum number of header lines of a request. */
-export const maxHeaderLines = 100
-
 /** How long, in ms, the headers of a request may take to arrive. */
 const headersTimeout = 20_000
 
@@ -80,7 +65,7 @@ const keepAliveTimeout = 75_000
 /** The limits that Node enforces on every connection. `requestTimeout` in ms, for a whole request to arrive. */
 function limitConnections(requestTimeout: number) {
   return {
-    maxHeaderSize: 16 * 1024,
+    maxHeaderSize,
     requestTimeout,
     headersTimeout: Math.min(requestTimeout, headersTimeout),
     // How often, in ms, Node checks for requests that are overdue.

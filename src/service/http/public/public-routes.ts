@@ -1,17 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBodyOf } from '../../api-error.ts'
 import { challengeHeader, proofHeader, proveRun } from '../../run-proof.ts'
+import {
+  jsonResponse,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from '../service-request.ts'
 import type { Readiness } from './readiness.ts'
-import { renderStatusPage } from './status-page.ts'
-
-/** The paths that require no key and cost no quota, with their labels in the metrics. */
-const publicPaths: ReadonlyMap<string, string> = new Map([
-  ['/', 'status_page'],
-  ['/healthz', 'healthz'],
-  ['/readyz', 'readyz'],
-])
-
-export const isPublicPath = (path: string): boolean => publicPaths.has(path)
 
 export interface PublicRoutesOptions {
   readiness: Readiness
@@ -23,41 +18,51 @@ export interface PublicRoutesOptions {
   publicUrl: string | undefined
 }
 
-/** Adds the health checks, and a page for people who open the address of the service in a browser. */
-export function addPublicRoutes(
-  server: FastifyInstance,
-  { readiness, version, runKey, publicUrl }: PublicRoutesOptions,
-): void {
-  const get = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) =>
-    server.get(
-      path,
-      { config: { isPublic: true, endpoint: publicPaths.get(path) ?? 'unknown' } },
-      async (request, reply) => {
-        reply.header('cache-control', 'no-store')
-        return handler(request, reply)
-      },
-    )
-  get('/healthz', () => ({ status: 'ok' }))
-  get('/readyz', async (request, reply) => {
-    const proof = runKey && proveRun(runKey, request.headers[challengeHeader])
-    if (proof) reply.header(proofHeader, proof)
-    const apiError = await readiness.check()
-    if (!apiError) return { status: 'ready' }
-    return reply.code(503).send(errorBodyOf(apiError))
-  })
-  get('/', async (request, reply) => {
-    const isReady = (await readiness.check()) === undefined
-    const url = publicUrl ?? requestedOrigin(request)
-    const page = renderStatusPage({ version, url, isReady })
-    return reply.code(page.status).headers(page.headers).send(page.body)
-  })
+interface PublicRoute {
+  /** In the metrics. */
+  label: string
+  respond(
+    options: PublicRoutesOptions,
+    request: ServiceRequest,
+    headers: ResponseHeaders,
+  ): ServiceResponse | Promise<ServiceResponse>
 }
 
-/** The origin of the request. An invalid host is not repeated in the page. */
-function requestedOrigin({ protocol, host, socket }: FastifyRequest): string {
-  const scheme = protocol === 'https' ? 'https' : 'http'
-  const isHost = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)
-  const url = `${scheme}://${host}`
-  if (isHost && URL.canParse(url)) return new URL(url).origin
-  return new URL(`${scheme}://127.0.0.1:${socket.localPort}`).origin
-}
+/** The paths that require no key and cost no quota: health checks, and a page for people with a browser. */
+const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
+  [
+    '/healthz',
+    {
+      label: 'healthz',
+      respond: (_options, _request, headers) => jsonResponse(200, headers, { status: 'ok' }),
+    },
+  ],
+  [
+    '/readyz',
+    {
+      label: 'readyz',
+      async respond({ readiness, runKey }, request, headers) {
+        const proof = runKey && proveRun(runKey, request.headers[challengeHeader])
+        if (proof) headers[proofHeader] = proof
+        const apiError = await readiness.check()
+        if (apiError) return jsonResponse(503, headers, errorBodyOf(apiError))
+        return jsonResponse(200, headers, { status: 'ready' })
+      },
+    },
+  ],
+  [
+    '/',
+    {
+      label: 'status_page',
+      async respond({ readiness, version, publicUrl }, { origin }, headers) {
+        const { renderStatusPage } = await import('./status-page.ts')
+        const isReady = (await readiness.check()) === undefined
+        const page = renderStatusPage({ version, url: publicUrl ?? origin, isReady })
+        return { status: page.status, headers: { ...headers, ...page.headers }, body: page.body }
+      },
+    },
+  ],
+] satisfies [string, PublicRoute][])
+
+/** Undefined for a path that requires a key, or is unknown. */
+export const findPublicRoute = (path: string): PublicRoute | undefined => publicRoutes.get(path)

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { KeyAuthenticator } from '../../domain/access/key-authenticator.ts'
@@ -8,14 +7,14 @@ import { adminId, type Permission, type Principal } from '../../domain/access/pe
 import { findTokenPrincipal } from '../../oauth/token-principal.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** Digests of the keys that exist only in this process. They act as the built-in admin. */
-export type ProcessKeys = ReadonlySet<string>
+/** Whether a key exists only in this process. It acts as the built-in admin. */
+export type IsProcessKey = (key: string) => boolean
 
 /** Where `authenticate` looks up the credential of a request. */
-interface CredentialSources {
+export interface CredentialSources {
   keys: KeyAuthenticator
   db: Database
-  processKeys: ProcessKeys
+  isProcessKey: IsProcessKey
   clock: Clock
 }
 
@@ -37,7 +36,7 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  */
 export async function authenticate(
   credentials: CredentialSources,
-  headers: IncomingHttpHeaders,
+  headers: Readonly<IncomingHttpHeaders>,
 ): Promise<Principal> {
   if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
     throw new ApiError('unauthorized', 'Missing API key: send the header Authorization: Bearer <API_KEY>')
@@ -53,12 +52,11 @@ const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
 
 /** Anything that does not have the format of a key may be an access token. */
 async function findPrincipal(
-  { keys, db, processKeys, clock }: CredentialSources,
+  { keys, db, isProcessKey, clock }: CredentialSources,
   key: string,
 ): Promise<Principal | undefined> {
   if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
-  const digest = hashKey(key)
-  return processKeys.has(digest) ? processPrincipal : keys.find(digest)
+  return isProcessKey(key) ? processPrincipal : keys.find(hashKey(key))
 }
 
 /** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
@@ -67,44 +65,4 @@ export function authorize(principal: Principal, permission: Permission): void {
   throw new ApiError('forbidden', `Missing permission ${permission}: ${principal.denialReason(permission)}`, {
     details: { missing_permission: permission },
   })
-}
-
-/** How long, in ms, a request may take to arrive before it is authenticated again. */
-const promptArrival = 500
-
-/** The principals of the requests in progress. */
-export class RequestPrincipals {
-  readonly #find: (headers: IncomingHttpHeaders) => Promise<Principal>
-  readonly #known = new WeakMap<FastifyRequest, { principal: Principal; at: number }>()
-  readonly #clock: Clock
-
-  /** @param find `authenticate` for the headers of a request */
-  constructor(find: (headers: IncomingHttpHeaders) => Promise<Principal>, clock: Clock) {
-    this.#find = find
-    this.#clock = clock
-  }
-
-  /** @throws ApiError `unauthorized` */
-  async authenticate(request: FastifyRequest): Promise<Principal> {
-    const principal = await this.#find(request.headers)
-    this.#known.set(request, { principal, at: this.#clock.monotonic() })
-    return principal
-  }
-
-  /** Undefined for a request that was not authenticated. */
-  find(request: FastifyRequest): Principal | undefined {
-    return this.#known.get(request)?.principal
-  }
-
-  /** @throws ApiError `unauthorized` for a request that was not authenticated */
-  require(request: FastifyRequest): Principal {
-    const principal = this.find(request)
-    if (principal) return principal
-    throw new ApiError('unauthorized', 'Invalid API key')
-  }
-
-  /** Whether the body arrived so late that a permission may have been revoked in the meantime. */
-  isLate(request: FastifyRequest): boolean {
-    return this.#clock.monotonic() - (this.#known.get(request)?.at ?? 0) > promptArrival
-  }
 }

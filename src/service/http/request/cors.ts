@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EffectiveApiConfiguration } from '../../domain/settings.ts'
 import type { SettingsCache } from '../../domain/settings-cache.ts'
+import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../service-request.ts'
 
 /** The headers that a page on another origin may send, and those of the response that it may read. */
 const requestHeaders = 'authorization, content-type, x-request-id'
@@ -13,34 +13,33 @@ const preflightMaxAge = 600
 const corsPaths = /^\/(v1|api|oauth|\.well-known)(\/|\?|$)/
 
 /**
- * Sets the CORS headers of the response (Fetch Standard, section 3.3), also for errors and streams, and
- * responds to preflights, which have no key and cost no quota.
- * @returns whether the request was a preflight and has its response
+ * Sets the CORS headers of the response (Fetch Standard, section 3.3), also for errors and streams.
+ * Preflights have no key and cost no quota.
+ * @returns the response to a preflight. Undefined at once, and not later, for a request that does not come
+ * from a page, as most
  */
 export function applyCors(
   settingsCache: SettingsCache,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): boolean | Promise<boolean> {
-  if (!corsPaths.test(request.url)) return false
-  reply.header('vary', 'Origin')
+  request: ServiceRequest,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse | undefined> | undefined {
+  if (!corsPaths.test(request.url)) return undefined
+  headers['vary'] = 'Origin'
   const { origin } = request.headers
-  // Most requests do not come from a page and must not wait here.
-  return origin === undefined ? false : applyToOrigin(origin, settingsCache, request, reply)
+  return origin === undefined ? undefined : applyToOrigin(origin, settingsCache, request, headers)
 }
 
 async function applyToOrigin(
   origin: string,
   settingsCache: SettingsCache,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<boolean> {
+  request: ServiceRequest,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse | undefined> {
   const asked = request.headers['access-control-request-method']
   const isPreflight = request.method === 'OPTIONS' && asked !== undefined
   const { cors } = (await settingsCache.read()).api
-  reply.headers(corsHeaders(cors, origin, isPreflight ? asked : request.method, isPreflight))
-  if (isPreflight) reply.code(204).send()
-  return isPreflight
+  Object.assign(headers, corsHeaders(cors, origin, isPreflight ? asked : request.method, isPreflight))
+  return isPreflight ? { status: 204, headers, body: undefined } : undefined
 }
 
 /** Empty for an origin or a method that is not allowed: the browser then hides the response from the page. */

@@ -1,9 +1,9 @@
-import type { FastifyReply } from 'fastify'
 import { ApiError } from '../../api-error.ts'
 import type { Principal } from '../../domain/access/permissions.ts'
 import type { CurrentSettings } from '../../domain/settings-cache.ts'
 import type { RateLimiter, WindowState } from '../../limits/rate-limiter.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import type { ResponseHeaders } from '../service-request.ts'
 
 /**
  * Counts a request and sets the rate limit headers for both windows, also on an error response
@@ -14,7 +14,7 @@ export async function enforceRateLimits(
   limiter: RateLimiter,
   { keyId, hourlyLimit }: Principal,
   configured: CurrentSettings,
-  reply: FastifyReply,
+  headers: ResponseHeaders,
   metrics: Metrics | undefined,
 ): Promise<void> {
   const limits = { hourly: hourlyLimit, minute: minuteLimit(configured) }
@@ -27,13 +27,14 @@ export async function enforceRateLimits(
   }
   if (hour) show('hour', 3600, hour)
   if (minute) show('minute', 60, minute)
-  reply.header('ratelimit-policy', policies.join(', ')).header('ratelimit', states.join(', '))
+  headers['ratelimit-policy'] = policies.join(', ')
+  headers['ratelimit'] = states.join(', ')
   if (isAdmitted) return metrics?.countLimiterDecision('admitted')
   // If both windows are used up, the client must wait for the longer one.
   const window = hour?.remaining === 0 ? 'hour' : 'minute'
   const exceeded = window === 'hour' ? hour : minute
   metrics?.countLimiterDecision(window)
-  if (exceeded) refuse(window, exceeded, reply)
+  if (exceeded) refuse(window, exceeded, headers)
 }
 
 /** The lower limit of the settings and the API configuration. */
@@ -43,8 +44,8 @@ function minuteLimit({ settings, api }: CurrentSettings): number {
   return enabled ? Math.min(max, requests_per_minute) : max
 }
 
-function refuse(window: 'hour' | 'minute', { limit, reset }: WindowState, reply: FastifyReply): never {
-  reply.header('retry-after', reset)
+function refuse(window: 'hour' | 'minute', { limit, reset }: WindowState, headers: ResponseHeaders): never {
+  headers['retry-after'] = String(reset)
   throw new ApiError('rate_limited', `Rate limit of the API key exceeded: ${limit} requests per ${window}`, {
     details: { window, limit, retry_after: reset },
   })

@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parse } from 'secure-json-parse'
 import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
-import type { RequestMemory } from './request-memory.ts'
+import type { ServiceRequest } from '../service-request.ts'
 
 /** The body itself and 100 levels of arrays and objects inside it. A conversation has 4 values per message. */
 const bodyLimits = { depth: 101, values: 50_000 }
@@ -13,55 +13,60 @@ const faults = {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * Accepts JSON bodies only. They must be UTF-8 (RFC 8259 section 8.1), because replacement characters
- * would be stored as if they had been sent. Validation decides whether a body is required. Fastify's
- * parser also refuses a key `__proto__`.
- */
-export function acceptJson(server: FastifyInstance, memory: RequestMemory): void {
-  const parse = server.getDefaultJsonParser('error', 'ignore')
-  server.removeAllContentTypeParsers()
-  const read = (
-    request: FastifyRequest,
-    body: Buffer,
-    done: (error: Error | null, value?: unknown) => void,
-  ) => {
-    const coding = request.headers['content-encoding']
-    if (coding !== undefined && coding !== 'identity') {
-      return done(new ApiError('unsupported_media_type', `The body must not be compressed (${coding})`))
-    }
-    const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-      return done(
-        new ApiError(
-          'unsupported_media_type',
-          `The JSON body must be UTF-8, not ${charset} (RFC 8259 section 8.1)`,
-        ),
-      )
-    }
-    if (body.length === 0) return done(null, undefined)
-    const exceeded = exceededLimit(body, bodyLimits)
-    if (exceeded) return done(invalidRequest([{ path: '', message: faults[exceeded] }]))
-    let text: string
-    try {
-      text = utf8.decode(body)
-    } catch {
-      return done(invalidRequest([{ path: '', message: 'must be UTF-8' }]))
-    }
-    // The parser's message quotes the body, which may contain a password that would then be logged.
-    parse(request, text, (error, value) =>
-      error
-        ? done(invalidRequest([{ path: '', message: 'must be valid JSON' }]))
-        : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
+/** Whether a request has a body. Its length may be unknown. */
+export const hasBody = ({ headers }: ServiceRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** Parameters may follow (RFC 9110 section 8.3.1). */
+const json = /^\s*application\/json\s*(;|$)/i
+
+/** @throws ApiError `unsupported_media_type` for a body that is not JSON, or not UTF-8 (RFC 8259 section 8.1) */
+export function requireJson(request: ServiceRequest): void {
+  const { 'content-type': type, 'content-encoding': coding } = request.headers
+  if (type === undefined && !hasBody(request)) return
+  if (!json.test(type ?? '')) {
+    throw new ApiError(
+      'unsupported_media_type',
+      'The request body must be JSON, with Content-Type: application/json',
     )
   }
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (incoming, body: Buffer, done) => {
-    const request = incoming as FastifyRequest
-    memory.measureBody(request, body.length)
-    const turn = memory.work.turn(body.length)
-    if (turn) void turn.then(() => read(request, body, done))
-    else read(request, body, done)
-  })
+  if (coding !== undefined && coding !== 'identity') {
+    throw new ApiError('unsupported_media_type', `The body must not be compressed (${coding})`)
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type ?? '')?.[1]
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new ApiError(
+      'unsupported_media_type',
+      `The JSON body must be UTF-8, not ${charset} (RFC 8259 section 8.1)`,
+    )
+  }
+}
+
+/**
+ * The value of a JSON body. It must be UTF-8, because replacement characters would be stored as if they
+ * had been sent, and must not have a key `__proto__`. Validation decides whether a body is required.
+ * @returns undefined for an empty body
+ * @throws ApiError `invalid_request`
+ */
+export function parseBody(body: Uint8Array): unknown {
+  if (body.length === 0) return undefined
+  const exceeded = exceededLimit(body, bodyLimits)
+  if (exceeded) throw invalidRequest([{ path: '', message: faults[exceeded] }])
+  const text = attempt(() => utf8.decode(body), 'must be UTF-8')
+  // The parser's message quotes the body, which may contain a password that would then be logged.
+  const value = attempt(
+    () => parse(text, undefined, { protoAction: 'error', constructorAction: 'ignore' }),
+    'must be valid JSON',
+  )
+  return mayHoldExactNumbers(text) ? parseJson(text) : value
+}
+
+function attempt<T>(work: () => T, message: string): T {
+  try {
+    return work()
+  } catch {
+    throw invalidRequest([{ path: '', message }])
+  }
 }
 
 const quote = 0x22

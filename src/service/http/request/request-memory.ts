@@ -1,44 +1,40 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal } from '../../domain/access/permissions.ts'
 import { MemoryBudget } from '../../limits/memory-budget.ts'
-import { bodyLimit } from '../listening/server-options.ts'
+import { bodyLimit, type ServiceRequest } from '../service-request.ts'
 
 /** Counts the bytes of requests against the memory budget until their responses are sent. */
 export class RequestMemory {
   readonly work = new LargeWork()
   readonly #budget = new MemoryBudget()
-  /** Requests whose body has no known length yet. */
-  readonly #unmeasured = new WeakMap<FastifyRequest, (bytes: number) => void>()
 
-  /** Call it before the body is read. A body of unknown length counts with the maximum size. @throws as `reserve` */
-  reserveBody(request: FastifyRequest, reply: FastifyReply, principal: Principal): void {
+  /**
+   * Call it before the body is read. A body of unknown length counts with the maximum size.
+   * @returns to be called with the size of the body when it has been read
+   * @throws as `reserve`
+   */
+  reserveBody(request: ServiceRequest, principal: Principal): (measured: number) => void {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     const bytes = coding === undefined ? Number(length ?? 0) : bodyLimit
     // A larger body is refused and not read.
-    if (bytes === 0 || bytes > bodyLimit) return
-    const release = this.#take(reply, principal, bytes)
-    if (coding === undefined) return
-    this.#unmeasured.set(request, (measured) => {
+    if (bytes === 0 || bytes > bodyLimit) return () => {}
+    const release = this.#take(request, principal, bytes)
+    return (measured) => {
+      if (measured === bytes) return
       release()
-      this.#take(reply, principal, measured)
-    })
-  }
-
-  /** Call it when the body has been read. A body of unknown length counts with its size from now on. */
-  measureBody(request: FastifyRequest, bytes: number): void {
-    this.#unmeasured.get(request)?.(bytes)
+      this.#take(request, principal, measured)
+    }
   }
 
   /** See `ReserveMemory`. */
-  async reserve(reply: FastifyReply, principal: Principal, bytes: number): Promise<void> {
-    this.#take(reply, principal, bytes)
+  async reserve(request: ServiceRequest, principal: Principal, bytes: number): Promise<void> {
+    this.#take(request, principal, bytes)
     await this.work.turn(bytes)
   }
 
-  #take({ raw }: FastifyReply, { userId }: Principal, bytes: number): () => void {
+  #take(request: ServiceRequest, { userId }: Principal, bytes: number): () => void {
     const release = this.#budget.reserve(userId, bytes)
-    if (raw.closed) release()
-    else raw.once('close', release)
+    if (request.isOver) release()
+    else request.onOver(release)
     return release
   }
 }

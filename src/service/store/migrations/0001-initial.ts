@@ -2,6 +2,7 @@
 export const initial = {
   number: 1,
   name: 'initial',
+  checksum: '6ac7f7131e4b7fc57f496e649409df8d253e781fe6847f1316316319920d9965',
   statements: `
 create table users (
   id text primary key,

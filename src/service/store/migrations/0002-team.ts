@@ -2,6 +2,7 @@
 export const team = {
   number: 2,
   name: 'team',
+  checksum: '1c15b6f11af1c2819d599585a744ee155757a094ab207ed9d1f15b48914e7c43',
   statements: `
 alter table api_keys add column permissions text;
 alter table api_keys add column expires_at text;

@@ -7,6 +7,8 @@ export interface Migration {
   name: string
   /** SQL of SQLite, run in one transaction. */
   statements: string
+  /** SHA-256 of the statements, in hexadecimal digits. Default: computed, which loads node:crypto. */
+  checksum?: string
 }
 
 /** Only append to this list: these migrations have run on existing databases. */

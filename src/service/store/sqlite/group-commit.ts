@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../../system/clock.ts'
 import { isBusy } from '../../../system/sqlite-error.ts'
 
 /** How long, in ms, a writer waits for writers in other processes. */
@@ -98,13 +99,13 @@ export class GroupCommit {
   }
 
   async #lockFile(): Promise<void> {
-    const deadline = performance.now() + busyTimeout
+    const deadline = systemClock.monotonic() + busyTimeout
     for (let pause = 1; ; pause = Math.min(pause * 2, maxPause)) {
       try {
         this.#connection.exec('begin immediate')
         return
       } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error
+        if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
         await delay(pause * (0.5 + Math.random()))
       }
     }

@@ -2,6 +2,7 @@ import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
+import { systemClock } from '../../../system/clock.ts'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
 import { isBusy } from '../../../system/sqlite-error.ts'
@@ -99,13 +100,13 @@ function prepare(connection: DatabaseSync, file: string, wanted: readonly Migrat
 
 /** SQLite does not wait if several connections change the journal mode at once. */
 function useWriteAheadLog(connection: DatabaseSync): void {
-  const deadline = performance.now() + busyTimeout
+  const deadline = systemClock.monotonic() + busyTimeout
   for (;;) {
     try {
       connection.exec('pragma journal_mode = wal')
       return
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error
+      if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../../system/clock.ts'
 import {
   type Counters,
   type CountRequest,
@@ -45,7 +46,8 @@ export class SqliteCounters implements Counters {
   }
 
   async count(requests: readonly CountRequest[]): Promise<CountResult[]> {
-    if (this.#retryAt !== undefined && performance.now() < this.#retryAt) return this.#memory.count(requests)
+    if (this.#retryAt !== undefined && systemClock.monotonic() < this.#retryAt)
+      return this.#memory.count(requests)
     try {
       const taken = await this.#countWithRetry(requests)
       if (this.#retryAt !== undefined) {
@@ -60,7 +62,7 @@ export class SqliteCounters implements Counters {
           error,
         )
       }
-      this.#retryAt = performance.now() + retryInterval
+      this.#retryAt = systemClock.monotonic() + retryInterval
       return this.#memory.count(requests)
     }
   }
@@ -71,12 +73,12 @@ export class SqliteCounters implements Counters {
 
   /** Waits for a lock itself, because SQLite would block the thread. */
   async #countWithRetry(requests: readonly CountRequest[]): Promise<CountResult[]> {
-    const deadline = performance.now() + lockTimeout
+    const deadline = systemClock.monotonic() + lockTimeout
     for (;;) {
       try {
         return this.#countOrReplaceFile(requests)
       } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error
+        if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
       }
       await sleep(1 + Math.random() * 4)
     }
@@ -96,7 +98,7 @@ export class SqliteCounters implements Counters {
   }
 
   #open(): LimitsFile {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (this.#number === 0) this.#number = newestNumber(this.#directory)
     else if (now > this.#nextCheck && isSuperseded(this.#directory, this.#number)) {
       this.#closeFile()

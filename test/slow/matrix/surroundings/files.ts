@@ -184,7 +184,7 @@ export const files: readonly Surrounding[] = [
       const file = join(world.root, 'here', 'password.txt')
       world.env = { ...world.env, HOME: join(file, 'home'), XDG_CACHE_HOME: undefined }
     },
-    ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 3, 4, 6]),
+    ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 3, 4, 6, 7]),
   },
   {
     name: 'HOME is not set and the user is unknown',

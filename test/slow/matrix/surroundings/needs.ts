@@ -12,14 +12,14 @@ export function needsConfiguration(call: Call): boolean {
 
 /** Whether the call reads files in the working directory. */
 export function namesFile({ args }: Pick<Call, 'args'>): boolean {
-  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key|md)$|^copy\.db$/.test(word))
+  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key|md|state\.json)$|^copy\.db$/.test(word))
 }
 
 /** Whether the call sends requests to the service of the profile. */
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:(export to|sync)|users:|settings:(edit|api|diff|apply)|chat:(send|complete))/.test(
+    /^(auth:login that|history:(export to|sync)|users:(?!list)|settings:(edit|api:set|diff|apply)|chat:(send|complete))/.test(
       name,
     )
   )
@@ -52,7 +52,10 @@ export function needsOptions({ name }: Call): boolean {
 
 /** Whether the call cannot continue without a record in the state directory. */
 export function needsState({ name, args }: Call): boolean {
-  return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
+  return (
+    /^(activity|history:export|settings:api:get|users:import|users:list(?! of))/.test(name) ||
+    args.includes('roles.csv')
+  )
 }
 
 /** Whether the call writes a file or uses a data directory in the working directory. */

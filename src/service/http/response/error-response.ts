@@ -1,22 +1,18 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../system/clock.ts'
 import { type ApiError, type ApiErrorCode, errorBodyOf, statusOf } from '../../api-error.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
-import { toApiError } from '../../to-api-error.ts'
+import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../service-request.ts'
 
-/** Sends the error response for anything that was thrown while a request was handled. */
-export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const apiError = toApiError(error)
-    failures.write(request.log, apiError)
-    metrics?.countError(apiError.code)
-    // If the connection closed while the body still arrives, it would be reset, and some clients would lose
-    // the response: a proxy would report 502. Node reads and discards the rest, until the request timeout.
-    if (apiError.code === 'payload_too_large') reply.removeHeader('connection')
-    if (apiError.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
-    if (apiError.retryAfter !== undefined) reply.header('retry-after', apiError.retryAfter)
-    void reply.code(statusOf(apiError)).send(errorBodyOf(apiError))
-  }
+/** The error response, with the headers that were set so far. */
+export function errorResponse(apiError: ApiError, headers: ResponseHeaders): ServiceResponse {
+  if (apiError.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="chatctl"'
+  if (apiError.retryAfter !== undefined) headers['retry-after'] = String(apiError.retryAfter)
+  return jsonResponse(statusOf(apiError), headers, errorBodyOf(apiError))
+}
+
+/** The part of a logger that failures need. */
+export interface FailureSink {
+  error(details: object, message: string): void
+  info(details: object, message: string): void
 }
 
 /** How long, in ms, further failures of the same kind are counted and not logged. */
@@ -31,9 +27,9 @@ export class FailureLog {
     this.#clock = clock
   }
 
-  write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, apiError: ApiError): void {
+  write(log: FailureSink | undefined, apiError: ApiError): void {
     // The log line of the request already shows the status of a mistake of the client.
-    if (statusOf(apiError) < 500) return
+    if (log === undefined || statusOf(apiError) < 500) return
     const { code, message } = apiError
     if (code === 'service_stopping') {
       log.info({ code }, message)

@@ -1,0 +1,75 @@
+import type { ApiError } from '../api-error.ts'
+import { maxHeaderSize, parserError } from './parser-error.ts'
+import { requestIdFor } from './request/request-id.ts'
+import type { ServiceRequest } from './service-request.ts'
+
+/** A request as the process sends it. Header names are lower case. */
+export interface ProcessRequest {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body?: string | Uint8Array
+}
+
+/** A request of the process that runs the service. */
+export class InProcessRequest implements ServiceRequest {
+  endpoint?: string
+  keyId?: string
+  readonly id: string
+  readonly method: string
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly origin: string
+  readonly log = undefined
+  isOver = false
+  isAnswered = false
+  readonly #body: Uint8Array
+  readonly #listeners: (() => void)[] = []
+
+  constructor({ method, url, headers, body = '' }: ProcessRequest) {
+    this.#body = typeof body === 'string' ? Buffer.from(body) : body
+    this.method = method
+    this.url = url.pathname + url.search
+    this.origin = url.origin
+    // The headers that a client adds on a connection, because headers are counted.
+    this.headers = {
+      host: url.host,
+      connection: 'keep-alive',
+      ...headers,
+      'content-length': String(this.#body.length),
+    }
+    this.id = requestIdFor(this.headers)
+  }
+
+  get headerLines(): number {
+    return Object.keys(this.headers).length
+  }
+
+  readBody(): Promise<Uint8Array> {
+    return Promise.resolve(this.#body)
+  }
+
+  onOver(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Call it when the whole response was read, or the reader is gone. Further calls do nothing. */
+  end(isAnswered: boolean): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.isAnswered = isAnswered
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** The most frequent ones of those that Node's HTTP parser knows. */
+const frequentMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** The error for a request that Node's HTTP parser would refuse. */
+export function refusalOf({ method, url, headers }: InProcessRequest): ApiError | undefined {
+  if (!frequentMethods.includes(method) && !process.getBuiltinModule('node:http').METHODS.includes(method))
+    return parserError('HPE_INVALID_METHOD')
+  let size = url.length
+  for (const [name, value] of Object.entries(headers)) size += name.length + value.length
+  return size < maxHeaderSize ? undefined : parserError('HPE_HEADER_OVERFLOW')
+}

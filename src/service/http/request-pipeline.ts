@@ -1,0 +1,190 @@
+import type { Clock } from '../../system/clock.ts'
+import { ApiError } from '../api-error.ts'
+import { createKeyAuthenticator, type KeyAuthenticator } from '../domain/access/key-authenticator.ts'
+import { type Principal, requiredPermissions } from '../domain/access/permissions.ts'
+import { SettingsCache } from '../domain/settings-cache.ts'
+import { RateLimiter } from '../limits/rate-limiter.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Store } from '../store/store.ts'
+import { toApiError } from '../to-api-error.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { handleEndpoint, RequestSignals, type ServerResources } from './handle-endpoint.ts'
+import { findPublicRoute, type PublicRoutesOptions } from './public/public-routes.ts'
+import { Readiness } from './public/readiness.ts'
+import { authenticate, authorize, type CredentialSources, type IsProcessKey } from './request/authenticate.ts'
+import { applyCors } from './request/cors.ts'
+import { enforceRateLimits } from './request/enforce-rate-limits.ts'
+import { findPath, type KnownPath } from './request/find-endpoint.ts'
+import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
+import { RequestMemory } from './request/request-memory.ts'
+import { errorResponse, FailureLog, type FailureSink } from './response/error-response.ts'
+import {
+  bodyLimit,
+  bodyTooLarge,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from './service-request.ts'
+
+export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'readiness'>> {
+  store: Store
+  upstream: Upstream
+  isProcessKey: IsProcessKey
+  /** Aborted when requests in progress must end. */
+  stopping: AbortSignal
+  /** For failures that belong to no request. Undefined: nothing is logged. */
+  logger?: { warn(details: object, message: string): void } | undefined
+  clock: Clock
+  /** Shared with the admin server. Default: a new one. */
+  readiness?: Readiness | undefined
+  /** Undefined: nothing is counted. */
+  metrics?: Metrics | undefined
+}
+
+/** Maximum number of header lines of a request. */
+const maxHeaderLines = 100
+
+/** How long, in ms, a request may take to arrive before it is authenticated again. */
+const promptArrival = 500
+
+/**
+ * Answers the requests of the interface and of the public paths: the same for HTTP and for the process
+ * itself. Only the OAuth server is not part of it.
+ */
+export class RequestPipeline {
+  readonly readiness: Readiness
+  readonly failures: FailureLog
+  readonly #options: PipelineOptions
+  readonly #keys: KeyAuthenticator
+  readonly #credentials: CredentialSources
+  readonly #limiter: RateLimiter
+  readonly #resources: ServerResources
+  readonly #public: PublicRoutesOptions
+
+  constructor(options: PipelineOptions) {
+    const { store, upstream, isProcessKey, logger, clock, version, runKey, publicUrl } = options
+    this.#options = options
+    this.readiness = options.readiness ?? new Readiness(store.db, clock)
+    this.failures = new FailureLog(clock)
+    this.#keys = createKeyAuthenticator(store, clock)
+    this.#credentials = { keys: this.#keys, db: store.db, isProcessKey, clock }
+    this.#limiter = new RateLimiter(
+      store.openCounters((message, err) => logger?.warn({ err }, message)),
+      clock,
+    )
+    this.#public = { readiness: this.readiness, version, runKey, publicUrl }
+    this.#resources = {
+      store,
+      upstream,
+      settingsCache: new SettingsCache(store),
+      signals: new RequestSignals(options.stopping),
+      memory: new RequestMemory(),
+      failures: this.failures,
+      clock,
+    }
+  }
+
+  /** Never rejects: a failure is an error response. */
+  async respond(request: ServiceRequest): Promise<ServiceResponse> {
+    const headers: ResponseHeaders = {}
+    try {
+      const preflight = this.begin(request, headers)
+      return (preflight && (await preflight)) ?? (await this.#answer(request, headers))
+    } catch (error) {
+      return this.fail(error, headers, request.log)
+    }
+  }
+
+  /**
+   * The first step for a request of any path.
+   * @returns the response to a CORS preflight, as `applyCors`
+   * @throws ApiError `header_too_large`
+   */
+  begin(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse | undefined> | undefined {
+    headers['x-request-id'] = request.id
+    if (request.headerLines > maxHeaderLines) {
+      throw new ApiError('header_too_large', `The request has more than ${maxHeaderLines} header lines`)
+    }
+    return applyCors(this.#resources.settingsCache, request, headers)
+  }
+
+  /** The error response for anything that was thrown while a request was handled. */
+  fail(error: unknown, headers: ResponseHeaders, log: FailureSink | undefined): ServiceResponse {
+    const apiError = toApiError(error)
+    this.failures.write(log, apiError)
+    this.#options.metrics?.countError(apiError.code)
+    return errorResponse(apiError, headers)
+  }
+
+  /** Waits for what requests have started, such as counts. Call it when no request is in progress. */
+  async close(): Promise<void> {
+    await this.#keys.close()
+    await this.#limiter.close()
+  }
+
+  async #answer(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse> {
+    const [path = ''] = request.url.split('?', 1)
+    const { method } = request
+    const known = findPath(path)
+    const publicRoute = findPublicRoute(path)
+    if (publicRoute && (method === 'GET' || method === 'HEAD')) {
+      request.endpoint = publicRoute.label
+      headers['cache-control'] = 'no-store'
+      return publicRoute.respond(this.#public, request, headers)
+    }
+    const name = known?.methods.get(method)
+    if (name !== undefined) request.endpoint = name
+    // An unknown path requires a key only under /v1 and /api.
+    if (!known && !/^\/(v1|api)(\/|$)/.test(path)) throw unmatched(request, path, known, headers)
+    const authenticatedAt = this.#options.clock.monotonic()
+    let principal = await authenticate(this.#credentials, request.headers)
+    request.keyId = principal.keyId
+    await this.#enforceRateLimits(principal, headers)
+    if (!known || name === undefined) throw unmatched(request, path, known, headers)
+
+    // Before the body is read: without the permission, a client does not learn what is wrong with its body.
+    const permission = requiredPermissions[name]
+    authorize(principal, permission)
+    const body = await this.#readBody(request, principal)
+    // A client that delays its body must not keep a permission that was revoked in the meantime.
+    if (this.#options.clock.monotonic() - authenticatedAt > promptArrival) {
+      principal = await authenticate(this.#credentials, request.headers)
+      authorize(principal, permission)
+    }
+    return handleEndpoint({ name, id: known.id, principal, request, body }, this.#resources, headers)
+  }
+
+  async #enforceRateLimits(principal: Principal, headers: ResponseHeaders): Promise<void> {
+    if (!principal.isRateLimited) return
+    const settings = await this.#resources.settingsCache.read()
+    await enforceRateLimits(this.#limiter, principal, settings, headers, this.#options.metrics)
+  }
+
+  /** The parsed body. Undefined if there is none, and for methods whose body has no meaning. */
+  async #readBody(request: ServiceRequest, principal: Principal): Promise<unknown> {
+    if (request.method === 'GET' || request.method === 'HEAD') return undefined
+    const { memory } = this.#resources
+    const measure = memory.reserveBody(request, principal)
+    requireJson(request)
+    if (!hasBody(request)) return undefined
+    if (Number(request.headers['content-length']) > bodyLimit)
+      throw new ApiError('payload_too_large', bodyTooLarge)
+    const bytes = await request.readBody()
+    measure(bytes.length)
+    await memory.work.turn(bytes.length)
+    return parseBody(bytes)
+  }
+}
+
+/** The error for a request that matches no endpoint: 405 with Allow if the path exists, otherwise 404. */
+function unmatched(
+  { method }: ServiceRequest,
+  path: string,
+  known: KnownPath | undefined,
+  headers: ResponseHeaders,
+): ApiError {
+  const methods = findPublicRoute(path) ? ['GET', 'HEAD'] : [...(known?.methods.keys() ?? [])]
+  if (methods.length === 0) return new ApiError('not_found', `Unknown path ${path}`)
+  headers['allow'] = methods.join(', ')
+  return new ApiError('method_not_allowed', `${path} supports ${methods.join(', ')}, not ${method}`)
+}

@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { FailureSink } from './response/error-response.ts'
+
+/** A request to the service, independent of how it arrives: over HTTP, or from the process itself. */
+export interface ServiceRequest {
+  readonly id: string
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  /** Names are lower case. */
+  readonly headers: Readonly<IncomingHttpHeaders>
+  /** How many header lines the client sent. */
+  readonly headerLines: number
+  /** The origin to which the client sent the request. */
+  readonly origin: string
+  /** Undefined: nothing is logged. */
+  readonly log: FailureSink | undefined
+  /** The label of the request in the metrics, once it is known. */
+  endpoint?: string
+  /** The id of the key, once it is known. */
+  keyId?: string
+  /** Reads the body. @throws ApiError `payload_too_large` */
+  readBody(): Promise<Uint8Array>
+  /** Whether nobody waits for the response any more: it was sent, or the client disconnected. */
+  readonly isOver: boolean
+  /** Whether the whole response was sent. */
+  readonly isAnswered: boolean
+  /** Calls the listener when the request is over. It is not over yet. */
+  onOver(listener: () => void): void
+}
+
+/** Names are lower case. */
+export type ResponseHeaders = Record<string, string>
+
+export interface ServiceResponse {
+  status: number
+  headers: ResponseHeaders
+  /** Text, or server-sent events. Undefined for a response without a body. */
+  body: string | Readable | undefined
+}
+
+/** A response with a JSON body. */
+export function jsonResponse(status: number, headers: ResponseHeaders, body: unknown): ServiceResponse {
+  headers['content-type'] = 'application/json; charset=utf-8'
+  return { status, headers, body: JSON.stringify(body) }
+}
+
+/** Maximum size of a body, in bytes: parsing it must not block the event loop for long. */
+export const bodyLimit = 4 * 1024 * 1024
+
+export const bodyTooLarge = 'The request body is larger than 4 MiB'

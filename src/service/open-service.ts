@@ -1,0 +1,77 @@
+import { resolve } from 'node:path'
+import { type Clock, systemClock } from '../system/clock.ts'
+import { type PipelineOptions, RequestPipeline } from './http/request-pipeline.ts'
+import { type Metrics, observeUpstream } from './metrics/metrics.ts'
+import { openStore } from './store/open-store.ts'
+import { storageFailure } from './store/storage-failure.ts'
+import type { Store } from './store/store.ts'
+import type { Upstream } from './upstream/upstream.ts'
+import type { UpstreamOptions } from './upstream/upstream-address.ts'
+
+/** How long, in ms, requests in progress may take to end when a service closes. */
+export const defaultDrain = 4_000
+
+/** How long, in ms, an aborted request may take to send its error before its connection is closed. */
+export const abortGrace = 500
+
+export interface OpenOptions {
+  /** Created with mode 0700 if it is missing. The database is `chatctl.db` in it, with mode 0600. */
+  dataDir: string
+  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and others. */
+  env?: NodeJS.ProcessEnv | undefined
+  /** `postgres://…`. Default: SQLite in the data directory. */
+  database?: string | undefined
+  /** Default: the built-in model `offline`. */
+  upstream?: UpstreamOptions | undefined
+  /** The end of each reply of that model: how to use a real model. */
+  offlineNotice?: string | undefined
+  /** Default: the system's clock. Times that oidc-provider reads from the system's clock are converted. */
+  clock?: Clock | undefined
+}
+
+/** A service that is ready for requests, however they arrive. */
+export interface OpenedService {
+  dataDir: string
+  store: Store
+  pipeline: RequestPipeline
+  /** Aborts the requests in progress. */
+  abort(reason: unknown): void
+  /** Closes the model server connection and the database. No request may be in progress. */
+  close(): Promise<void>
+}
+
+/** What the pipeline needs in addition to the parts that `openService` opens. */
+type PipelineParts = Omit<PipelineOptions, 'store' | 'upstream' | 'stopping' | 'clock'>
+
+/** Opens the database and the model server connection. @throws Failure `storage`, `usage`, `config`, or `refused` */
+export async function openService(options: OpenOptions, parts: PipelineParts): Promise<OpenedService> {
+  const { clock = systemClock, database, env } = options
+  const dataDir = resolve(options.dataDir)
+  const upstream = observe(await createUpstream(options, clock), parts.metrics, clock)
+  const store = await openStore({ dataDir, database, env })
+  const stopping = new AbortController()
+  const close = async () => {
+    await upstream.close()
+    await store.close()
+  }
+  try {
+    const pipeline = new RequestPipeline({ ...parts, store, upstream, stopping: stopping.signal, clock })
+    const abort = (reason: unknown) => stopping.abort(reason)
+    return { dataDir, store, pipeline, abort, close }
+  } catch (error) {
+    await close()
+    throw storageFailure(error, dataDir, store.location)
+  }
+}
+
+async function createUpstream({ upstream, offlineNotice }: OpenOptions, clock: Clock): Promise<Upstream> {
+  if (!upstream) {
+    const { createOffline } = await import('./upstream/offline.ts')
+    return createOffline(offlineNotice, clock)
+  }
+  const { createOpenAiCompatible } = await import('./upstream/openai-compatible.ts')
+  return createOpenAiCompatible(upstream, undefined, clock)
+}
+
+const observe = (upstream: Upstream, metrics: Metrics | undefined, clock: Clock) =>
+  metrics ? observeUpstream(upstream, metrics, clock) : upstream
