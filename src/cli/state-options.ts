@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { Failure } from '../contract/failure.ts'
 import type { StateOptions } from '../reconcile/state/users-state.ts'
 import type { Context } from './context.ts'
 import { textFlag } from './flag-types.ts'
@@ -22,14 +23,20 @@ export function stateFlag(summary: string, exclusive: string[] = []) {
  * The path of a state file and the options to open it, for the service of this run.
  *
  * @param name that the user gave
+ * @param results path of a file that the run writes too
+ * @throws Failure `usage` if both are one file
  */
 export function stateOf(
   context: Context,
   name: string,
   access: StateOptions['access'],
+  results?: string,
 ): [path: string, options: StateOptions] {
   const { host, signal } = context
   const path = context.resolvePath(name)
+  if (results !== undefined && context.resolvePath(results) === path) {
+    throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
+  }
   host.keepHeapSmall(isLarge(path) ? 'memory' : 'speed')
   if (access === 'write') host.allowGrace(grace)
   return [path, { service: planServiceOf(context), signal, access, name }]

@@ -65,10 +65,14 @@ const collection = 'users'
  * one: a `Location` may be that of all users.
  */
 export function idOfCreated({ body, location }: ApiResponse<unknown>): string | undefined {
+  return idIn(body) ?? (location === undefined ? undefined : lastSegment(location))
+}
+
+/** The id in the body of a response; some services have numbers as ids. */
+export function idIn(body: unknown): string | undefined {
   const id = isRecord(body) ? body['id'] : undefined
-  if (typeof id === 'string' && id !== '') return id
   if (isNumber(id)) return String(id)
-  return location === undefined ? undefined : lastSegment(location)
+  return typeof id === 'string' && id !== '' ? id : undefined
 }
 
 function lastSegment(location: string): string | undefined {

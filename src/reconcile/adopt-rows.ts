@@ -31,7 +31,7 @@ export class RowAdoption {
     }
   }
 
-  #add({ user, id, done, unsure, creation }: KnownRow): void {
+  #add({ user, id, done, unsure, creation, isCurrent }: KnownRow): void {
     const { email } = user
     if (id === undefined) {
       const isNew = email !== undefined && creation && this.#state.find(email)?.id === undefined
@@ -44,7 +44,9 @@ export class RowAdoption {
       this.withoutEmail++
       return
     }
-    if (user.id !== undefined && this.#contradicts(email, id)) {
+    // A create that was sent now is newer than the state.
+    const isCreated = isCurrent && user.id === undefined
+    if (!isCreated && this.#contradicts(email, id)) {
       this.contradicting++
       return
     }
@@ -52,13 +54,18 @@ export class RowAdoption {
     // Whether the service has the new or the old value is not known.
     if (unsure) for (const path of fieldsOf(user, unsure).keys()) hashes.delete(path)
     for (const step of done) {
-      for (const [path, value] of fieldsOf(user, step)) hashes.set(path, hashOfField(path, value))
+      for (const [path, value] of fieldsOf(user, step)) {
+        const hash = hashOfField(path, value)
+        if (isCurrent || holder === undefined) hashes.set(path, hash)
+        // Which of the two was sent last is not known.
+        else if (hashes.get(path) !== hash) hashes.delete(path)
+      }
     }
     this.#state.note({ email, id, hashes: Object.fromEntries(hashes) })
     this.adopted++
   }
 
-  /** The email of a row with an id was not sent, so what the state has is more reliable. */
+  /** The email of a row with an id was not sent, so the state is more reliable. */
   #contradicts(email: string, id: string): boolean {
     const holder = this.#state.findById(id)
     const found = this.#state.find(email)

@@ -1,7 +1,7 @@
 import { getUsers } from '../bulk/send/get-users.ts'
 import type { Throttle } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
-import type { ApiResponse } from '../client/response.ts'
+import { type ApiResponse, idIn } from '../client/response.ts'
 import { Failure } from '../contract/failure.ts'
 import type { User } from '../contract/user.ts'
 import { keyOf, type StateEntry } from './state/state-entry.ts'
@@ -61,20 +61,34 @@ export async function* adoptUsers(
       yield { user, failure: result.failure }
       continue
     }
-    const reported = result.response.body?.email
-    if (typeof reported === 'string' && keyOf(reported) !== keyOf(user.email)) {
-      yield { user, failure: otherEmail(user, reported) }
+    const { body } = result.response
+    const email: unknown = body?.email
+    const reported = typeof email === 'string' && email !== '' ? email : undefined
+    const failure = contradiction(user, idIn(body), reported)
+    if (failure) {
+      yield { user, failure }
       continue
     }
-    const { entry, adoption } = adopt(user, reported ?? undefined, state)
+    const { entry, adoption } = adopt(user, reported, state)
     if (!isDryRun && adoption.status !== 'unchanged') state.note(entry)
     yield { user, adoption, response: result.response }
   }
 }
 
-function otherEmail({ email, id }: KnownUser, reported: string): Failure {
-  return new Failure('conflict', `User ${id} has the email ${reported}, not ${email}`, {
-    hint: 'Check the id and the email.',
+/** A service may have other names for a user, such as `me`. */
+function contradiction(
+  { email, id }: KnownUser,
+  reportedId: string | undefined,
+  reportedEmail: string | undefined,
+): Failure | undefined {
+  if (reportedEmail !== undefined && keyOf(reportedEmail) !== keyOf(email)) {
+    return new Failure('conflict', `User ${id} has the email ${reportedEmail}, not ${email}`, {
+      hint: 'Check the id and the email.',
+    })
+  }
+  if (reportedId === undefined || reportedId === id) return undefined
+  return new Failure('conflict', `The service responds with user ${reportedId} to the id ${id}`, {
+    hint: `If this is the user, adopt ${email}=${reportedId}`,
   })
 }
 

@@ -7,23 +7,23 @@ import type { UsersState } from './state/users-state.ts'
  * The id of a user in the state.
  *
  * @param name of the state file, for errors
+ * @param suggests whether the error names the most similar email, for which all entries are read
  * @throws Failure `refused` if the file does not exist, the email has no entry, or its id is unknown
  */
-export function idOfEmail(email: string, state: UsersState, name: string): string {
+export function idOfEmail(
+  email: string,
+  { state, name, suggests }: { state: UsersState; name: string; suggests: boolean },
+): string {
   const found = state.find(email)
   if (found?.id !== undefined) return found.id
-  if (!state.exists) {
-    throw new Failure('refused', `The state file ${name} does not exist`, {
-      advice: [{ code: 'adopt_email', email, state: name }],
-    })
-  }
   const advice = [{ code: 'adopt_email' as const, email, state: name }]
+  if (!state.exists) throw new Failure('refused', `The state file ${name} does not exist`, { advice })
   if (found !== undefined) {
     throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
       advice,
     })
   }
-  const meant = nearestEmail(email, state)
+  const meant = suggests ? nearestEmail(email, state) : undefined
   throw new Failure('refused', `${name} has no user with the email ${email}`, {
     hint: meant && `Did you mean ${meant}?`,
     advice,

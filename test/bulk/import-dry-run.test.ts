@@ -93,7 +93,7 @@ describe('users import --dry-run', () => {
 
   it('warns of columns in another case', async () => {
     expect((await dryRun()).stderr).to.include(
-      'users.csv: names of columns are in lower case, so "Email" is read as "email", and "ID" is read as "id"\n',
+      'users.csv: some columns are in another case. chatctl reads "Email" as "email", "ID" as "id"\n',
     )
   })
 })

@@ -224,6 +224,13 @@ describe('users list', () => {
     expect(stderr.split(note)).to.have.length(2)
   })
 
+  it('keeps the ID of a user if a later attempt to create the same user has an unknown outcome', async () => {
+    const url = await server.start([json(201, { id: 'u1' }), failing(500, 'down', 'no')])
+    for (const email of ['ada@x.example', 'Ada@x.example', 'ada@x.example']) await create(url, email)
+    const { stdout } = await run(url, 'users', 'list', '--fields', 'email,id,outcome')
+    expect(stdout).to.equal('ada@x.example\t\tunknown\nada@x.example\tu1\tdone\n')
+  })
+
   it('shows only users of the selected service, and sends no request', async () => {
     const url = await server.start(json(201, { id: 'u1' }))
     await create(url, 'ada@x.example')

@@ -64,7 +64,7 @@ describe('users apply with a saved plan', function () {
     const earlier = readFileSync(state, 'utf8')
     await applied(ada, bob)
     await plan(ada, bob, { email: 'eve@example.com' })
-    rmSync(state)
+    for (const path of [state, `${state}.backup`]) rmSync(path)
     const missing = await apply('--no-password')
     expectFailure(missing, 7, 'The plan users.plan was made with the state file users.state.json, which')
     expect(missing.stderr).to.include('does not exist')

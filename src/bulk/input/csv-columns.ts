@@ -24,8 +24,9 @@ export interface CsvColumns {
 
 /** A column whose name has another case than its field. */
 export interface RespelledColumn {
-  /** As in the file, without spaces. */
+  /** As in the file, without spaces around it. */
   given: string
+  /** As chatctl reads it, with `:=`. */
   field: string
 }
 
@@ -106,15 +107,16 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
   }
   const respelled = given.flatMap((column, index) => {
     const field = names[index] ?? column
-    return column.startsWith(field) ? [] : [{ given: column, field }]
+    if (column.startsWith(field)) return []
+    return [{ given: column, field: column.endsWith(jsonSuffix) ? field + jsonSuffix : field }]
   })
   return { header, names, respelled, setters: columns.map(({ set }) => set) }
 }
 
 /** @param name of the input */
 export function describeRespelled(name: string, columns: readonly RespelledColumn[]): string {
-  const words = columns.map(({ given, field }) => `"${given}" is read as "${field}"`)
-  return `${name}: names of columns are in lower case, so ${words.join(', and ')}`
+  const words = columns.map(({ given, field }) => `"${given}" as "${field}"`)
+  return `${name}: some columns are in another case. chatctl reads ${words.join(', ')}`
 }
 
 interface Column {
@@ -176,7 +178,7 @@ function hintOf(names: readonly string[], column: string, known: readonly string
   if (names.length === 1 && separator) {
     return `The columns seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}. Separate them by commas.`
   }
-  const meant = nearest(column, known)
+  const meant = nearest(column.toLowerCase(), known)
   if (meant !== undefined) return `Did you mean "${meant}"?`
   return `Known columns: ${known.join(', ')}${known.includes('email') ? ', metadata.<key>, and metadata.<key>:= for JSON' : ''}.`
 }

@@ -12,6 +12,8 @@ export interface KnownRow {
   unsure: Step | undefined
   /** Whether the create may have succeeded, or has succeeded without an id in the response. */
   creation: 'unknown' | 'nameless' | undefined
+  /** Whether this run has sent a request for the row. If not, others may have changed the user since. */
+  isCurrent: boolean
 }
 
 /** @returns undefined if nothing was sent for the row */
@@ -31,5 +33,6 @@ export function knownRow({ index, row }: InputRow, journal: Journal): KnownRow |
     done,
     unsure: isUnsure ? step : undefined,
     creation: isNameless ? 'nameless' : isUnsure && step === 'create' ? 'unknown' : undefined,
+    isCurrent: journal.wasRequested(index),
   }
 }

@@ -11,6 +11,8 @@ export interface RequestedId {
   id: string
   /** Where the id comes from, for the error about an invalid id. */
   place?: string
+  /** Why nothing is requested. `id` then only names the user in errors. */
+  failure?: Failure
 }
 
 export type UserResult = { id: string; response: ApiResponse<User> } | { id: string; failure: Failure }
@@ -36,8 +38,9 @@ export function getUsers(
 ): AsyncIterable<UserResult> {
   const health = new ServiceHealth()
   return mapInOrder(ids, concurrency, async (requested): Promise<UserResult> => {
+    const { id, failure } = requested
+    if (failure) return { id, failure }
     checkId(requested)
-    const { id } = requested
     try {
       const response = await throttle.through(() => client.users.get(id))
       health.succeeded()

@@ -74,7 +74,7 @@ export function generatePassword(): string {
   }
 }
 
-/** Bytes beyond the last whole multiple of the alphabet would favour its beginning. */
+/** Bytes beyond the last whole multiple of the alphabet would favor its beginning. */
 function randomCharacter(): string {
   const fair = 256 - (256 % alphabet.length)
   for (;;) {

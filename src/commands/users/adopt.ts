@@ -19,7 +19,7 @@ const words = { cannot: 'Cannot adopt', done: 'adopted', none: 'No user given', 
 export default class UsersAdopt extends BaseCommand {
   static override summary = 'Add existing users to a state file'
   static override description =
-    'Reads each user, and adds it to the state file if the service reports the same email. A user that cannot be adopted is reported on stderr, and the others are adopted. The status is adopted, unchanged, replaced (the email had another ID), or moved (the ID had another email).'
+    'Reads each user, and adds it to the state file unless the service reports another email or ID. A user that cannot be adopted is reported on stderr, and the others are adopted. The status is adopted, unchanged, replaced (the email had another ID), or moved (the ID had another email).'
   static override requests = calls('getUser')
   static override view = adoptedUsersView
   static override examples = [

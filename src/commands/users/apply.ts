@@ -100,7 +100,7 @@ export default class UsersApply extends BaseCommand {
       const users = plan ? plan.users.length : await files.check()
       for (const warning of files.warnings) await context.output.warn(warning)
       const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
-      const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write')
+      const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
       const about = { service: opening.service, state: name, printed: printedDifferences }
       const state = await UsersState.open(path, opening)
       const progress = new ApplyProgress(context, estimateDuration)

@@ -49,70 +49,92 @@ export default class UsersGet extends BaseCommand {
     if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     const lookup = flags.state === undefined ? undefined : await openLookup(flags.state, context)
     try {
-      const ids = lookup ? args.id.map((email) => (email === '-' ? email : lookup.idOf(email))) : args.id
-      const [first] = ids
-      if (ids.length > 1 || first === undefined || first === '-') {
-        return await showUsers(ids, { context, concurrency: flags.concurrency, idOf: lookup?.idOf })
+      const [first] = args.id
+      if (args.id.length > 1 || first === undefined || first === '-') {
+        const request = (word: string, place?: string) => requestOf(word, place, lookup)
+        return await showUsers(args.id, { context, concurrency: flags.concurrency, request })
       }
       const client = await context.connect()
-      await showDocumentedOrAll(userView, await client.users.get(first), context)
+      const id = lookup ? lookup.idOf(first, true) : first
+      await showDocumentedOrAll(userView, await client.users.get(id), context)
     } finally {
       await lookup?.close()
     }
   }
 }
 
+/** Finds IDs by email in a state file. */
 interface Lookup {
-  idOf(email: string): string
+  /** Whether there is a state file. */
+  exists: boolean
+  /** @param suggests whether an error names a similar email, which takes long in a large file */
+  idOf(email: string, suggests: boolean): string
   close(): Promise<void>
 }
 
-/** Finds IDs by email in a state file. */
 async function openLookup(name: string, context: Context): Promise<Lookup> {
   const [{ UsersState }, { idOfEmail }] = await Promise.all([
     import('../../reconcile/state/users-state.ts'),
     import('../../reconcile/id-of-email.ts'),
   ])
   const state = await UsersState.open(...stateOf(context, name, 'read'))
-  return { idOf: (email) => idOfEmail(email, state, name), close: () => state.close() }
+  return {
+    exists: state.exists,
+    idOf: (email, suggests) => idOfEmail(email, { state, name, suggests }),
+    close: () => state.close(),
+  }
 }
 
-/** @param options.idOf finds the ID for a word of stdin (default: it is the ID) */
+/** @param word an ID, or with a lookup an email */
+function requestOf(word: string, place: string | undefined, lookup: Lookup | undefined): RequestedId {
+  try {
+    return { id: lookup ? lookup.idOf(word, false) : word, ...(place !== undefined && { place }) }
+  } catch (failure) {
+    if (!(failure instanceof Failure && lookup?.exists)) throw failure
+    return { id: word, failure }
+  }
+}
+
+/** Makes a request of a word, which is an ID or an email. */
+type MakeRequest = (word: string, place?: string) => RequestedId
+
 async function showUsers(
-  ids: readonly string[],
+  words: readonly string[],
   {
     context,
     concurrency = defaultConcurrency,
-    idOf,
-  }: { context: Context; concurrency: number | undefined; idOf: Lookup['idOf'] | undefined },
+    request,
+  }: { context: Context; concurrency: number | undefined; request: MakeRequest },
 ): Promise<void> {
   const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
     import('../../bulk/send/throttle.ts'),
     import('../../bulk/send/get-users.ts'),
     import('../../bulk/send/estimate.ts'),
   ])
-  for (const id of ids) if (id !== '-') checkId({ id })
-  const total = ids.includes('-') ? undefined : ids.length
+  const given = words.map((word) => (word === '-' ? word : request(word)))
+  for (const each of given) if (each !== '-' && !each.failure) checkId(each)
+  const total = words.includes('-') ? undefined : words.length
   const { throttle, progress, connect } = throttledClient(context, { Throttle, estimateDuration }, total)
   try {
-    const users = getUsers(readIds(ids, context, idOf), { client: await connect(), throttle, concurrency })
+    const requests = readRequests(given, context, request)
+    const users = getUsers(requests, { client: await connect(), throttle, concurrency })
     await showEach(userView, users, { output: context.output, progress })
   } finally {
     progress.end()
   }
 }
 
-/** The given IDs. For `-`, the IDs from stdin, as they arrive. */
-async function* readIds(
-  given: readonly string[],
+/** @param given `-` for the words from stdin, which are read as they arrive */
+async function* readRequests(
+  given: readonly (RequestedId | '-')[],
   context: Context,
-  idOf: Lookup['idOf'] = (id) => id,
+  request: MakeRequest,
 ): AsyncIterable<RequestedId> {
-  for (const id of given) {
-    if (id !== '-') yield { id }
+  for (const each of given) {
+    if (each !== '-') yield each
     else {
       for await (const { text, line } of readWords('user ids', context)) {
-        yield { id: idOf(text), place: `line ${line} of stdin` }
+        yield request(text, `line ${line} of stdin`)
       }
     }
   }

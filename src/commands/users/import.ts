@@ -97,7 +97,9 @@ export default class UsersImport extends BaseCommand {
             'restart',
           ]),
       })
-    await (flags.state === undefined ? send() : sendAndAdopt(context, flags.state, send))
+    if (flags.state === undefined) return send()
+    const { results } = flags
+    await sendAndAdopt(context, { name: flags.state, results }, send)
   }
 }
 
@@ -108,14 +110,15 @@ export default class UsersImport extends BaseCommand {
  */
 async function sendAndAdopt(
   context: Context,
-  name: string,
+  { name, results }: { name: string; results: string | undefined },
   send: (onRow: ImportOptions['onRow']) => Promise<void>,
 ): Promise<void> {
   const [{ UsersState }, { RowAdoption }] = await Promise.all([
     import('../../reconcile/state/users-state.ts'),
     import('../../reconcile/adopt-rows.ts'),
   ])
-  const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
+  const access = context.dryRun ? 'read' : 'write'
+  const state = await UsersState.open(...stateOf(context, name, access, results))
   const adoption = new RowAdoption(state)
   try {
     await send((row) => adoption.add(row))
@@ -128,7 +131,7 @@ async function sendAndAdopt(
 
 async function tellAdoption({ output }: Context, name: string, adoption: RowAdoption): Promise<void> {
   const { adopted, withoutEmail, contradicting, failure } = adoption
-  output.notice(`${name} has ${countOf(adopted, 'user')} of this file.`)
+  if (adopted > 0) output.notice(`${name} has ${countOf(adopted, 'user')} of this file.`)
   const words = [
     ...(withoutEmail > 0 ? [`${countOf(withoutEmail, 'row')} without an email`] : []),
     ...(contradicting > 0

@@ -67,18 +67,18 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
   }
 }
 
-/** Users whose creation has succeeded or may have succeeded, each once, newest first. */
+/** Users whose creation has succeeded or may have succeeded, each once by outcome, newest first. */
 async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
   const { isUserCreation, readActivity } = await import('../../activity/read-activity.ts')
-  const seen = new Set<string>()
+  const seen = { done: new Set<string>(), unknown: new Set<string>() }
   let unreadable = 0
   for (const entry of readActivity(context.directories.state, () => unreadable++)) {
     const { at, email, user_id: id, outcome } = entry
     if (entry.service !== service || outcome === 'refused' || !isUserCreation(entry)) continue
     const key = email?.toLowerCase() ?? id
-    // An earlier attempt to create the same user.
-    if (key !== null && seen.has(key)) continue
-    if (key !== null) seen.add(key)
+    // An earlier attempt to create the same user, unless it alone has succeeded.
+    if (key !== null && (seen.done.has(key) || seen[outcome].has(key))) continue
+    if (key !== null) seen[outcome].add(key)
     yield { email, id, created_at: at, source: 'activity', outcome }
   }
   await warnOfUnreadable(unreadable, context)

@@ -40,6 +40,49 @@ export function readEntry(value: unknown): StateEntry | string {
   return { email, id, hashes, ...(creation && { creation }), ...(checkedAt !== undefined && { checkedAt }) }
 }
 
+/** An entry as it is stored. */
+export interface EntryText {
+  email: string
+  id: string | undefined
+  /** As `formatEntry` writes it. */
+  body: string
+}
+
+export function textOf(entry: StateEntry): EntryText {
+  return { email: entry.email, id: entry.id, body: formatEntry(entry) }
+}
+
+/** A JSON string without escapes, which is not empty. */
+const plain = String.raw`"([^"\\\u0000-\u001f]+)"`
+const pair = String.raw`"[^"\\\u0000-\u001f]+":"[\w-]{11}"`
+const usual = new RegExp(
+  String.raw`^\{"email":${plain},"id":${plain},"hashes":\{(|${pair}(?:,${pair})*)\}(?:,"checkedAt":"\d{4}-\d\d-\d\dT[\d:.]+Z")?\}$`,
+)
+
+/**
+ * Reads what `formatEntry` has written, without parsing it: a file may have a million entries.
+ *
+ * @returns undefined for any other text, and for an unusual entry
+ */
+export function readFormatted(body: string): EntryText | undefined {
+  const [, email, id, hashes = ''] = usual.exec(body) ?? []
+  return email !== undefined && id !== undefined && isSorted(hashes) ? { email, id, body } : undefined
+}
+
+/** @param hashes the text of a list of pairs */
+function isSorted(hashes: string): boolean {
+  const between = '":"","'.length + 11
+  let last = ''
+  for (let from = 1; from < hashes.length; ) {
+    const end = hashes.indexOf('"', from)
+    const name = hashes.slice(from, end)
+    if (name <= last) return false
+    last = name
+    from = end + between
+  }
+  return true
+}
+
 /** The entry on one line. Equal entries have equal texts. */
 export function formatEntry({ email, id, creation, hashes, checkedAt }: StateEntry): string {
   const sorted = Object.entries(hashes).sort(([one], [other]) => (one < other ? -1 : 1))

@@ -9,7 +9,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/document-file.ts'
 import { demandSize, maxTextBytes } from '../../system/read-named-file.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/replace-file.ts'
-import { readEntry, type StateEntry } from './state-entry.ts'
+import { type EntryText, readEntry, readFormatted, textOf } from './state-entry.ts'
 
 /** A state file on disk. */
 export interface StateFile {
@@ -25,7 +25,7 @@ export interface StateHeader {
 }
 
 /** Called with each user and its line. */
-type OnEntry = (entry: StateEntry, line: number) => void
+type OnEntry = (entry: EntryText, line: number) => void
 
 const format = 'chatctl-users-state'
 const version = 1
@@ -122,8 +122,14 @@ function readLine(
   content: string,
   { isLast, onEntry }: { isLast: boolean; onEntry: OnEntry },
 ): void {
+  const body = content.endsWith(',') ? content.slice(0, -1) : content
+  const formatted = readFormatted(body)
+  if (formatted !== undefined) {
+    onEntry(formatted, line)
+    return
+  }
   if (conflictMarker.test(content)) throw unmerged(file, line)
-  const value = parse(content.endsWith(',') ? content.slice(0, -1) : content)
+  const value = parse(body)
   if (value === undefined)
     throw isLast ? truncated(file, line) : invalid(file, line, 'the line is not a JSON object')
   takeEntry(file, value, line, onEntry)
@@ -185,7 +191,7 @@ function readHeader(
 function takeEntry(file: StateFile, value: unknown, line: number, onEntry: OnEntry): void {
   const entry = readEntry(value)
   if (typeof entry === 'string') throw invalid(file, line, entry)
-  onEntry(entry, line)
+  onEntry(textOf(entry), line)
 }
 
 /** @param hint default: where the previous generation is */
@@ -210,6 +216,18 @@ function backupHint({ path, name }: StateFile): string | undefined {
   return existsSync(backupOf(path)) ? `The previous generation is in ${backupOf(name)}` : undefined
 }
 
+/**
+ * Refuses to begin a new state beside the backup of another: its users would be created a second time.
+ *
+ * @throws Failure `refused`
+ */
+export function assertNotDeleted({ path, name }: StateFile): void {
+  if (existsSync(path) || !existsSync(backupOf(path))) return
+  throw new Failure('refused', `${name} does not exist, but its backup ${backupOf(name)} does`, {
+    hint: 'Copy the backup over the file. To begin a new state, delete the backup.',
+  })
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -226,7 +244,7 @@ function parse(text: string): unknown {
  * @throws Failure `storage`; the file is unchanged then
  */
 export async function writeStateFile(
-  path: string,
+  { path, name }: StateFile,
   { service, serial }: StateHeader,
   bodies: Iterable<string>,
 ): Promise<void> {
@@ -251,7 +269,7 @@ export async function writeStateFile(
   } catch (cause) {
     await document.discard()
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
   }
 }
 

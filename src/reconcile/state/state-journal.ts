@@ -21,6 +21,9 @@ const journalOf = ({ path, name }: StateFile): StateFile => ({
 
 export const hasJournal = (state: StateFile): boolean => existsSync(journalOf(state).path)
 
+const journalHint =
+  'The journal has the changes of an interrupted run, for example the ids of users that it created. Repair it, or move it away to go on without these changes.'
+
 /** Reads the journal of a running or killed process. @throws Failure as `StateJournal.restore` */
 export function readJournal(state: StateFile, service: string, onChange: OnChange): void {
   const journal = journalOf(state)
@@ -43,6 +46,8 @@ export class StateJournal {
   readonly #file: StateFile
   readonly #header: StateHeader
   readonly #log: LineLog
+  /** The generation that the last lines continue. */
+  #serial: number | undefined
 
   constructor(state: StateFile, header: StateHeader) {
     this.#file = journalOf(state)
@@ -59,7 +64,11 @@ export class StateJournal {
    * @throws Failure `refused` for invalid content, `conflict` for another service, `storage`
    */
   restore(onChange: OnChange): void {
-    this.#log.restore(lineReader(this.#file, this.#header.service, onChange))
+    const take: OnChange = (change, serial) => {
+      this.#serial = serial
+      onChange(change, serial)
+    }
+    this.#log.restore(lineReader(this.#file, this.#header.service, take))
   }
 
   get isEmpty(): boolean {
@@ -67,7 +76,10 @@ export class StateJournal {
   }
 
   append(change: StateChange): void {
-    if (this.isEmpty) this.#log.append(JSON.stringify({ format, v: 1, ...this.#header }))
+    if (this.#serial !== this.#header.serial) {
+      this.#log.append(JSON.stringify({ format, v: 1, ...this.#header }))
+      this.#serial = this.#header.serial
+    }
     this.#log.append('removed' in change ? JSON.stringify(change) : formatEntry(change))
   }
 
@@ -92,14 +104,20 @@ function lineReader(file: StateFile, service: string, onChange: OnChange): (text
   return (text) => {
     const value = parse(text)
     line++
-    if (line > 1) {
+    // There is another header if the state file was replaced before a later run continued the journal.
+    if (line > 1 && !('format' in value)) {
       const change = readChange(value)
-      if (typeof change === 'string') throw invalid(file, line, change)
+      if (typeof change === 'string') throw invalid(file, line, change, journalHint)
       onChange(change, serial)
       return
     }
     if (value['format'] !== format || value['v'] !== 1 || typeof value['serial'] !== 'number') {
-      throw invalid(file, line, 'not the journal of a state file that this version of chatctl reads')
+      throw invalid(
+        file,
+        line,
+        'not the journal of a state file that this version of chatctl reads',
+        journalHint,
+      )
     }
     if (value['service'] !== service) throw otherService(file.name, String(value['service']), service)
     serial = value['serial']

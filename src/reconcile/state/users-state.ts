@@ -1,10 +1,18 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
-import { EntryTable } from './entry-table.ts'
+import { EntryTable, type Repeated } from './entry-table.ts'
 import { keyOf, type StateEntry } from './state-entry.ts'
-import { invalid, readStateFile, type StateFile, type StateHeader, writeStateFile } from './state-file.ts'
+import {
+  assertNotDeleted,
+  invalid,
+  readStateFile,
+  type StateFile,
+  type StateHeader,
+  writeStateFile,
+} from './state-file.ts'
 import { hasJournal, otherService, readJournal, type StateChange, StateJournal } from './state-journal.ts'
 
 export interface StateOptions {
@@ -56,7 +64,7 @@ export class UsersState {
    */
   static async open(path: string, options: StateOptions): Promise<UsersState> {
     // Two links to one file must have one lock and one journal.
-    const file = { path: existsSync(path) ? realpathSync(path) : path, name: options.name ?? path }
+    const file = { path: targetOf(path), name: options.name ?? path }
     if (options.access === 'read')
       return new UsersState(file, await loadConsistently(file, options), undefined)
     const release = lock(file)
@@ -137,14 +145,12 @@ export class UsersState {
     if (this.#isClosed) return
     this.#isClosed = true
     try {
-      if (this.#journal?.isEmpty === false) {
-        if (this.#isBehind) return
-        if (this.#table.isChanged) {
-          const next = { ...this.#header, serial: this.serial + 1 }
-          await writeStateFile(this.#file.path, next, this.#table.bodies('all'))
-        }
-        this.#journal.remove()
+      if (this.#journal === undefined || this.#isBehind) return
+      if (!this.#journal.isEmpty && this.#table.isChanged) {
+        const next = { ...this.#header, serial: this.serial + 1 }
+        await writeStateFile(this.#file, next, this.#table.bodies('all')).catch(nameJournal)
       }
+      this.#journal.remove()
     } finally {
       this.#journal?.close()
       this.#table.close()
@@ -167,17 +173,29 @@ export class UsersState {
   }
 }
 
+function nameJournal(error: unknown): never {
+  if (!(error instanceof Failure)) throw error
+  const hint = 'No change is lost: the journal beside the file has them, and the next command reads it.'
+  throw error.reworded(error.message, { hint })
+}
+
+/** The path without symbolic links; the last one may name a file that does not exist yet. */
+function targetOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
+}
+
 interface LoadedState {
   header: StateHeader
   table: EntryTable
   exists: boolean
-  hasJournal: boolean
 }
 
 function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
   const journal = new StateJournal(file, loaded.header)
   try {
-    if (loaded.hasJournal) journal.restore(replayInto(loaded))
+    if (hasJournal(file)) journal.restore(replayInto(loaded))
     return journal
   } catch (error) {
     journal.close()
@@ -211,17 +229,13 @@ function identityOf({ path }: StateFile): string | undefined {
 }
 
 async function load(file: StateFile, { service, signal }: StateOptions): Promise<LoadedState> {
+  assertNotDeleted(file)
   const table = new EntryTable()
   try {
     const hasFile = existsSync(file.path)
     const header = hasFile ? await readInto(table, file, signal) : { service, serial: 0 }
     if (header.service !== service) throw otherService(file.name, header.service, service)
-    return {
-      header: { service, serial: header.serial },
-      table,
-      exists: hasFile || hasJournal(file),
-      hasJournal: hasJournal(file),
-    }
+    return { header: { service, serial: header.serial }, table, exists: hasFile }
   } catch (error) {
     table.close()
     throw error
@@ -231,34 +245,30 @@ async function load(file: StateFile, { service, signal }: StateOptions): Promise
 /** @throws Failure `refused` if two entries have the same email or id */
 async function readInto(table: EntryTable, file: StateFile, signal: AbortSignal): Promise<StateHeader> {
   const header = await readStateFile(file, signal, (entry, line) => {
-    const earlier = table.load(entry, line)
-    if (earlier !== undefined) {
-      throw invalid(
-        file,
-        line,
-        `${JSON.stringify(entry.email)} is also on line ${earlier}`,
-        'Keep one of the two.',
-      )
-    }
+    const repeated = table.load(entry, line)
+    if (repeated !== undefined) throw repeatedIn(file, repeated)
   })
-  const repeated = table.indexIds()
-  if (repeated === undefined) return header
-  const { id, line, earlier } = repeated
+  const repeated = table.endLoading()
+  if (repeated !== undefined) throw repeatedIn(file, repeated)
+  return header
+}
+
+function repeatedIn(file: StateFile, { line, earlier, ...value }: Repeated): Failure {
+  const where = `is also on line ${earlier}`
+  if ('email' in value)
+    return invalid(file, line, `${JSON.stringify(value.email)} ${where}`, 'Keep one of the two.')
   const hint = 'Keep the one with the email that the service reports for this id.'
-  throw invalid(
-    file,
-    line,
-    `the id ${JSON.stringify(id)} is also on line ${earlier}, with another email`,
-    hint,
-  )
+  return invalid(file, line, `the id ${JSON.stringify(value.id)} ${where}, with another email`, hint)
 }
 
 /**
  * A journal usually continues the file beside it. If the file was replaced, for example by that of another
  * branch, neither is known to be newer: then no user is lost, and only hashes on which both agree are kept.
  */
-function replayInto({ table, header }: LoadedState): (change: StateChange, serial: number) => void {
+function replayInto(loaded: LoadedState): (change: StateChange, serial: number) => void {
+  const { table, header } = loaded
   return (change, serial) => {
+    loaded.exists = true
     const isContinued = serial === header.serial
     if ('removed' in change) {
       if (isContinued || table.original(change.removed)?.id === undefined) table.remove(change.removed)

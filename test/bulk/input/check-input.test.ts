@@ -50,13 +50,14 @@ describe('checking a file of users', () => {
   })
 
   it('reports the columns of the header that it recognizes in another case', async () => {
-    const header = ' Email,ID,METADATA.Company,metadata.Seats:=,Settings.Theme,name'
+    const header = ' Email,ID,METADATA.Company,Metadata.Seats:=,Settings.Theme,name'
     const { checked, faults } = await check(`${header}\na@x,,Acme,5,dark,A\n`)
     expect(faults).to.deep.equal([])
     expect(checked.respelled).to.deep.equal([
       { given: 'Email', field: 'email' },
       { given: 'ID', field: 'id' },
       { given: 'METADATA.Company', field: 'metadata.Company' },
+      { given: 'Metadata.Seats:=', field: 'metadata.Seats:=' },
       { given: 'Settings.Theme', field: 'settings.theme' },
     ])
   })

@@ -225,6 +225,7 @@ describe('a CSV file', () => {
     ['email,name, Email\n', 'rows:1:12: duplicate column "Email"', undefined],
     ['email,metadata.a,metadata.a:=\n', 'rows:1:18: duplicate column "metadata.a:="', undefined],
     ['email,metadata. := \n', 'rows:1:7: unknown column "metadata. :="', /metadata\.<key>:= for JSON/],
+    ['E-Mail\n', 'rows:1:1: unknown column "E-Mail"', /^Did you mean "email"/],
     ['email,name:=\n', 'rows:1:7: unknown column "name:="', /^Did you mean "name"/],
     ['email;name\na@x;y', 'rows:1:1: unknown column "email;name"', /semicolons/],
     ['email\tname\n', 'rows:1:1: unknown column "email\tname"', /tabs/],

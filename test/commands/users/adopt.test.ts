@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 import { UsersServer } from '../../support/users-server.ts'
 
 describe('a state file of users on the command line', () => {
@@ -52,6 +54,31 @@ describe('a state file of users on the command line', () => {
       const run = await adopt(`ada@example.com=${id}`)
       expect(run.stdout).to.equal(`ada@example.com\t${id}\tunchanged\t\n`)
       expect(readFileSync(statePath(), 'utf8')).to.equal(before)
+    })
+
+    describe('if another service responds', () => {
+      const other = scriptedServer()
+      const adoptThere = async (id: string, body: object) => {
+        const url = await other.start(json(200, body))
+        const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' }
+        return runChatctl(sandbox, ['users', 'adopt', `ada@example.com=${id}`], { env })
+      }
+
+      it('says that the email is not checked if the response has no text as the email', async () => {
+        for (const body of [{ id: '7' }, { id: 7, email: 42 }, { id: '7', email: '' }]) {
+          const run = await adoptThere('7', body)
+          expect(run.exitCode, run.stderr).to.equal(0)
+          expect(run.stderr).to.contain('so ada@example.com is not checked')
+          expect(users()).to.deep.equal([{ email: 'ada@example.com', id: '7', hashes: {} }])
+          rmSync(statePath())
+        }
+      })
+
+      it('exits 7 if it responds with a user that has another id', async () => {
+        const run = await adoptThere('me', { id: 'usr_1', email: 'ada@example.com' })
+        expectFailure(run, 7, 'The service responds with user usr_1 to the id me', 'ada@example.com=usr_1')
+        expect(existsSync(statePath())).to.equal(false)
+      })
     })
 
     it('resolves a creation whose outcome is unknown', async () => {
@@ -176,9 +203,27 @@ describe('a state file of users on the command line', () => {
       expect(other.stderr).not.to.contain('Did you mean')
     })
 
+    it('shows the others if one of several emails is not in the file', async () => {
+      const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
+      await adopt(`ada@example.com=${ada}`, `bob@example.com=${bob}`)
+      const args = ['users', 'get', '--state', 'users.state.json', '--fields', 'id']
+      for (const [words, stdin] of [
+        [['ada@example.com', 'eve@example.com', 'bob@example.com'], ''],
+        [['-'], 'ada@example.com\neve@example.com\nbob@example.com\n'],
+      ] as const) {
+        const run = await chatctl([...args, ...words], stdin)
+        expect(run.exitCode).to.equal(9)
+        expect(run.stdout).to.equal(`${ada}\n${bob}\n`)
+        expect(run.stderr).to.contain('users.state.json has no user with the email eve@example.com')
+        expect(run.stderr).to.contain('1 of 3 users could not be read')
+      }
+    })
+
     it('fails if the file does not exist', async () => {
-      const run = await chatctl(['users', 'get', '--state', 'none.json', 'ada@example.com'])
-      expectFailure(run, 2, 'The state file none.json does not exist')
+      for (const emails of [['ada@example.com'], ['ada@example.com', 'bob@example.com']]) {
+        const run = await chatctl(['users', 'get', '--state', 'none.json', ...emails])
+        expectFailure(run, 2, 'The state file none.json does not exist')
+      }
     })
   })
 })

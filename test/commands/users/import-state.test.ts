@@ -31,6 +31,13 @@ describe('users import --state', () => {
     return JSON.parse(readFileSync(statePath(), 'utf8')).users
   }
 
+  const openState = () =>
+    UsersState.open(statePath(), {
+      service: `${server.url}/`,
+      signal: new AbortController().signal,
+      access: 'write',
+    })
+
   const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
   const rows = (count: number) =>
     `email,password\n${Array.from({ length: count }, (_, index) => `user-${index}@example.com,secret-word\n`).join('')}`
@@ -111,6 +118,37 @@ describe('users import --state', () => {
     expect(users().map(({ email }) => email)).to.deep.equal(['user-0@example.com', 'user-2@example.com'])
   })
 
+  it('keeps hashes that are newer than an earlier run, and forgets those on which that run and the file disagree', async () => {
+    await serve()
+    const row = 'ada@example.com,Ada,secret-word,editor\n'
+    const header = 'email,name,password,role\n'
+    await importFile(header + row, ...withState)
+    const [ada] = users()
+    const sentSince = { ...ada?.hashes, role: hashOfField('role', 'admin') }
+    const state = await openState()
+    state.note({ email: 'ada@example.com', id: ada?.id, hashes: sentSince })
+    await state.close()
+    const run = await importFile(`${header}${row}bob@example.com,Bob,secret-word,editor\n`, ...withState)
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(users().map(({ hashes }) => hashes)).to.deep.equal([
+      { name: hashOfField('name', 'Ada') },
+      { name: hashOfField('name', 'Bob'), role: hashOfField('role', 'editor') },
+    ])
+  })
+
+  it('keeps the id of a user that was created again since an earlier run', async () => {
+    await serve()
+    await importFile(rows(1), ...withState)
+    const state = await openState()
+    state.note({ email: 'user-0@example.com', id: 'usr_new', hashes: {} })
+    await state.close()
+    const run = await importFile(rows(2), ...withState)
+    expect(run.stderr).to.contain(
+      'Not added to users.state.json: 1 row whose email or id belongs to another user there',
+    )
+    expect(users().map(({ id }) => id)).to.deep.equal(['usr_new', idOf('user-1@example.com')])
+  })
+
   it('counts the rows that it cannot add', async () => {
     await serve()
     const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
@@ -142,11 +180,7 @@ describe('users import --state', () => {
   it('sends nothing if the state file is invalid or locked, also with --dry-run', async () => {
     await serve()
     server.onRequest = () => expect.fail('a request was sent')
-    const state = await UsersState.open(statePath(), {
-      service: `${server.url}/`,
-      signal: new AbortController().signal,
-      access: 'write',
-    })
+    const state = await openState()
     expectFailure(
       await importFile(rows(1), ...withState),
       7,
@@ -156,6 +190,20 @@ describe('users import --state', () => {
     writeFileSync(statePath(), '{}')
     expectFailure(await importFile(rows(1), ...withState), 2, 'users.state.json is not a state file of users')
     expectFailure(await importFile(rows(1), ...withState, '--dry-run'), 2)
+  })
+
+  it('refuses one file for the results and the state, and says nothing about the state then', async () => {
+    await serve()
+    server.onRequest = () => expect.fail('a request was sent')
+    const same = ['--state', 'users-1.csv', '--results', './users-1.csv']
+    const words = 'Cannot write the results to ./users-1.csv: it is the state file'
+    const run = await importFile(rows(1), '--generate-passwords', ...same)
+    expectFailure(run, 2, words)
+    expect(run.stderr).not.to.contain('of this file')
+    writeFileSync(join(sandbox.home, 'wanted.csv'), 'email\nada@example.com\n')
+    const args = ['users', 'apply', 'wanted.csv', '--yes', ...same]
+    expectFailure(await runChatctl(sandbox, args, { env: env() }), 2, words)
+    expectFailure(await importFile(rows(1), ...withState, '--results', 'results.txt'), 2)
   })
 
   it('writes no state file with --dry-run', async () => {

@@ -27,7 +27,7 @@ const ten: readonly StateEntry[] = Array.from({ length: 10 }, (_, index) => ({
 }))
 
 async function writeTen(): Promise<string> {
-  await writeStateFile(path, { service, serial: 7 }, ten.map(formatEntry))
+  await writeStateFile({ path, name: path }, { service, serial: 7 }, ten.map(formatEntry))
   return readFileSync(path, 'utf8')
 }
 
@@ -62,13 +62,13 @@ describe('a state file', () => {
   it('is the same after it was read and written again', async () => {
     await fc.assert(
       fc.asyncProperty(stateEntries, fc.nat(), async (entries, serial) => {
-        await writeStateFile(path, { service, serial }, entries.map(formatEntry))
+        await writeStateFile({ path, name: path }, { service, serial }, entries.map(formatEntry))
         const written = readFileSync(path, 'utf8')
         const bodies: string[] = []
-        const header = await readStateFile({ path, name: path }, signal, (entry) => {
-          bodies.push(formatEntry(entry))
+        const header = await readStateFile({ path, name: path }, signal, ({ body }) => {
+          bodies.push(body)
         })
-        await writeStateFile(path, header, bodies)
+        await writeStateFile({ path, name: path }, header, bodies)
         expect(readFileSync(path, 'utf8')).to.equal(written)
       }),
       { numRuns: 30 },

@@ -1,8 +1,11 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -63,6 +66,15 @@ describe('the state of users', () => {
         '{"email":"bob@example.com","id":"usr_bob","hashes":{}}',
         ']}\n',
       ].join('\n'),
+    )
+  })
+
+  it('is not begun again if only its backup is left', async () => {
+    writeFileSync(`${path}.backup`, '')
+    const { kind, message } = await rejectedFailure(() => open())
+    expect(kind).to.equal('refused')
+    expect(message).to.match(
+      /users\.state\.json does not exist, but its backup .*users\.state\.json\.backup does$/,
     )
   })
 
@@ -169,6 +181,16 @@ describe('the state of users', () => {
     path = target
     expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_bob'])
   })
+
+  it('is written to the target of a symbolic link, which need not exist yet', async () => {
+    const target = path
+    path = join(directory.path, 'link.json')
+    symlinkSync('users.state.json', path)
+    await write(user('ada'))
+    expect(lstatSync(path).isSymbolicLink()).to.equal(true)
+    path = target
+    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada'])
+  })
 })
 
 describe('the journal of a state', () => {
@@ -231,6 +253,51 @@ describe('the journal of a state', () => {
     ])
   })
 
+  it('is continued after the state file was replaced', async () => {
+    await write(user('ada'))
+    const killed = await open()
+    killed.note(user('bob'))
+    const journal = readFileSync(`${path}.journal`)
+    await killed.close()
+    await write(user('carl'))
+    writeFileSync(`${path}.journal`, journal)
+    const next = await open()
+    const changed = user('ada', { id: 'usr_new', hashes: { name: 'AAAAAAAAAAA' } })
+    next.note(changed)
+    const continued = readFileSync(`${path}.journal`)
+    const before = text()
+    await next.close()
+    writeFileSync(path, before)
+    writeFileSync(`${path}.journal`, continued)
+    await (await open()).close()
+    expect(await readEntries()).to.deep.equal([changed, user('bob'), user('carl')])
+  })
+
+  it('remains if the next generation cannot be written', async () => {
+    await write(user('ada'))
+    const state = await open()
+    state.note(user('bob'))
+    mkdirSync(`${path}.backup`)
+    const failure = await rejectedFailure(() => state.close())
+    expect(failure.kind).to.equal('storage')
+    expect(failure.message).to.match(/^Cannot write users\.state\.json: /)
+    expect(failure.hint).to.match(/^No change is lost: /)
+    rmdirSync(`${path}.backup`)
+    await (await open()).close()
+    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_bob'])
+  })
+
+  it('is removed if it has no complete line', async () => {
+    for (const begun of ['', '{"format":']) {
+      writeFileSync(`${path}.journal`, begun)
+      const reader = await open({ access: 'read' })
+      expect(reader.exists).to.equal(false)
+      await reader.close()
+      await (await open()).close()
+      expect(files()).to.deep.equal([])
+    }
+  })
+
   it('is refused with its line if it is not what chatctl writes', async () => {
     const state = await open()
     state.note(user('ada'))
@@ -241,6 +308,7 @@ describe('the journal of a state', () => {
       const failure = await rejectedFailure(() => open({ access }))
       expect(failure.kind).to.equal('refused')
       expect(failure.message).to.contain('users.state.json.journal:3: email must be a string')
+      expect(failure.hint).to.contain('the changes of an interrupted run')
     }
     writeFileSync(`${path}.journal`, journal.replace(service, 'https://other.example/'))
     expect((await rejectedFailure(open)).kind).to.equal('conflict')
