@@ -16,11 +16,24 @@ import { tryProcessLock } from '../system/process-lock.ts'
 
 /** Number of files, the current one included. */
 const files = 4
-const defaultMaxBytes = 16 * 1024 * 1024
+
+/** When another file is used. */
+interface Limits {
+  /** Size at which a new file is begun. */
+  maxBytes: number
+  /** Number of writes after which a file that another process has replaced, or that was removed, is noticed. */
+  checkAfter: number
+}
+
+const defaultLimits: Limits = { maxBytes: 16 * 1024 * 1024, checkAfter: 32 }
 
 interface OpenFile {
   descriptor: number
   inode: number
+  /** At the last check, and what this process has written since. */
+  size: number
+  /** Number of writes since the last check. */
+  writes: number
   /** Whether the file may end within a line, as after a write to a full disk. */
   isTorn: boolean
 }
@@ -38,15 +51,14 @@ export function activityFiles(directory: string): string[] {
  */
 export class ActivityLog {
   readonly #directories: Directories
-  readonly #maxBytes: number
+  readonly #limits: Limits
   #knownPath: string | undefined
   #file: OpenFile | undefined
   #canRotate = true
 
-  /** @param maxBytes size at which a new file is begun */
-  constructor(directories: Directories, maxBytes = defaultMaxBytes) {
+  constructor(directories: Directories, limits = defaultLimits) {
     this.#directories = directories
-    this.#maxBytes = maxBytes
+    this.#limits = limits
   }
 
   /**
@@ -62,6 +74,8 @@ export class ActivityLog {
     const written = writeSync(file.descriptor, bytes)
     if (written < bytes.length) throw new Error('not enough space for the whole line')
     file.isTorn = false
+    file.size += written
+    file.writes++
   }
 
   close(): void {
@@ -74,20 +88,22 @@ export class ActivityLog {
    * before the change.
    */
   #openCurrent(): OpenFile {
-    const size = this.#current()
+    const { maxBytes, checkAfter } = this.#limits
+    const known = this.#file
+    if (known && known.writes < checkAfter && known.size < maxBytes) return known
+    this.#check()
     const file = this.#file ?? this.#open()
-    if ((size ?? fstatSync(file.descriptor).size) < this.#maxBytes) return file
+    if (file.size < maxBytes) return file
     this.#rotate()
     return this.#file ?? this.#open()
   }
 
-  /** The size of the open file. Undefined if there is none, another process has replaced it, or it was removed. */
-  #current(): number | undefined {
-    if (!this.#file) return undefined
-    const { ino, size } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
-    if (ino === this.#file.inode) return size
-    this.close()
-    return undefined
+  /** Closes the file if another process has replaced it, or it was removed. */
+  #check(): void {
+    if (!this.#file) return
+    const { ino, size = 0 } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
+    if (ino === this.#file.inode) Object.assign(this.#file, { size, writes: 0 })
+    else this.close()
   }
 
   /** @throws Failure `config` if the user has no home directory */
@@ -102,7 +118,7 @@ export class ActivityLog {
     const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW = 0 } = constants
     const descriptor = openSync(this.#path, O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
     const { ino: inode, size } = fstatSync(descriptor)
-    this.#file = { descriptor, inode, isTorn: size > 0 && !endsInNewline(descriptor, size) }
+    this.#file = { descriptor, inode, size, writes: 0, isTorn: size > 0 && !endsInNewline(descriptor, size) }
     return this.#file
   }
 
@@ -112,7 +128,9 @@ export class ActivityLog {
     let release: (() => void) | undefined
     try {
       release = tryProcessLock(`${this.#path}.lock`)
-      if (!release || this.#current() === undefined) return
+      if (!release) return
+      this.#check()
+      if (!this.#file) return
       this.close()
       const paths = activityFiles(this.#directories.state)
       for (let age = paths.length - 1; age > 0; age--) {

@@ -22,17 +22,18 @@ interface RecorderOptions {
 }
 
 /**
- * Records the changes of a run: one line before a change is sent, and one with its outcome. Changes that begin in
- * one turn of the event loop are one write, with the outcomes before them. Nothing is flushed to disk. A change whose outcome is missing has an unknown
- * outcome.
+ * Records the changes of a run: one line before a change is sent, and one with its outcome. Changes that begin
+ * together are one write, with the outcomes before them. Nothing is flushed to disk. A change whose outcome is
+ * missing has an unknown outcome.
  */
 export class ChangeRecorder {
   readonly #options: RecorderOptions
   /** Distinguishes this run from all others. */
   readonly #runId = randomBytes(9).toString('base64url')
   readonly #log: ActivityLog
-  #lines: (SentLine | OutcomeLine)[] = []
-  #turn: Promise<void> | undefined
+  /** Lines that are not in the log yet. */
+  #lines = ''
+  #nextWrite: Promise<void> | undefined
   #outcomeTimer: NodeJS.Timeout | undefined
   #count = 0
   #hasFailed = false
@@ -56,14 +57,14 @@ export class ChangeRecorder {
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#runId}-${++this.#count}`
     if (repeated === undefined) {
-      this.#lines.push({ v: 1, id, at: isoNow(clock), ...run, ...change } satisfies SentLine)
+      this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change })
     } else {
       this.#limited.delete(key())
-      this.#lines.push(outcomeLine(id, { outcome: 'unknown' }))
+      this.#add(outcomeLine(id, { outcome: 'unknown' }))
     }
     await this.#writeSoon()
     return (outcome) => {
-      this.#lines.push(outcomeLine(id, outcome))
+      this.#add(outcomeLine(id, outcome))
       if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
       this.#outcomeTimer ??= setTimeout(() => this.#write(), maxDelay).unref()
     }
@@ -75,24 +76,30 @@ export class ChangeRecorder {
     this.#log.close()
   }
 
+  #add(line: SentLine | OutcomeLine): void {
+    this.#lines += `${JSON.stringify(line)}\n`
+  }
+
+  /** After everything that is ready to run now, and may begin more changes. */
   #writeSoon(): Promise<void> {
-    this.#turn ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#turn = undefined
+    this.#nextWrite ??= new Promise((resolve) => {
+      process.nextTick(() => {
+        this.#nextWrite = undefined
         this.#write()
         resolve()
       })
     })
-    return this.#turn
+    return this.#nextWrite
   }
 
   #write(): void {
     clearTimeout(this.#outcomeTimer)
     this.#outcomeTimer = undefined
-    if (this.#lines.length === 0) return
-    const lines = this.#lines.splice(0).map((line) => `${JSON.stringify(line)}\n`)
+    const lines = this.#lines
+    if (lines === '') return
+    this.#lines = ''
     try {
-      this.#log.append(lines.join(''))
+      this.#log.append(lines)
     } catch (error) {
       if (!this.#hasFailed) this.#options.onFailure(error)
       this.#hasFailed = true

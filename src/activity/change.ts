@@ -1,6 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts'
-import { isNumber, isRecord, parseJson } from '../contract/exact-json.ts'
-import { secretParameter } from '../contract/secret-names.ts'
+import { isRecord, parseJson } from '../contract/exact-json.ts'
+import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** A request that changes something, before it is sent. */
 export interface ChangeRequest {
@@ -37,13 +37,13 @@ export type Endpoints = Readonly<
 const maxText = 300
 const maxFields = 100
 const maxValuesLength = 16 * 1024
-const hidden = '[redacted]'
 
 export function recordedChange(request: ChangeRequest, endpoints: Endpoints): RecordedChange {
   const { method } = request
   const body = readBody(request.body)
-  const fields = fieldsOf(body, '')
-  const [path = ''] = request.path.split('?')
+  const fields: string[] = []
+  addFields(fields, body, '')
+  const [path = ''] = request.path.split('?', 1)
   const is = (endpoint: { method: string; path: string }) =>
     method === endpoint.method && path === endpoint.path
   const change: RecordedChange = {
@@ -53,7 +53,7 @@ export function recordedChange(request: ChangeRequest, endpoints: Endpoints): Re
     ...(fields.length > maxFields && { fields_omitted: fields.length - maxFields }),
   }
   if (is(endpoints.updateSettings) || is(endpoints.setApiConfiguration)) {
-    const values = withoutSecrets(body)
+    const values = hideSecrets(body)
     if (JSON.stringify(values ?? null).length <= maxValuesLength) change.values = values
   }
   const email = isRecord(body) && is(endpoints.createUser) ? body['email'] : undefined
@@ -71,32 +71,17 @@ function readBody(body: unknown): unknown {
 }
 
 /** Every value that is not a non-empty object, by its dotted path. */
-function fieldsOf(value: unknown, path: string): string[] {
-  if (!isRecord(value) || Object.keys(value).length === 0) return path === '' ? [] : [path]
-  return Object.entries(value).flatMap(([key, inner]) =>
-    fieldsOf(inner, path === '' ? key : `${path}.${key}`),
-  )
+function addFields(fields: string[], value: unknown, path: string): void {
+  const names = isRecord(value) ? Object.keys(value) : []
+  if (names.length === 0 && path !== '') fields.push(path)
+  for (const name of names) {
+    addFields(fields, (value as Record<string, unknown>)[name], path === '' ? name : `${path}.${name}`)
+  }
 }
 
 function showPath({ path, query }: ChangeRequest): string {
-  if (!path.includes('?') && query === undefined) return path
-  const url = new URL(path, 'http://any.invalid')
-  for (const [name, value] of Object.entries(query ?? {})) url.searchParams.append(name, value)
-  for (const name of new Set(url.searchParams.keys())) {
-    if (secretParameter.test(name)) url.searchParams.set(name, 'redacted')
-  }
-  return path.split('?')[0] + url.search
-}
-
-/** Numbers and booleans are not secrets: `max_tokens`, for example. */
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
-  if (!isRecord(value)) return value
-  const shown = Object.entries(value).map(([key, inner]) => {
-    const isPlain = isNumber(inner) || typeof inner === 'boolean'
-    return [key, secretParameter.test(key) && !isPlain ? hidden : withoutSecrets(inner)]
-  })
-  return Object.fromEntries(shown)
+  const whole = query === undefined ? path : `${path}?${new URLSearchParams(query)}`
+  return whole.includes('?') ? hideSecretParameters(whole) : whole
 }
 
 function shorten(text: string): string {

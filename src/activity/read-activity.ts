@@ -63,9 +63,18 @@ type KnownOutcome = z.infer<typeof knownOutcome>
  *
  * @param directory of the log
  * @param onUnreadable called for each line that is not a line of this version of the log
- * @throws Error of the system, except if there is no log
+ * @throws Failure `storage` if the log cannot be read, except if there is none
  */
 export function* readActivity(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+  try {
+    yield* readFiles(directory, onUnreadable)
+  } catch (cause) {
+    const why = describeSystemError(cause)
+    throw new Failure('storage', `Cannot read the record of changes in ${directory}: ${why}`, { cause })
+  }
+}
+
+function* readFiles(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
   const files = openFiles(directory)
   /** Outcomes of changes that were sent earlier. */
   const outcomes = new Map<string, KnownOutcome>()
@@ -99,7 +108,7 @@ function openFiles(directory: string): { descriptor: number; size: number }[] {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT') continue
       for (const { descriptor } of opened.values()) closeSync(descriptor)
-      throw new Failure('storage', `Cannot read ${path}: ${describeSystemError(cause)}`, { cause })
+      throw cause
     }
     const { ino, size } = fstatSync(descriptor)
     if (opened.has(ino)) closeSync(descriptor)

@@ -1,7 +1,6 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { parseJson } from '../contract/exact-json.ts'
-import { withoutSecrets } from '../contract/secret-fields.ts'
-import { secretField } from '../contract/secret-names.ts'
+import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -19,12 +18,9 @@ export class HeldRequest extends Error {
   describe(): { method: string; url: string; body?: unknown } {
     const { method, path, query, body } = this.request
     const search = query ? `?${new URLSearchParams(query)}` : ''
-    const shownPath = `${path}${search}`.replace(
-      /([?&]([^=&]+)=)[^&]*/g,
-      (all, start: string, name: string) => (secretField.test(name) ? `${start}${hidden}` : all),
-    )
+    const shownPath = hideSecretParameters(`${path}${search}`)
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
-    const shown = body === undefined ? {} : { body: withoutSecrets('', readBody(body)) }
+    const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
   }
 }
@@ -54,5 +50,3 @@ function readBody(body: unknown): unknown {
     return text
   }
 }
-
-const hidden = '<hidden>'

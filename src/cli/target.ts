@@ -85,8 +85,8 @@ export function guardLocalChange(streams: Streams, target: Target, request: Outg
  *
  * @throws Failure `usage`
  */
-export function demandNamedService({ isInteractive }: Streams, target: Target): void {
-  if (target.kind === 'remote' || target.named || isInteractive) return
+export function demandNamedService(streams: Streams, target: Target): void {
+  if (target.kind === 'remote' || target.named || streams.isInteractive) return
   throw new Failure('usage', 'No service is selected, and this command would change the embedded service', {
     hint: 'Select the service with --base-url URL or --profile NAME. The embedded service is --profile local.',
   })

@@ -13,6 +13,7 @@ import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
+import { readJson } from './json.ts'
 import { networkTransport, type Transport } from './open-response.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
@@ -27,7 +28,7 @@ import {
 import { processTransport } from './process-transport.ts'
 import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
-import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
+import { type Redact, redactorOf, secretsOf, withoutSecret } from './redaction.ts'
 import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
@@ -71,7 +72,8 @@ export class Client {
     const request = composeRequest(name, input, 'application/json')
     return this.#exchange(request, input.signal, wholeBody, ({ finalResponse }) => {
       this.#assertSuccess(finalResponse)
-      return readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
+      const result = readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
+      return { result, body: result.body }
     })
   }
 
@@ -111,7 +113,7 @@ export class Client {
     return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
       this.#assertSuccess(finalResponse)
       const idleTimeout = this.#options.idleTimeout ?? 120_000
-      return { source: { finalResponse, format, idleTimeout, redact }, redact }
+      return { result: { source: { finalResponse, format, idleTimeout, redact }, redact } }
     })
   }
 
@@ -124,8 +126,9 @@ export class Client {
   async send(raw: RawRequest): Promise<RawResponse> {
     const reading = { stream: false, wholeErrors: true }
     return this.#exchange(composeRawRequest(raw), raw.signal, reading, (delivered) => {
-      const failure = this.#failureOf(delivered.finalResponse)
-      return readRawResponse(delivered.finalResponse, failure, delivered.redact)
+      const { finalResponse, redact } = delivered
+      const result = readRawResponse(finalResponse, this.#failureOf(finalResponse), redact)
+      return { result, body: readJson(finalResponse.bytes) }
     })
   }
 
@@ -147,12 +150,12 @@ export class Client {
     for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
   }
 
-  /** Sends a request, reads its response, and reports the outcome to the function of the gate. */
+  /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
   async #exchange<T>(
     request: OutgoingRequest,
     own: AbortSignal | undefined,
     reading: Reading,
-    read: (delivered: Delivered) => T,
+    read: (delivered: Delivered) => { result: T; body?: unknown },
   ): Promise<T> {
     const options = this.#options
     const signals = [options.signal, own].filter((signal) => signal !== undefined)
@@ -173,8 +176,8 @@ export class Client {
       let delivered: Delivered | undefined
       while (!delivered) delivered = await this.#sendToBase(request, known, signal, reading, tracker)
       const { finalResponse, redact } = delivered
-      const result = await withoutSecret(redact, () => read({ finalResponse, redact }))
-      tracker?.answered(finalResponse, redact)
+      const { result, body } = await withoutSecret(redact, () => read({ finalResponse, redact }))
+      tracker?.answered(finalResponse, body, redact)
       return result
     } catch (error) {
       tracker?.failed(error)
@@ -210,7 +213,7 @@ export class Client {
       signal?.throwIfAborted()
       const headers = { ...request.headers }
       if (credential !== undefined) headers['authorization'] = bearer(credential)
-      const redact = redactorOf(credential, passwordOf(request.body))
+      const redact = redactorOf(credential, ...secretsOf(request.body))
       const finalResponse = await withoutSecret(redact, () =>
         deliver(
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },

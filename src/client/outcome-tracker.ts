@@ -5,7 +5,6 @@ import type { RequestOutcome } from '../contract/request-outcome.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { FinalResponse } from './deliver.ts'
 import { kindOfStatus, mayHaveDone } from './error-response.ts'
-import { readJson } from './json.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { Redact } from './redaction.ts'
 import { idOfCreated, requestIdOf } from './response.ts'
@@ -34,9 +33,13 @@ export class OutcomeTracker {
     }
   }
 
-  /** The request has a response, whatever its status. */
-  answered(response: FinalResponse, redact: Redact): void {
-    this.#report(redact(this.#ofResponse(response)))
+  /**
+   * The request has a response, whatever its status.
+   *
+   * @param body undefined if it is not JSON, or a stream
+   */
+  answered(response: FinalResponse, body: unknown, redact: Redact): void {
+    this.#report(this.#ofResponse(response, body, redact))
   }
 
   /** The request failed, or was aborted. */
@@ -44,14 +47,13 @@ export class OutcomeTracker {
     this.#report(this.#ofError(error))
   }
 
-  #ofResponse({ status, headers, bytes, rest }: FinalResponse): RequestOutcome {
+  #ofResponse({ status, headers }: FinalResponse, body: unknown, redact: Redact): RequestOutcome {
     const requestId = requestIdOf(headers)
-    const about = { status, ...(requestId === undefined ? {} : { requestId }) }
+    const about = { status, ...(requestId !== undefined && { requestId: redact(requestId) }) }
     if (status < 200 || status > 299) {
       const outcome = this.#mayBeDone || mayHaveDone(status) ? 'unknown' : 'refused'
       return { outcome, ...about, error: kindOfStatus(status) }
     }
-    const body = rest ? undefined : readJson(bytes)
     const location = headers['location']
     const created = idOfCreated({ body, status, headers, faults: [], ...(location && { location }) })
     // A failure in a 2xx response, as in `readResponse`.
@@ -60,8 +62,9 @@ export class OutcomeTracker {
       return { outcome, ...about, error: 'rejected' }
     }
     const { method, path } = endpoints.createUser
-    const isCreate = this.#request.method === method && this.#request.path.split('?')[0] === path
-    return { outcome: 'done', ...about, ...(isCreate && created !== undefined && { createdId: created }) }
+    const isCreate = this.#request.method === method && this.#request.path.split('?', 1)[0] === path
+    const known = isCreate && created !== undefined && { createdId: redact(created) }
+    return { outcome: 'done', ...about, ...known }
   }
 
   #ofError(error: unknown): RequestOutcome {

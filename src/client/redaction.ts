@@ -1,8 +1,6 @@
 import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
-import { secretParameter } from '../contract/secret-names.ts'
-
-export const placeholder = '[redacted]'
+import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../contract/secret-fields.ts'
 
 /** Removes secrets from a value that is shown or logged. */
 export type Redact = <T>(value: T) => T
@@ -16,11 +14,14 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
     .filter((secret) => secret !== undefined)
     .filter(({ length }) => length >= minSecretLength)
   if (known.length === 0) return (value) => value
+  const shortest = Math.min(...known.map(({ length }) => length))
   let forms: readonly string[] | undefined
   const clean = (value: unknown): unknown => {
-    forms ??= [...new Set(known.flatMap(formsOf))]
-    if (typeof value === 'string')
-      return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
+    if (typeof value === 'string') {
+      if (value.length < shortest) return value
+      forms ??= [...new Set(known.flatMap(formsOf))]
+      return forms.reduce((text, form) => text.replaceAll(form, redacted), value)
+    }
     if (Array.isArray(value)) return value.map(clean)
     if (!isRecord(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
@@ -33,19 +34,22 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** The password in a request body, as for a new user. A raw body is a text or bytes. */
-export function passwordOf(body: unknown): string | undefined {
-  if (typeof body === 'string') return body.includes('"password"') ? passwordOf(parsed(body)) : undefined
-  if (typeof body !== 'object' || body === null || !('password' in body)) return undefined
-  return typeof body.password === 'string' ? body.password : undefined
-}
+/** Number of characters of a raw body in which secrets are searched for. */
+const maxSearched = 256 * 1024
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+/** The secrets in a request body: the password of a new user, and all secret fields of a raw body. */
+export function secretsOf(body: unknown): string[] {
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body.subarray(0, maxSearched))
+    const secrets: string[] = []
+    hideSecretFields(text.slice(0, maxSearched), (written) => {
+      secrets.push(stringOf(written))
+      return written
+    })
+    return secrets
   }
+  const password = isRecord(body) ? body['password'] : undefined
+  return typeof password === 'string' ? [password] : []
 }
 
 /** The same bytes, or the text without secrets if it has any. */
@@ -60,7 +64,7 @@ export function showUrl(url: URL): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
-  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretParameter.test(name))
+  const names = [...new Set(shown.searchParams.keys())].filter(isSecretParameter)
   for (const name of names) shown.searchParams.set(name, 'redacted')
   return shown.href
 }
@@ -69,7 +73,7 @@ export function showUrl(url: URL): string {
 export function showHeaders(headers: Record<string, string>): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,
-    secretParameter.test(name) || /cookie/i.test(name) ? placeholder : value,
+    isSecretParameter(name) || /cookie/i.test(name) ? redacted : value,
   ])
   return Object.fromEntries(shown)
 }

@@ -1,8 +1,8 @@
-import { hideSecretFields, hideSecretParameters, stringOf } from '../contract/secret-fields.ts'
+import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
 import { utf8Text } from '../contract/utf8-text.ts'
 import type { AttemptResponse } from './attempt.ts'
 import { type HttpRequest, Interrupted, type OpenResponse } from './open-response.ts'
-import { minSecretLength, placeholder, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
+import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
 import { codingOf } from './response.ts'
 
 /** A body without secrets. */
@@ -180,7 +180,7 @@ function cleanerOf(sent: HttpRequest, redact: Redact): Clean {
   const words = short.length > 0 && wordsOf(short)
   return (text) => {
     const clean = redactSecrets(redact(text))
-    return words ? clean.replace(words, placeholder) : clean
+    return words ? clean.replace(words, redacted) : clean
   }
 }
 
@@ -201,7 +201,7 @@ function isForm(headers: Record<string, string>): boolean {
 function cleanHeaders(headers: Record<string, string>, clean: Clean): Record<string, string> {
   const shown = Object.entries(showHeaders(headers)).map(([name, value]) => [
     clean(name),
-    hideSecretParameters(clean(value), () => placeholder),
+    hideSecretParameters(clean(value), () => redacted),
   ])
   return Object.fromEntries(shown)
 }
@@ -219,8 +219,8 @@ function bodyOf(
 ): TracedBody {
   const hide = (text: string): string =>
     isForm(headers)
-      ? hideSecretParameters(text, () => placeholder)
-      : hideSecretFields(text, () => `"${placeholder}"`)
+      ? hideSecretParameters(text, () => redacted)
+      : hideSecretFields(text, () => `"${redacted}"`)
   const shownUpTo = (end: number): string | undefined => {
     const text = codingOf(headers) === undefined ? utf8Text(bytes.subarray(0, end)) : undefined
     return text === undefined ? undefined : clean(hide(text))

@@ -9,6 +9,7 @@ import { parseNestedFields } from '../cli/input/nested-fields.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
 import { pageThroughHistory, readPagedQuery } from '../cli/page-through-history.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
+import { isDeeperThan } from '../client/json.ts'
 import type { RawResponse } from '../client/response.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
@@ -187,10 +188,13 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
   )
 }
 
+/** Of a body. Code that shows or records it recurses. */
+const maxDepth = 500
+
 /**
  * The body of `chatctl api`, checked to be JSON before it is sent as it stands.
  *
- * @throws Failure `refused` for a text that is not JSON
+ * @throws Failure `refused` for a text that is not JSON, or is nested too deeply
  */
 async function readRequestBody(
   source: { data: string | undefined; fields: readonly string[] | undefined },
@@ -199,10 +203,14 @@ async function readRequestBody(
   if (source.fields) return JSON.stringify(parseNestedFields(source.fields, '--field'))
   if (source.data === undefined) return undefined
   const text = await readData(source.data, context)
+  let value: unknown
   try {
-    JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
     throw new Failure('refused', `The request body is not valid JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (isDeeperThan(maxDepth, value)) {
+    throw new Failure('refused', `The request body is nested deeper than ${maxDepth} levels`)
   }
   return text
 }

@@ -1,24 +1,47 @@
 import { isRecord } from './exact-json.ts'
-import { secretField } from './secret-names.ts'
 
-/** Whether a field or a parameter of this name holds a secret. */
+/** What is shown instead of a secret. */
+export const redacted = '[redacted]'
+
+/** `password`, `client_secret`, `X-Api-Key`; not `max_tokens`. */
+const secretName =
+  /(passwords?|passwd|passphrases?|passcodes?|secrets?|token|credentials?|authorization|assertion|verifier|signature)([^a-z0-9]?(\d+|confirmation))?$|(^|[^a-z0-9])(pass|pwd|(api)?key|cookies?|jwt|otp|pin|(authorization|backup|device|recovery|user|verification)_?codes?)([^a-z0-9]?\d+)?$|(^|[^a-z0-9])(access|api|auth|private|refresh|secret|session)[^a-z0-9]?(keys|tokens)$/i
+
+/** Of query parameters and headers, which may hold a secret under more names than fields. */
+const secretParameter =
+  /key|token|secret|password|passwd|credential|signature|auth$|authorization|session|^code$|^sig$/i
+
+/** Whether a field of this name holds a secret. */
 export function isSecretName(name: string): boolean {
-  return secretField.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'))
+  return secretName.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2'))
 }
 
-const hidden = '<hidden>'
+/** Whether a query parameter or a header of this name may hold a secret. */
+export function isSecretParameter(name: string): boolean {
+  return secretParameter.test(name) || isSecretName(name)
+}
 
 /**
- * A JSON value as it may be shown: the values of secret fields are replaced, also in objects and lists.
+ * A JSON value as it may be shown: the values of secret fields are replaced, at every depth, and secrets in URLs.
  *
- * @param path the dotted path of the value; empty if it has none
+ * @param path of the value, dotted, if it is a field
  */
-export function withoutSecrets(path: string, value: unknown): unknown {
-  if (path.split('.').some(isSecretName)) return value === null ? null : hidden
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets('', item))
-  // An exact number is no record.
+export function hideSecrets(value: unknown, path = ''): unknown {
+  if (value === null || typeof value === 'boolean') return value
+  if (path.split('.').some(isSecretName)) return redacted
+  if (typeof value === 'string') return hideSecretsInUrl(value)
+  if (Array.isArray(value)) return value.map((item) => hideSecrets(item))
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(name, inner)]))
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, hideSecrets(inner, name)]))
+}
+
+const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i
+
+/** A text that is a URL, without its password and the values of secret parameters. Any other text is unchanged. */
+function hideSecretsInUrl(text: string): string {
+  if (!url.test(text)) return text
+  const anonymous = text.replace(/(:\/\/[^\s/?#@]*:)[^\s/?#@]+(?=@)/, '$1redacted')
+  return hideSecretParameters(anonymous)
 }
 
 /** JSON strings, of which the last may be cut, its punctuation, and the text between. */
@@ -47,6 +70,7 @@ export function hideSecretFields(text: string, hide: (written: string) => string
     if (first === '{' || first === '[') open.push(isSecret)
     else if (first === '}' || first === ']') open.splice(Math.max(1, open.length - 1), 1)
     else if (isSecret && first !== ',') return token.replace(notBlank, (written) => hide(written))
+    else if (first === '"' && token.includes('://')) return hideSecretsInWritten(token)
     return token
   })
   return shown.join('')
@@ -60,20 +84,44 @@ function isFollowedByColon(all: readonly string[], index: number): boolean {
   return (next.trim() === '' ? all[index + 2] : next) === ':'
 }
 
+/** The same JSON string, which may be cut, without the secrets of a URL in it. */
+function hideSecretsInWritten(written: string): string {
+  const text = stringOf(written)
+  const shown = hideSecretsInUrl(text)
+  if (shown === text) return written
+  return JSON.stringify(shown).slice(0, parsed(written) === undefined ? -1 : undefined)
+}
+
 /** The value of a JSON string that may be cut. */
 export function stringOf(written: string): string {
+  const whole = `${written.replace(/\\(u[\da-f]{0,3})?$/i, '')}"`
+  return parsed(written) ?? parsed(whole) ?? written.replace(/^"/, '')
+}
+
+function parsed(written: string): string | undefined {
   try {
     return String(JSON.parse(written))
   } catch {
-    return written.replace(/^"/, '')
+    return undefined
   }
 }
 
 /** Replaces the values of secret parameters in a query, a form, or a text that contains a URL. */
-export function hideSecretParameters(text: string, hide: (value: string) => string): string {
+export function hideSecretParameters(
+  text: string,
+  hide: (value: string) => string = () => 'redacted',
+): string {
   return text.replace(
     /(^|[?&])([^=?&#\s]+)=([^&#\s]*)/g,
     (all, start: string, name: string, value: string) =>
-      name === 'code' || isSecretName(name) ? `${start}${name}=${hide(value)}` : all,
+      isSecretParameter(decodedName(name)) ? `${start}${name}=${hide(value)}` : all,
   )
+}
+
+function decodedName(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
 }

@@ -1,6 +1,6 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import { canonicalJson } from '../contract/exact-json.ts'
-import { withoutSecrets } from '../contract/secret-fields.ts'
+import { hideSecrets } from '../contract/secret-fields.ts'
 import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import {
@@ -155,7 +155,7 @@ export function resultOf(plan: Plan): { changes: PrintedChange[] } {
     if (index >= count) return { ...change, compared_with: 'last_sent' }
     const { path, from, to } = change
     if (!isUndocumentedKey(path)) return change
-    return { path, from: withoutSecrets(path, from), to: withoutSecrets(path, to), undocumented: true }
+    return { path, from: hideSecrets(from, path), to: hideSecrets(to, path), undocumented: true }
   }
   return { changes: changesOf(plan).map(print) }
 }

@@ -29,7 +29,9 @@ export function compareUser(
   const fields = managedFields(wanted)
   if (!entry) return { email, id: undefined, action: 'create', fields: allOf(fields) }
   const { id, hashes } = entry
-  if (id === undefined || entry.creation !== undefined) return { email, id, action: 'unknown', fields: [] }
+  if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
+  if (id === undefined || entry.creation !== undefined)
+    return { email, id, action: 'unknown', fields: [], error: idUnknown() }
   if (reading === 'missing') return { email, id, action: 'missing', fields: allOf(fields) }
   if (reading === 'unread') {
     const changes = changesOf(fields, (path, to) => compareWithSent(path, to, hashes[path]))
@@ -80,6 +82,10 @@ function compareWithService(
   if (isSameField(path, from, to)) return undefined
   const drifted = sent !== undefined && sent !== hashOfField(path, from)
   return { path, from, to, basis: 'service', drifted }
+}
+
+function idUnknown(): Failure {
+  return new Failure('incomplete', 'the user exists, but its ID is not known', { code: 'id_unknown' })
 }
 
 /** The failure if the id belongs to a user with another email: a change would reach the wrong person. */

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../contract/secret-fields.ts'
+import { hideSecrets } from '../contract/secret-fields.ts'
 import type { PrintedDifferences, PrintedFieldChange, PrintedUser } from '../view/user-differences.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
 import type { FieldDifference, UserDifference } from './user-difference.ts'
@@ -32,8 +32,8 @@ function printedUser({ email, id, action, fields, error }: UserDifference): Prin
 function printedChange({ path, from, to, basis, drifted }: FieldDifference): PrintedFieldChange {
   return {
     path,
-    from: withoutSecrets(path, from ?? null),
-    to: withoutSecrets(path, to ?? null),
+    from: hideSecrets(from ?? null, path),
+    to: hideSecrets(to ?? null, path),
     ...(basis !== 'service' && { compared_with: basis }),
     ...(drifted && { drifted }),
   }

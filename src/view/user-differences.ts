@@ -121,7 +121,7 @@ function describeUser(user: PrintedUser, width: number): Span[] {
     case 'missing':
       return line(`! ${email} missing: the service has no user with the ID ${id}`, 'red')
     case 'unknown':
-      return line(`? ${email} unknown: it may or may not exist, or its ID is not known`, 'yellow')
+      return line(`? ${email} unknown: ${error?.message ?? 'it may or may not exist'}`, 'yellow')
     case 'failed':
       return line(`! ${email} failed: ${error?.message ?? 'it could not be read'}`, 'red')
   }

@@ -12,7 +12,7 @@ import { createSandbox } from '../support/sandbox.ts'
 
 describe('the log of changes', () => {
   const sandbox = perTest(createSandbox)
-  const open = (maxBytes?: number) => new ActivityLog(new Directories(sandbox.env), maxBytes)
+  const open = (maxBytes = 1000) => new ActivityLog(new Directories(sandbox.env), { maxBytes, checkAfter: 1 })
   const files = () => activityFiles(stateOf(sandbox))
   const contents = () => files().map((path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined))
 
@@ -54,6 +54,17 @@ describe('the log of changes', () => {
     log.append('two\n')
     log.close()
     expect(contents()[0]).to.equal('two\n')
+  })
+
+  it('notices a replaced file after some writes', () => {
+    const log = new ActivityLog(new Directories(sandbox.env), { maxBytes: 1000, checkAfter: 2 })
+    log.append('one\n')
+    rmSync(stateOf(sandbox), { recursive: true })
+    log.append('two\n')
+    expect(contents()[0]).to.equal(undefined)
+    log.append('three\n')
+    log.close()
+    expect(contents()[0]).to.equal('three\n')
   })
 
   it('begins a line after an incomplete one', () => {

@@ -4,6 +4,6 @@ import { Directories } from '../../src/system/directories.ts'
 /** Appends lines to the log of changes: NAME COUNT MAX_BYTES. */
 const [name = '', count = '0', maxBytes = '0'] = process.argv.slice(2)
 
-const log = new ActivityLog(new Directories(process.env), Number(maxBytes))
+const log = new ActivityLog(new Directories(process.env), { maxBytes: Number(maxBytes), checkAfter: 3 })
 for (let line = 0; line < Number(count); line++) log.append(`${`${name} ${line}`.padEnd(30)}\n`)
 log.close()

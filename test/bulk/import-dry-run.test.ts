@@ -58,7 +58,7 @@ describe('users import --dry-run', () => {
     expect(first).to.deep.equal([
       {
         ...{ line: 2, method: 'POST', url: users },
-        body: { email: 'a@example.com', password: '<hidden>', name: 'A', metadata: { seats: 5 } },
+        body: { email: 'a@example.com', password: '[redacted]', name: 'A', metadata: { seats: 5 } },
       },
       { line: 2, method: 'PATCH', url: `${users}/{id}`, body: { settings: { theme: 'dark' } } },
       { line: 2, method: 'POST', url: `${users}/{id}/permissions`, body: { role: 'editor' } },
@@ -69,7 +69,7 @@ describe('users import --dry-run', () => {
     const path = join(sandbox.home, 'results.csv')
     const { stdout } = await dryRun('--json', '--generate-passwords', '--results', path)
     const [first] = JSON.parse(stdout).first_requests
-    expect(first.body.password).to.equal('<hidden>')
+    expect(first.body.password).to.equal('[redacted]')
     expect(existsSync(path)).to.equal(false)
     const other = file('other.csv', 'email\nb@example.com\n')
     const flags = ['--dry-run', '--json', '--generate-passwords', '--results', path]

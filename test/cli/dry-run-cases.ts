@@ -33,7 +33,7 @@ export const cases: readonly Case[] = [
   {
     command: 'api',
     args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
-    request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '<hidden>' } },
+    request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '[redacted]' } },
   },
   { command: 'api', args: ['api', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
   { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
@@ -126,13 +126,13 @@ export const cases: readonly Case[] = [
     request: {
       method: 'POST',
       path: '/v1/users',
-      body: { email: 'ada@example.com', password: '<hidden>' },
+      body: { email: 'ada@example.com', password: '[redacted]' },
     },
   },
   {
     command: 'users:create',
     args: ['users', 'create', '--generate-password'],
-    request: { method: 'POST', path: '/v1/users', body: { password: '<hidden>' } },
+    request: { method: 'POST', path: '/v1/users', body: { password: '[redacted]' } },
   },
   {
     command: 'users:update',
@@ -167,7 +167,7 @@ export const cases: readonly Case[] = [
       first_requests: [
         {
           ...{ line: 2, method: 'POST', url: 'SERVICE/v1/users' },
-          body: { email: 'ada@example.com', password: '<hidden>' },
+          body: { email: 'ada@example.com', password: '[redacted]' },
         },
         { line: 3, method: 'POST', url: 'SERVICE/v1/users', body: { email: 'bob@example.com' } },
         {

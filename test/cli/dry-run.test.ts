@@ -178,7 +178,10 @@ describe('--dry-run', function () {
     const path = join(sandbox.home, 'body.json')
     writeFileSync(path, '{"password":"canary-password-of-a-dry-run","list":[{"password":"canary"}]}')
     const { stdout } = await run(['api', 'PUT', '/v1/x', '--data', `@${path}`, '--dry-run', '--json'])
-    expect(JSON.parse(stdout).body).to.deep.equal({ password: '<hidden>', list: [{ password: '<hidden>' }] })
+    expect(JSON.parse(stdout).body).to.deep.equal({
+      password: '[redacted]',
+      list: [{ password: '[redacted]' }],
+    })
   })
 })
 

@@ -87,7 +87,7 @@ describe('the timeout of a reply', () => {
   })
 
   it('is named in the error of a message, whose outcome is unknown', async () => {
-    await start(silent, { timeout: 60 })
+    await start(silent, { timeout: 400 })
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
     expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: true })
     expect(hintOf(failure))

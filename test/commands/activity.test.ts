@@ -29,6 +29,15 @@ describe('activity', () => {
 
   const rename = (id: string) => ['users', 'update', id, '--name', 'Ada']
 
+  it('fails if the record cannot be read', async () => {
+    mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
+    for (const args of [['activity'], ['users', 'list']]) {
+      const { exitCode, stderr } = await run(args)
+      expect(stderr).to.match(/^Error: Cannot read the record of changes in .*: .*directory/)
+      expect(exitCode).to.equal(1)
+    }
+  })
+
   it('reports a log that cannot be read', async () => {
     mkdirSync(dirname(dirname(stateOf(sandbox))), { recursive: true })
     writeFileSync(dirname(stateOf(sandbox)), 'in the way')

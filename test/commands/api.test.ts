@@ -160,6 +160,31 @@ describe('chatctl api', () => {
       expect((await run(['/v1/x'], echo)).stdout).to.equal('who is "Bearer [redacted]"?\r\n')
     })
 
+    it('is not asked for if the request body is nested too deeply', async () => {
+      const levels = 5000
+      const body = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+      for (const more of [[], ['--dry-run']]) {
+        const { exitCode, stderr } = await run(
+          ['PATCH', '/v1/settings', '--data', '-', ...more],
+          json(200, {}),
+          {
+            stdin: body,
+          },
+        )
+        expect(stderr).to.contain('nested deeper than 500 levels')
+        expect(exitCode).to.equal(2)
+      }
+    })
+
+    it('removes nested secrets that were sent from a body that repeats them', async () => {
+      const echo: Behavior = (request, ...rest) => answer(422, {}, `no: ${request.body}`)(request, ...rest)
+      const body = '{"smtp":{"apiKey":"canary-1","list":[{"password":"canary-2"}]},"name":"Ada"}'
+      const { stdout, stderr } = await run(['POST', '/v1/x', '--data', body], echo)
+      expect(stdout + stderr)
+        .to.contain('Ada')
+        .and.not.to.contain('canary')
+    })
+
     it('removes a password that was sent from a body that repeats it', async () => {
       const echo: Behavior = (request, ...rest) => answer(422, {}, `no: ${request.body}`)(request, ...rest)
       const { stdout } = await run(['POST', '/v1/users', '-F', 'password=correct horse'], echo)

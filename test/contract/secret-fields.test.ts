@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { hideSecretFields, hideSecretParameters, isSecretName } from '../../src/contract/secret-fields.ts'
+import {
+  hideSecretFields,
+  hideSecretParameters,
+  hideSecrets,
+  isSecretName,
+  isSecretParameter,
+} from '../../src/contract/secret-fields.ts'
 
 const hide = (text: string) => hideSecretFields(text, () => '"[hidden]"')
 
@@ -24,7 +30,15 @@ const secretNames = [
   'device_code',
   'recovery_codes',
   'credentials',
-  'api_keys',
+  'smtpApiKey',
+  'pass',
+  'password2',
+  'password_confirmation',
+  'passphrase',
+  'otp',
+  'jwt',
+  'apiKeys',
+  'refresh_tokens',
 ]
 const otherNames = [
   'max_tokens',
@@ -33,6 +47,9 @@ const otherNames = [
   'code',
   'keys',
   'keyboard',
+  'compass',
+  'passed',
+  'password_min_length',
   'token_type',
   'status',
 ]
@@ -129,5 +146,42 @@ describe('the fields that hold a secret', () => {
     )
     expect(shown('https://a.example/cb?code=1&state=2#x')).to.equal('https://a.example/cb?code=-&state=2#x')
     expect(shown('see /x?limit=3&api_key=4 and more')).to.equal('see /x?limit=3&api_key=- and more')
+  })
+
+  it('are hidden in a value at every depth, in lists, and in URLs', () => {
+    const value = {
+      smtp: { apiKey: 'a', host: 'h', pin: 12, token: null, passwords: ['b'] },
+      list: [{ otp: 'c' }, 'https://ada:d@a.example/?limit=1&access_token=e'],
+      limits: { max_tokens: 5 },
+      text: 'token=f is no secret',
+      on: { password: true },
+    }
+    expect(hideSecrets(value)).to.deep.equal({
+      smtp: { apiKey: '[redacted]', host: 'h', pin: '[redacted]', token: null, passwords: '[redacted]' },
+      list: [{ otp: '[redacted]' }, 'https://ada:redacted@a.example/?limit=1&access_token=redacted'],
+      limits: { max_tokens: 5 },
+      text: 'token=f is no secret',
+      on: { password: true },
+    })
+    expect(hideSecrets({ host: 'h' }, 'metadata.client_secret.value')).to.equal('[redacted]')
+  })
+
+  it('are hidden in URLs within JSON', () => {
+    const text = (value: unknown) => hide(JSON.stringify(value))
+    expect(text({ next: 'https://a.example/x?page=2&access_token=canary' })).to.equal(
+      '{"next":"https://a.example/x?page=2&access_token=redacted"}',
+    )
+    // Some encoders escape an ampersand.
+    expect(hide('{"next":"https://a.example/x?page=2\\u0026sig=canary","a":1}')).not.to.contain('canary')
+    expect(hide('{"next":"https://ada:canary@a.example/"}')).not.to.contain('canary')
+    expect(hide('{"next":"https://a.example/x?token=can')).not.to.contain('can')
+  })
+
+  it('have more names in queries and headers, also if they are encoded', () => {
+    expect(
+      ['sig', 'session_id', 'code', 'X-Auth', 'jwt', 'pass'].filter((name) => !isSecretParameter(name)),
+    ).to.deep.equal([])
+    expect(['page', 'limit', 'author', 'context_id'].filter(isSecretParameter)).to.deep.equal([])
+    expect(hideSecretParameters('/x?%61pi_key=canary&jwt=canary', () => '-')).to.equal('/x?%61pi_key=-&jwt=-')
   })
 })

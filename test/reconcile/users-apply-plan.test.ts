@@ -44,6 +44,15 @@ describe('users apply with a saved plan', function () {
     expect(JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8')).users).to.have.length(1)
   })
 
+  it('can still apply a plan if nothing was sent because the service was not reachable', async () => {
+    await applied(bob)
+    await plan({ ...bob, name: 'Robert' })
+    await server.close()
+    expectFailure(await apply('--retries', '0'), 69, 'Cannot reach')
+    await server.open()
+    expect((await apply()).stdout).to.equal('Done: changed 1 user.\n')
+  })
+
   it('refuses only the users whose entries in the state file have changed since', async () => {
     await applied(ada, bob)
     await plan({ ...ada, role: 'member' }, { ...bob, name: 'Robert' }, { email: 'eve@example.com' })

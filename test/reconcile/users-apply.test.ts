@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { UsersState } from '../../src/reconcile/state/users-state.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { failing, startFaultServer } from '../support/fault-server.ts'
+import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -291,12 +291,61 @@ describe('users apply', function () {
     expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')
   })
 
+  it('warns of an email in another case, also if nothing differs', async () => {
+    write(ada)
+    await created()
+    write({ ...ada, email: 'Ada@Example.com' })
+    const run = await apply()
+    expect(run.stdout).to.equal('No changes.\n')
+    expect(run.stderr).to.contain('Warning: 1 email has another case in the files than in users.state.json.')
+  })
+
   it('warns of column names that are not spelled exactly', async () => {
     writeFileSync(path('users.csv'), 'Email,Name\nada@example.com,Ada\n')
     const command = ['users', 'apply', 'users.csv', '--no-password', '--yes']
     const run = await runChatctl(sandbox, command, options())
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(run.stderr).to.match(/Warning: .*users\.csv/)
+  })
+
+  it('does not suggest another create for a user who exists without a known ID', async () => {
+    const nameless = await UsersServer.start({ idIn: ['nowhere'] })
+    const env = { CHATCTL_BASE_URL: nameless.url }
+    const command = ['users', 'apply', 'users.json', '--no-password', '--yes']
+    try {
+      write(ada)
+      const first = await runChatctl(sandbox, command, options({ env }))
+      expect(first.exitCode).to.equal(9)
+      expect(first.stderr).to.contain('ada@example.com: created, but the response has no ID')
+      const next = await runChatctl(sandbox, command, options({ env }))
+      expect(next.stderr).to.contain('ada@example.com: the user exists, but its ID is not known')
+      expect(next.stderr).to.contain('chatctl users adopt ada@example.com=ID')
+      expect(next.stderr).not.to.contain('--retry-unknown')
+      const diff = await runChatctl(sandbox, ['users', 'diff', 'users.json'], options({ env }))
+      expect(diff.stdout).to.contain('the user exists, but its ID is not known')
+    } finally {
+      await nameless.close()
+    }
+  })
+
+  it('says that a user was created whose other changes failed', async () => {
+    const broken = await startFaultServer({
+      choose: ({ path }) =>
+        path === '/v1/users' ? json(201, { id: 7 }) : failing(500, 'internal', 'Broken'),
+    })
+    try {
+      write({ email: 'bob@example.com', role: 'admin' })
+      const command = ['users', 'apply', 'users.json', '--results', 'new.csv', '--yes']
+      const run = await runChatctl(sandbox, command, options({ env: { CHATCTL_BASE_URL: broken.url } }))
+      expect(run.exitCode).to.equal(9)
+      expect(run.stderr).to.contain(
+        'users.json:2: bob@example.com: created, but the outcome of a change is unknown: 500: Broken',
+      )
+      expect(read('new.csv')).to.match(/^2,bob@example.com,7,created,.*Broken.*,\S{20,}$/m)
+      expect(entries()).to.deep.equal([{ email: 'bob@example.com', id: '7', hashes: {} }])
+    } finally {
+      await broken.close()
+    }
   })
 
   it('does not create a user again whose row was removed and added again', async () => {

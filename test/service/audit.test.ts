@@ -142,17 +142,17 @@ onEachTransport('the audit log of the embedded service', (withService) => {
       for (const secret of [canary, key]) expect(JSON.stringify(entries)).not.to.include(secret)
       expect(entries[0]?.after).to.deep.include({
         metadata: {
-          password: '(hidden)',
-          api_key: '(hidden)',
+          password: '[redacted]',
+          api_key: '[redacted]',
           nested: {
-            accessToken: '(hidden)',
-            client_secret: '(hidden)',
-            list: [{ passphrase: '(hidden)' }],
+            accessToken: '[redacted]',
+            client_secret: '[redacted]',
+            list: [{ passphrase: '[redacted]' }],
           },
-          'api-key': '(hidden)',
-          secrets: '(hidden)',
-          credentials: '(hidden)',
-          pass: '(hidden)',
+          'api-key': '[redacted]',
+          secrets: '[redacted]',
+          credentials: '[redacted]',
+          pass: '[redacted]',
         },
       })
       for (const name of readdirSync(dataDir)) {

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../client/response.ts'
-import { withoutSecrets } from '../../contract/secret-fields.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type View, valueAt } from '../../view/view.ts'
 import type { Context } from '../context.ts'
@@ -30,6 +30,6 @@ const maxLength = 500
 
 /** The beginning of a body, on one line and without secrets. */
 export function excerptOf(body: unknown): string {
-  const text = visibleJson(withoutSecrets('', body))
+  const text = visibleJson(hideSecrets(body))
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }

@@ -19,14 +19,17 @@ export function applyEvents(
   context: Context,
   progress: ApplyProgress,
   options: ConfirmOptions,
-): Pick<ApplyRunOptions, 'connect' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'> {
+): Pick<
+  ApplyRunOptions,
+  'connect' | 'onPlanned' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'
+> {
   return {
     connect: (other) => connectWorkers(context, other),
-    confirm: async (plan, respelled) => {
+    onPlanned: async (respelled) => {
       progress.end()
       await warnOfSpelling(context, respelled, options.state)
-      await confirm(context, plan, options)
     },
+    confirm: (plan) => confirm(context, plan, options),
     onPause: (pause) => progress.pause(pause),
     onResume: () => progress.go(),
     onCompared: (counts, quota) => progress.compared(counts, quota),

@@ -29,6 +29,7 @@ type Described = Omit<UserProblem, 'code'>
 function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Described | undefined {
   const { email, id, status, isCreated, failure, mismatches } = outcome
   const done = isCreated ? 'created' : 'changed'
+  const but = isCreated ? 'created, but ' : ''
   switch (status) {
     case 'created':
     case 'changed':
@@ -41,7 +42,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
       }
     case 'not_applied':
       return {
-        message: failure ? reasonOf(failure) : mismatches.map(describeNotApplied).join('; '),
+        message: but + (failure ? reasonOf(failure) : mismatches.map(describeNotApplied).join('; ')),
         hints: [],
       }
     case 'unverified':
@@ -50,13 +51,16 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
     case 'failed': {
       const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_existing') ?? []
       const existing = taken?.code === 'adopt_existing' ? [adopt(email, taken.id)] : []
-      return { message: describeFailure(failure), hints: existing }
+      return { message: but + describeFailure(failure), hints: existing }
     }
     case 'nameless':
       return { message: 'created, but the response has no ID', hints: [adopt(email, undefined)] }
     case 'unknown':
       if (id !== undefined)
-        return { message: `the outcome of the change is unknown: ${describeFailure(failure)}`, hints: [] }
+        return {
+          message: `${but}the outcome of a change is unknown: ${describeFailure(failure)}`,
+          hints: [],
+        }
       return {
         message: `the outcome of the creation is unknown: ${describeFailure(failure)}`,
         hints: [adopt(email, undefined), retry],
@@ -78,6 +82,7 @@ function describeDifference(
     case 'missing':
       return { message: 'the service no longer has this user (404)', hints: [recreate] }
     case 'unknown':
+      if (error) return { message: error.message, hints: [adopt(email, undefined)] }
       return {
         message: 'the outcome of an earlier creation is unknown',
         hints: [adopt(email, undefined), retry],

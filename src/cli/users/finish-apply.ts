@@ -142,7 +142,7 @@ function kindOf({ action }: UserDifference, outcome: UserOutcome | undefined): s
     case 'conflict':
       return 'changed since the plan was made'
     case 'not_applied':
-      return 'did not take effect'
+      return 'with a change that did not take effect'
     case 'unverified':
       return 'could not be read back'
     case 'unknown':

@@ -127,8 +127,10 @@ export default class UsersApply extends BaseCommand {
           clock: context.host.clock,
           signal: context.signal,
           maxWait: context.options.max_wait.value,
-          onBegin: async ({ planned }) => {
+          onFirstChange: async () => {
             if (plan) await this.#markApplied(plan.header.id, context)
+          },
+          onBegin: ({ planned }) => {
             progress.begin(planned.length)
             context.signal.addEventListener('abort', () => sayWhyItWaits(context), { once: true })
           },

@@ -2,7 +2,7 @@ import type { ApiResponse } from '../../client/response.ts'
 import type { Settings } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withoutSecrets } from '../../contract/secret-fields.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
@@ -61,7 +61,7 @@ function driftOf(managed: readonly ManagedKey[], current: object, prefix: string
   return managed.flatMap(({ path, from }) => {
     const is = foundAt(current, path)
     if (isSameValue(path, is, from)) return []
-    return [{ path: `${prefix}${path}`, was: withoutSecrets(path, from), is: withoutSecrets(path, is) }]
+    return [{ path: `${prefix}${path}`, was: hideSecrets(from, path), is: hideSecrets(is, path) }]
   })
 }
 

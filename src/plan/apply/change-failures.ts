@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
-import { withoutSecrets } from '../../contract/secret-fields.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { type Change, foundAt, isSameValue } from '../plan.ts'
@@ -145,12 +145,12 @@ function statusOf({ response, failure }: ChangeOutcome): number | undefined {
 }
 
 function withoutSecretValues({ path, wanted, found }: Mismatch): Mismatch {
-  return { path, wanted: withoutSecrets(path, wanted), found: withoutSecrets(path, found) }
+  return { path, wanted: hideSecrets(wanted, path), found: hideSecrets(found, path) }
 }
 
 function shown(path: string, value: unknown): string {
   if (value === null) return 'not set'
-  const text = visibleJson(withoutSecrets(path, value))
+  const text = visibleJson(hideSecrets(value, path))
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 

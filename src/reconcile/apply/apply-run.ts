@@ -30,10 +30,13 @@ export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spe
   concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
+  /** @param respelled number of users whose email in the files has another case than in the state file */
+  onPlanned(respelled: number): Promise<void>
   /** Called if there are differences to apply. Throws to send nothing. */
-  confirm(plan: UsersPlan, respelled: number): Promise<void>
+  confirm(plan: UsersPlan): Promise<void>
+  onBegin(plan: UsersPlan): void
   /** Called before the first request that changes something. */
-  onBegin(plan: UsersPlan): void | Promise<void>
+  onFirstChange(): Promise<void>
   onOutcome(outcome: UserOutcome, quota: KnownQuota | undefined): void
 }
 
@@ -62,16 +65,18 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
   })
   const building = new UsersPlanBuilder(options)
   const plan = await makePlan(building, client.users, throttle, options)
+  await options.onPlanned(building.respelled)
   const outcomes = new Map<PlannedUser, UserOutcome>()
   if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
 
   const created = plan.planned.filter(({ difference }) => difference.action !== 'change')
   // Before the confirmation prompt.
   if (options.passwords === undefined) await passwords.prepare(created)
-  await options.confirm(plan, building.respelled)
+  await options.confirm(plan)
   await passwords.prepare(created)
-  await options.onBegin(plan)
+  options.onBegin(plan)
   abort.begin()
+  let begun: Promise<void> | undefined
   try {
     const ended = await applyUsers(plan.planned, {
       users: client.users,
@@ -81,6 +86,7 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
       signal,
       concurrency,
       passwordOf: passwords.of,
+      beforeChange: () => (begun ??= options.onFirstChange()),
       onOutcome: (user, outcome) => {
         outcomes.set(user, outcome)
         passwords.settle(outcome)

@@ -3,7 +3,7 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withoutSecrets } from '../../contract/secret-fields.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
@@ -22,6 +22,8 @@ export interface ApplySending {
   signal: AbortSignal
   /** The password of a user to create; undefined to create it without one. */
   passwordOf(email: string): Promise<string | undefined>
+  /** Called before each request that changes something. */
+  beforeChange(): Promise<void>
 }
 
 /** In ms: the wait before a user without the sent values is read back once more. */
@@ -74,7 +76,7 @@ export class UserApplication {
       hashes: before?.hashes ?? {},
     })
     if (changed.length > 0) {
-      this.outcome.mismatches = changed.map(withoutSecretValues)
+      this.outcome.mismatches = changed.map(withoutSecrets)
       return this.#settle('conflict')
     }
     await this.#change(before ?? { email: this.outcome.email, id, hashes: {} })
@@ -158,12 +160,13 @@ export class UserApplication {
     before: StateEntry | undefined,
     { intent, request }: Change,
   ): Promise<ApiResponse<unknown> | undefined> {
-    const { state, throttle, health } = this.#sending
+    const { state, throttle, health, beforeChange } = this.#sending
     const restore = () => (before ? state.note(before) : state.remove(intent.email))
     let isInFlight = false
     try {
       const response = await throttle.through(
         async () => {
+          await beforeChange()
           await state.record(intent)
           isInFlight = true
           return request()
@@ -241,7 +244,7 @@ export class UserApplication {
       }
       const paths = mismatches.map(({ path }) => path)
       state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
-      this.outcome.mismatches = mismatches.map(withoutSecretValues)
+      this.outcome.mismatches = mismatches.map(withoutSecrets)
       return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
     }
   }
@@ -286,7 +289,7 @@ function hashesExcept(
   return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
 }
 
-function withoutSecretValues({ path, expected, found }: Mismatch): Mismatch {
-  const hide = (value: unknown) => (value === undefined ? undefined : withoutSecrets(path, value))
+function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
+  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(value, path))
   return { path, expected: hide(expected), found: hide(found) }
 }

@@ -58,10 +58,11 @@ export class NewPasswords {
     return this.#rows.get(email.toLowerCase())?.password
   }
 
-  settle({ email, id = '', status, failure }: UserOutcome): void {
+  settle({ email, id = '', status, isCreated, failure }: UserOutcome): void {
     const row = this.#rows.get(email.toLowerCase())
     if (!row) return
-    Object.assign(row, { id, status: statusOf(status, id), error: failure?.message ?? '' })
+    const isKnown = isCreated && id !== ''
+    Object.assign(row, { id, status: isKnown ? 'created' : statusOf(status), error: failure?.message ?? '' })
   }
 
   /** Writes the outcomes of the users. */
@@ -121,18 +122,15 @@ function notResults(path: string): Failure {
   })
 }
 
-function statusOf(status: OutcomeStatus, id: string): RowStatus {
+/** The status of a user who was not created, or whose ID is not known. */
+function statusOf(status: OutcomeStatus): RowStatus {
   switch (status) {
     case 'unknown':
     case 'nameless':
       return 'unknown'
-    case 'pending':
-      return id === '' ? 'skipped' : 'created'
-    case 'conflict':
-      return 'skipped'
     case 'failed':
       return 'failed'
     default:
-      return 'created'
+      return 'skipped'
   }
 }

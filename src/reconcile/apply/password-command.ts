@@ -1,5 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import { splitCommand } from '../../system/split-command.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 
@@ -63,7 +64,9 @@ export async function runPasswordCommand(
     () => {},
   )
   const status = await new Promise<string | number>((resolve) => {
-    child.once('error', ({ message }) => resolve(message))
+    child.once('error', (error) =>
+      resolve(`cannot start ${visibleJson(program)}: ${describeSystemError(error)}`),
+    )
     child.once('close', (code, by) => resolve(code ?? by ?? 'unknown'))
   })
   ended.abort()

@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
 import type { Principal } from './access/permissions.ts'
@@ -135,9 +136,6 @@ export async function listAuditEntries(db: Database, filter: AuditFilter): Promi
   }))
 }
 
-/** Names of fields that may contain a secret, such as in the metadata of a user. */
-const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i
-
 /**
  * The differences of two states, by key at every depth; arrays are compared as a whole. A key that only
  * one state has is in the part of that state. Undefined if nothing differs.
@@ -146,9 +144,9 @@ export function changedParts(
   before: object | null,
   after: object | null,
 ): { before: object | null; after: object | null } | undefined {
-  if (!before || !after) return { before: before && hideSecrets(before), after: after && hideSecrets(after) }
+  if (!before || !after) return { before: before && hideIn(before), after: after && hideIn(after) }
   const parts = differences(before as JsonObject, after as JsonObject)
-  return parts && { before: hideSecrets(parts.before), after: hideSecrets(parts.after) }
+  return parts && { before: hideIn(parts.before), after: hideIn(parts.after) }
 }
 
 function differences(
@@ -176,11 +174,7 @@ function set(target: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** Hides the values of secret names, arrays and objects as a whole. Null and booleans remain. */
-function hideSecrets(value: object): object {
-  return parseJson(
-    JSON.stringify(value, (name, inner) =>
-      inner !== null && typeof inner !== 'boolean' && secretName.test(name) ? '(hidden)' : inner,
-    ),
-  ) as object
+/** Metadata of a user may contain secrets. */
+function hideIn(value: object): object {
+  return hideSecrets(value) as object
 }

@@ -172,7 +172,7 @@ describe('settings that the interface does not document', () => {
     run.service.patched = (before) => before
     for (const format of ['json', 'markdown', 'csv']) {
       const { stdout } = await diff('secret.yaml', allow, '-o', format)
-      expect(stdout).to.contain('<hidden>').and.not.to.contain('hunter')
+      expect(stdout).to.contain('[redacted]').and.not.to.contain('hunter')
     }
     const { stdout, stderr } = await apply('secret.yaml', allow, '--json')
     expect(run.changes[0]?.body).to.deep.equal({

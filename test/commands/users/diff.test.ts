@@ -82,7 +82,7 @@ describe('users diff', () => {
         '! bob@example.com',
         '    name "Bob" → "Robert" (drifted)',
         '    metadata.team "a" → "b"',
-        '    metadata.api_key "<hidden>" → "<hidden>"',
+        '    metadata.api_key "[redacted]" → "[redacted]"',
         '+ create new@example.com  name "New"',
         '- gone@example.com unmanaged: in the state file, but not in the files',
         '',
@@ -165,7 +165,7 @@ describe('users diff', () => {
       '~ bob@example.com',
       '    name not as last sent → "Robert"',
       '    metadata.team unknown → "b"',
-      '    metadata.api_key unknown → "<hidden>"',
+      '    metadata.api_key unknown → "[redacted]"',
       '+ create new@example.com  name "New"',
       '',
     ])

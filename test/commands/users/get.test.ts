@@ -48,7 +48,7 @@ describe('users get with a response without any documented field', () => {
     const ids = ['u1', 'u2', 'u3', 'u4']
     const { stdout, stderr } = await get(ids, enveloped)
     expect(stdout).to.equal(ids.map((id) => `${id}\t\t\t\t\t\n`).join(''))
-    const quoted = '{"data":{"id":"u1","password":"<hidden>","tags":["\\u001b[31m"]}}'
+    const quoted = '{"data":{"id":"u1","password":"[redacted]","tags":["\\u001b[31m"]}}'
     expect(stderr).to.equal(
       `Warning: 4 responses have none of the documented fields:\nu1: ${quoted}\nu2: ${quoted}\nu3: ${quoted}\nand 1 more\n`,
     )

@@ -72,6 +72,7 @@ export class ApplyTrial {
         signal,
         concurrency,
         passwordOf: async (email) => `password of ${email}`,
+        beforeChange: async () => {},
         onOutcome: (_, outcome) => outcomes.push(outcome),
       })
       return { planned, outcomes, ended }

@@ -33,7 +33,9 @@ describe('a password command', () => {
       expect(failure.kind).to.equal('incomplete')
     }
     const failure = await failureOf(runPasswordCommand(['no-such-program'], 'ada@example.com', options))
-    expect(failure.message).to.match(/ failed: .*no-such-program ENOENT$/)
+    expect(failure.message).to.match(
+      / failed: cannot start "no-such-program": no such file or directory \(ENOENT\)$/,
+    )
   })
 
   it('is killed after 64 KiB, after a minute, and by a signal', async () => {

@@ -51,7 +51,7 @@ describe('the state of users after processes that were killed', () => {
       fc.asyncProperty(processes, async (runs) => {
         const path = join(directory.path, 'users.state.json')
         const journal = `${path}.journal`
-        for (const file of [path, journal]) rmSync(file, { force: true })
+        for (const file of [path, journal, `${path}.backup`]) rmSync(file, { force: true })
         const model = new Map<string, StateEntry>()
         const open = (access: 'read' | 'write') =>
           UsersState.open(path, { service: 'https://chat.example/', signal, access })

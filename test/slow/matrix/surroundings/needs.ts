@@ -58,9 +58,16 @@ export function needsState({ name, args }: Call): boolean {
   )
 }
 
+/** Whether the call replaces the record of the last API configuration, which would become wrong. */
+export function replacesRecord({ name }: Call): boolean {
+  return name.startsWith('settings:api:set')
+}
+
 /** Whether the call writes a file or uses a data directory in the working directory. */
-export function writesHere({ args }: Call): boolean {
-  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv'].some((name) =>
-    args.includes(name),
+export function writesHere({ name, args }: Call): boolean {
+  // The state file of users.
+  if (name.startsWith('users:adopt')) return true
+  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv'].some((file) =>
+    args.includes(file),
   )
 }
