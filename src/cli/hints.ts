@@ -127,6 +127,7 @@ const hints: Hints = {
     `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
   ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  state_of_plan: 'Choose the state file of the plan with --state, or make a new plan.',
   save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',

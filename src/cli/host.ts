@@ -56,8 +56,12 @@ export interface Host {
    * @returns to be called when it has ended
    */
   untilEnded(stop?: () => void): () => void
-  /** For work on any amount of data: has memory kept small at the price of some speed. */
-  keepHeapSmall(): void
+  /**
+   * For work on any amount of data: has memory kept small at the price of some speed.
+   *
+   * @param most what matters most (default: memory). With `speed`, memory grows a little with the amount of data.
+   */
+  keepHeapSmall(most?: 'memory' | 'speed'): void
   /** The model servers that chatctl offers to a person if they run on this machine. */
   readonly modelServers: readonly LocalModelServer[]
   readonly clock: Clock

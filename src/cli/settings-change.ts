@@ -1,5 +1,6 @@
 import type { ApiResponse } from '../client/response.ts'
 import { Failure } from '../contract/failure.ts'
+import { nameOfService } from '../contract/saved-plan.ts'
 import type { ApplicationSettings } from '../contract/settings.ts'
 import type { LockOptions } from '../plan/apply/settings-lock.ts'
 import { countOf } from '../view/count.ts'
@@ -50,6 +51,5 @@ export async function confirmPlan(
   if (isConfirmed) return
   const service = planServiceOf(context)
   const changes = countOf(plan.changes.length, 'change')
-  const to = service === 'local' ? 'the embedded service' : service
-  await context.prompter.confirm(`Apply ${changes} to ${to}?`)
+  await context.prompter.confirm(`Apply ${changes} to ${nameOfService(service)}?`)
 }

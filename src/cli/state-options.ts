@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { Failure } from '../contract/failure.ts'
 import type { StateOptions } from '../reconcile/state/users-state.ts'
 import type { Context } from './context.ts'
@@ -6,6 +7,9 @@ import { planServiceOf } from './settings-change.ts'
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */
 const grace = 60_000
+
+/** Size in bytes from which memory matters more than speed: about 130,000 users. */
+const largeState = 16 * 1024 * 1024
 
 /**
  * @param summary what the state file is used for, and its default
@@ -33,7 +37,15 @@ export function stateOf(
   if (results !== undefined && context.resolvePath(results) === path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }
-  host.keepHeapSmall()
+  host.keepHeapSmall(isLarge(path) ? 'memory' : 'speed')
   if (access === 'write') host.allowGrace(grace)
   return [path, { service: planServiceOf(context), signal, access, name }]
+}
+
+function isLarge(path: string): boolean {
+  try {
+    return statSync(path).size >= largeState
+  } catch {
+    return false
+  }
 }

@@ -82,6 +82,10 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
       const text = quoteWord(typed.join(' '))
       return new Failure('usage', words, { hint: `Put the words in quotes: ${command} ${text}` })
     }
+    if (extra && /^(settings|users):(apply|diff)$/.test(id)) {
+      const others = names.map((name) => `--file ${quoteWord(name)}`).join(' ')
+      return new Failure('usage', words, { hint: `To give another file, use: ${others}` })
+    }
     return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }
   const message = tidy(error.message)

@@ -5,6 +5,12 @@ import * as z from 'zod/mini'
 import { canonicalJson, isRecord, parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
+import {
+  changedPlan,
+  planOfOtherService,
+  planOfOtherVersion,
+  planWouldOverwrite,
+} from '../contract/saved-plan.ts'
 import { namedSettingsFile } from '../contract/settings-file.ts'
 import {
   apiConfigurationKeys,
@@ -45,6 +51,8 @@ export interface PlanContext {
 }
 
 const format = 'chatctl-plan'
+
+const newPlan = { code: 'save_new_plan' } as const
 
 /** zod accepts a missing field as unknown, although JSON has no undefined value. */
 const jsonValue = z.unknown().check(z.refine((value) => value !== undefined))
@@ -111,16 +119,8 @@ export function readPlanFile({ name, text }: SettingsSource, toolVersion: string
   if (!isPlanFile(text))
     throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
-  if (!hasChecksum(checksum, content)) {
-    throw new Failure(
-      'refused',
-      `${name} was changed or truncated: the checksum does not match its content`,
-      {
-        advice: [{ code: 'save_plan' }],
-      },
-    )
-  }
-  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], toolVersion)
+  if (!hasChecksum(checksum, content)) throw changedPlan(name, { code: 'save_plan' })
+  if (content['v'] !== 1) throw planOfOtherVersion(name, content['tool'], toolVersion, newPlan)
   const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
@@ -142,20 +142,14 @@ export function refusalOf(
   about: PlanContext,
 ): Failure | undefined {
   if (plan.service !== about.service) {
-    return new Failure(
-      'conflict',
-      `The plan ${name} is for ${nameOfService(plan.service)}, not for ${nameOfService(about.service)}`,
-      {
-        advice: [{ code: 'service_of_plan' }],
-      },
-    )
+    return planOfOtherService(name, plan.service, about.service, { code: 'service_of_plan' })
   }
   if (about.refresh) return undefined
-  if (tool !== about.toolVersion) return madeByAnother(name, tool, about.toolVersion)
+  if (tool !== about.toolVersion) return planOfOtherVersion(name, tool, about.toolVersion, newPlan)
   if (!isApplied(about.directories, id, about.only)) return undefined
   const isWhole = about.only !== undefined || existsSync(markOf(about.directories, id, undefined))
   return new Failure('conflict', `The plan ${name} was already sent${isWhole ? '' : ' in part'}`, {
-    advice: [{ code: 'save_new_plan' }],
+    advice: [newPlan],
   })
 }
 
@@ -166,21 +160,6 @@ function hasChecksum(checksum: unknown, content: unknown): boolean {
     // Nested too deeply for recursion, so chatctl did not write it.
     return false
   }
-}
-
-function madeByAnother(name: string, tool: unknown, toolVersion: string): Failure {
-  return new Failure(
-    'conflict',
-    `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${toolVersion}`,
-    {
-      advice: [{ code: 'save_new_plan' }],
-    },
-  )
-}
-
-/** The service of a plan, for a person. */
-export function nameOfService(service: string): string {
-  return service === 'local' ? 'the embedded service' : service
 }
 
 function planOf({ service, created_at: comparedAt, settings, api }: z.infer<typeof planFile>): Plan {
@@ -235,11 +214,7 @@ function parse(text: string): unknown {
 export async function savePlan(path: string, text: string): Promise<void> {
   try {
     const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-    if (exists && !isPlan(realpathSync(path))) {
-      throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
-        advice: [{ code: 'other_plan_file' }],
-      })
-    }
+    if (exists && !isPlan(realpathSync(path))) throw planWouldOverwrite(path)
     await replaceDocument(path, text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause

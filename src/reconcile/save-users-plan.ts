@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { Failure } from '../contract/failure.ts'
+import { planWouldOverwrite } from '../contract/saved-plan.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
@@ -76,9 +77,7 @@ function assertReplaceable(path: string): void {
   } catch (cause) {
     throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
   }
-  throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
-    advice: [{ code: 'other_plan_file' }],
-  })
+  throw planWouldOverwrite(path)
 }
 
 function isPlanAt(path: string): boolean {

@@ -5,10 +5,12 @@ import { TextLines } from '../bulk/input/text-lines.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
+import { changedPlan, planOfOtherService, planOfOtherVersion } from '../contract/saved-plan.ts'
 import type { UserCounts } from '../view/user-differences.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
 import { userOf } from './managed-fields.ts'
+import type { UsersState } from './state/users-state.ts'
 
 /** Where a saved plan comes from. */
 export interface UsersPlanHeader {
@@ -18,7 +20,7 @@ export interface UsersPlanHeader {
   /** The version of chatctl that made it. */
   tool: string
   service: string
-  /** The name of the state file, and its generation. */
+  /** The name of the state file, and its generation before the comparison. */
   state: string
   serial: number
 }
@@ -29,6 +31,8 @@ export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
 }
 
 export const usersPlanFormat = 'chatctl-users-plan'
+const newPlan = { code: 'save_users_plan' } as const
+
 export const usersPlanBeginning = `{"format":"${usersPlanFormat}"`
 
 const header = z.strictObject({
@@ -88,8 +92,11 @@ export function isUsersPlan(text: string): boolean {
  *
  * @throws Failure `refused` if the file was changed or truncated; `conflict` if its format is another version
  */
-export async function readUsersPlan(input: Pick<Input, 'name' | 'read'>): Promise<UsersPlanFile> {
-  const reader = new UsersPlanReader(input.name)
+export async function readUsersPlan(
+  input: Pick<Input, 'name' | 'read'>,
+  toolVersion: string,
+): Promise<UsersPlanFile> {
+  const reader = new UsersPlanReader(input.name, toolVersion)
   const lines = new TextLines(input.name)
   const decoder = new TextDecoder()
   for await (const chunk of input.read()) {
@@ -101,14 +108,16 @@ export async function readUsersPlan(input: Pick<Input, 'name' | 'read'>): Promis
 
 class UsersPlanReader {
   readonly #name: string
+  readonly #toolVersion: string
   readonly #hash: Hash = createHash('sha256')
   readonly #users: PlannedUser[] = []
   readonly #unmanaged: { email: string; id: string | undefined }[] = []
   #header: UsersPlanHeader | undefined
   #counts: UserCounts | undefined
 
-  constructor(name: string) {
+  constructor(name: string, toolVersion: string) {
     this.#name = name
+    this.#toolVersion = toolVersion
   }
 
   take(text: string): void {
@@ -150,10 +159,8 @@ class UsersPlanReader {
       return { id, createdAt, tool, service, state, serial }
     }
     const { v, tool } = value as { v?: unknown; tool?: unknown }
-    if (v === 1) throw this.#changed()
-    throw new Failure('conflict', `The plan ${this.#name} was made by chatctl ${tool}, in another format`, {
-      advice: [{ code: 'save_users_plan' }],
-    })
+    if (v === 1 || typeof v !== 'number') throw this.#changed()
+    throw planOfOtherVersion(this.#name, tool, this.#toolVersion, newPlan)
   }
 
   #readUser(value: unknown): void {
@@ -191,11 +198,7 @@ class UsersPlanReader {
   }
 
   #changed(): Failure {
-    return new Failure(
-      'refused',
-      `${this.#name} was changed or truncated: the checksum does not match its content`,
-      { advice: [{ code: 'save_users_plan' }] },
-    )
+    return changedPlan(this.#name, newPlan)
   }
 }
 
@@ -209,21 +212,24 @@ export function assertPlanFits(
   { service, tool }: UsersPlanHeader,
   about: { service: string; toolVersion: string },
 ): void {
-  if (service !== about.service) {
-    throw new Failure(
-      'conflict',
-      `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`,
-      {
-        advice: [{ code: 'save_users_plan' }],
-      },
-    )
-  }
-  if (tool === about.toolVersion) return
-  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${about.toolVersion}`
-  throw new Failure('conflict', words, { advice: [{ code: 'save_users_plan' }] })
+  if (service !== about.service) throw planOfOtherService(name, service, about.service, newPlan)
+  if (tool !== about.toolVersion) throw planOfOtherVersion(name, tool, about.toolVersion, newPlan)
 }
 
-/** The service of a plan, for a person. */
-export function nameOfService(service: string): string {
-  return service === 'local' ? 'the embedded service' : service
+/**
+ * Refuses to apply a plan with an earlier state file, which may lack users that exist: they would be created twice.
+ *
+ * @param name of the plan
+ * @throws Failure `conflict`
+ */
+export function assertStateFits(
+  name: string,
+  { serial }: UsersPlanHeader,
+  state: Pick<UsersState, 'exists' | 'serial'> & { name: string },
+): void {
+  if (state.serial >= serial) return
+  const words = state.exists
+    ? `The state file ${state.name} is older than the plan ${name}`
+    : `The plan ${name} was made with the state file ${state.name}, which does not exist`
+  throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
 }

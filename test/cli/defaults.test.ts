@@ -107,7 +107,7 @@ describe('chatctl with defaults', () => {
 
   it('settings get refuses a setting that the service does not have', async () => {
     const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'nope'])
-    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Use one of: app_name')
+    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Known keys: app_name')
   })
 
   it('one warning summarizes the faults of many elements', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -65,6 +65,22 @@ describe('users apply with a saved plan', function () {
     expect(done.stderr).to.match(/eve@example\.com: .* contains this user with the id/)
     expect(done.stdout).to.equal('Done: changed 1 user.\n')
     expect(names()).to.include('Robert')
+  })
+
+  it('creates no user if the state file of the plan is missing, or is an earlier one', async () => {
+    await applied(ada)
+    const state = join(sandbox.home, 'users.state.json')
+    const earlier = readFileSync(state, 'utf8')
+    await applied(ada, bob)
+    await plan(ada, bob, { email: 'eve@example.com' })
+    for (const path of [state, `${state}.backup`]) rmSync(path)
+    const missing = await apply('--no-password')
+    expectFailure(missing, 7, 'The plan users.plan was made with the state file users.state.json, which')
+    expect(missing.stderr).to.include('does not exist')
+    writeFileSync(state, earlier)
+    const older = await apply('--no-password')
+    expectFailure(older, 7, 'The state file users.state.json is older than the plan users.plan', '--state')
+    expect(server.report().users.size).to.equal(2)
   })
 
   it('refuses a user that was changed on the service since', async () => {

@@ -32,7 +32,7 @@ const anyPlan = fc
 
 describe('a saved plan of users', () => {
   const directory = perTest(makeEmptyDirectory)
-  const read = (text: string) => readUsersPlan({ ...textInput('jsonl', text), name: 'users.plan' })
+  const read = (text: string) => readUsersPlan({ ...textInput('jsonl', text), name: 'users.plan' }, '1.2.3')
 
   it('contains everything that applying it needs', async () => {
     await fc.assert(
@@ -95,7 +95,13 @@ describe('a saved plan of users', () => {
     const text = '{"format":"chatctl-users-plan","v":2,"tool":"9.0.0"}\n'
     const { kind, message } = await failureOf(() => read(text))
     expect(kind).to.equal('conflict')
-    expect(message).to.equal('The plan users.plan was made by chatctl 9.0.0, in another format')
+    expect(message).to.equal('The plan users.plan was made by chatctl 9.0.0, but this is chatctl 1.2.3')
+  })
+
+  it('is refused if only the beginning is that of a plan', async () => {
+    const { kind, message } = await failureOf(() => read('{"format":"chatctl-users-plan"}\n'))
+    expect(kind).to.equal('refused')
+    expect(message).to.include('users.plan was changed or truncated')
   })
 })
 

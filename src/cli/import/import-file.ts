@@ -3,13 +3,13 @@ import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../
 import type { Report, UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
-import type { ClientEvent } from '../../client/client-event.ts'
 import { describeSpan, durationFlagFor } from '../../config/duration.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { importView, summarizeForecast } from '../../view/import.ts'
 import { commandFor } from '../command-line.ts'
+import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import type { Output } from '../output/output.ts'
@@ -155,35 +155,15 @@ function mendedCommand(context: Context, { kind, makePassword }: FileOptions, pa
   return commandFor(context, 'users', 'import', path, ...passwords)
 }
 
-/** Selects the events to show: when one worker retries, the others usually retry for the same reason. */
-function onlyFirstRetry(): (event: ClientEvent) => boolean {
-  let isKnown = false
-  return ({ type }) => {
-    if (type === 'response') isKnown = false
-    if (type !== 'retry') return true
-    const isNew = !isKnown
-    isKnown = true
-    return isNew
-  }
-}
-
 /** The client, the prompts, and the progress of an import. */
 function outsideOf(context: Context, options: FileOptions) {
   const { file, yes, concurrency } = options
-  const { output, prompter, transport } = context
+  const { output, prompter } = context
   const name = file === '-' ? 'stdin' : file
   const told = new ToldRows(options.resolvingCommand)
   let progress: BulkProgress | undefined
-  const isNews = onlyFirstRetry()
   return {
-    connect: (other: Parameters<ImportOptions['connect']>[0]) =>
-      context.connect({
-        ...other,
-        observe: (event) => {
-          other.observe?.(event)
-          if (isNews(event)) transport.observe?.(event)
-        },
-      }),
+    connect: (other: Parameters<ImportOptions['connect']>[0]) => connectWorkers(context, other),
     confirm: async (forecast: Forecast) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${summarizeForecast(forecast)}`

@@ -123,10 +123,10 @@ function isDocumented(path: string): boolean {
 /** @param lineFor the command line with the corrected key */
 function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): Failure {
   const meant = similarKey(path)
-  const run = meant && lineFor ? ` If not, pass --allow-unknown-keys. Run: ${lineFor(meant)}` : ''
-  const orAllow = lineFor ? '. If the service has this key, pass --allow-unknown-keys.' : ''
+  const orAllow = lineFor ? 'If the service has this key, pass --allow-unknown-keys. ' : ''
+  const line = meant && lineFor ? `: ${lineFor(meant)}` : ` ${meant}?`
   return new Failure('usage', `Unknown setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?${run}` : `Use one of: ${paths.join(', ')}${orAllow}`,
+    hint: orAllow + (meant ? `Did you mean${line}` : `Known keys: ${paths.join(', ')}`),
   })
 }
 

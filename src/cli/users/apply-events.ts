@@ -1,6 +1,5 @@
 import type { estimateDuration } from '../../bulk/send/estimate.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
-import type { ClientEvent } from '../../client/client-event.ts'
 import type { ApplyRunOptions } from '../../reconcile/apply/apply-run.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
 import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
@@ -8,6 +7,7 @@ import type { printedDifferences } from '../../reconcile/print-differences.ts'
 import { countOf } from '../../view/count.ts'
 import type { UserCounts } from '../../view/user-differences.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
+import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import { warnOfSpelling } from './comparison-notices.ts'
@@ -24,14 +24,7 @@ export function applyEvents(
   'connect' | 'onPlanned' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'
 > {
   return {
-    connect: (other) =>
-      context.connect({
-        ...other,
-        observe: (event: ClientEvent) => {
-          other.observe?.(event)
-          context.transport.observe?.(event)
-        },
-      } as Parameters<Context['connect']>[0]),
+    connect: (other) => connectWorkers(context, other),
     onPlanned: async (respelled) => {
       progress.end()
       await warnOfSpelling(context, respelled, options.state)

@@ -16,6 +16,7 @@ import {
 import { planNotAlone, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import { nameOfService } from '../../contract/saved-plan.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
 import type { Part } from '../../plan/part.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
@@ -114,7 +115,7 @@ async function showPlan(
   toolVersion: string,
   context: Context,
 ): Promise<number> {
-  const { nameOfService, readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
+  const { readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
   const { partOfPlan } = await import('../../plan/part.ts')
   const { coverageOf, resultOf } = await import('../../plan/plan.ts')
   const { output, directories, host } = context

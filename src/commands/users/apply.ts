@@ -21,6 +21,7 @@ import { finishApply } from '../../cli/users/finish-apply.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
+import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
 
@@ -105,6 +106,7 @@ export default class UsersApply extends BaseCommand {
       const progress = new ApplyProgress(context, estimateDuration)
       let applied: AppliedUsers
       try {
+        if (input && plan) await this.#checkState(plan, input.name, name, state)
         if (!plan) {
           sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
           progress.begin(users)
@@ -156,13 +158,20 @@ export default class UsersApply extends BaseCommand {
       import('../../reconcile/users-plan-file.ts'),
       import('../../plan/plan-file.ts'),
     ])
-    const plan = await readUsersPlan(input)
+    const plan = await readUsersPlan(input, this.config.version)
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
     if (!isApplied(context.directories, plan.header.id)) return plan
     throw new Failure('conflict', `The plan ${input.name} was already applied`, {
       advice: [{ code: 'save_users_plan' }],
     })
+  }
+
+  /** @throws Failure `conflict` if the state file is earlier than the plan */
+  async #checkState({ header }: UsersPlanFile, name: string, stateName: string, state: UsersState) {
+    const { assertStateFits } = await import('../../reconcile/users-plan-file.ts')
+    const { exists, serial } = state
+    assertStateFits(name, header, { name: stateName, exists, serial })
   }
 
   async #markApplied(id: string, { directories }: Context): Promise<void> {

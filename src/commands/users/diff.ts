@@ -3,11 +3,12 @@ import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { defaultConcurrency } from '../../cli/bulk-flags.ts'
 import { commandFor } from '../../cli/command-line.ts'
+import { connectWorkers } from '../../cli/connect-workers.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { BulkProgress } from '../../cli/output/bulk-progress.ts'
+import { Interruption } from '../../cli/interruption.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { stateOf } from '../../cli/state-options.ts'
 import {
@@ -16,18 +17,21 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
+import { ApplyProgress } from '../../cli/users/apply-events.ts'
 import { sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/comparison-notices.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ComparedUsers, DiffUsersOptions } from '../../reconcile/diff-users.ts'
+import { nameOfService } from '../../contract/saved-plan.ts'
+import type { ComparedUsers } from '../../reconcile/diff-users.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
 import { isoNow } from '../../system/clock.ts'
-import { groupDigits } from '../../view/count.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 
 /** Flags without an effect on a saved plan. */
 const comparisonFlags = [
+  'concurrency',
   'expand-env',
   'format',
   'limit-reads',
@@ -81,7 +85,6 @@ export default class UsersDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file)
-    context.host.keepHeapSmall()
     const { UserFiles } = await import('../../reconcile/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
@@ -103,11 +106,11 @@ export default class UsersDiff extends BaseCommand {
       return value !== undefined && value !== false
     })
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
-    const [{ nameOfService, readUsersPlan }, { printedDifferences }] = await Promise.all([
+    const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
-    const read = await readUsersPlan(plan)
+    const read = await readUsersPlan(plan, this.config.version)
     const { service, createdAt, tool } = read.header
     output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
@@ -124,11 +127,11 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/state/state-path.ts'),
       import('../../reconcile/print-differences.ts'),
     ])
-    const users = await files.check()
-    for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
+    const users = await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
     const { service } = opening
     const state = await UsersState.open(path, opening)
     try {
@@ -160,13 +163,10 @@ export default class UsersDiff extends BaseCommand {
       import('../../reconcile/diff-users.ts'),
       import('../../bulk/send/estimate.ts'),
     ])
-    const { host, output, options, signal, transport } = context
-    let quota: Parameters<DiffUsersOptions['onCompared']>[1]
-    const progress = new BulkProgress(output, {
-      noun: 'user',
-      total,
-      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota }),
-    })
+    const { host, output, options, signal } = context
+    const progress = new ApplyProgress(context, estimateDuration)
+    progress.begin(total)
+    let compared = 0
     try {
       return await diffUsers({
         files,
@@ -178,26 +178,21 @@ export default class UsersDiff extends BaseCommand {
         maxWait: options.max_wait.value,
         clock: host.clock,
         signal,
-        connect: ({ maxWait, observe }) =>
-          context.connect({
-            ...(maxWait !== undefined && { maxWait }),
-            observe: (event) => {
-              observe?.(event)
-              transport.observe?.(event)
-            },
-          }),
+        connect: (other) => connectWorkers(context, other),
         onPause: (pause) => progress.pause(pause),
         onResume: () => progress.go(),
-        onCompared: ({ failed, ...counts }, known) => {
-          quota = known
-          const { create, change, unchanged, missing, unknown, unread } = counts
-          progress.update({
-            done: create + change + unchanged + missing + unread + unknown,
-            failed,
-            unknown: 0,
-          })
+        onCompared: (counts, quota) => {
+          compared++
+          progress.compared(counts, quota)
         },
       })
+    } catch (error) {
+      progress.end()
+      if (error instanceof Interruption) {
+        const all = countOf(total, 'user')
+        output.notice(`Interrupted: ${groupDigits(compared)} of ${all} were compared. Nothing was changed.`)
+      }
+      throw error
     } finally {
       progress.end()
     }

@@ -17,7 +17,7 @@ export interface PlanUsersOptions {
   concurrency: number
   /** Which of the known users are read (default: all). */
   isChosen?: (email: string) => boolean
-  /** Called with the entry of each user that was read. */
+  /** Called with the entry of each user that was read, or is missing. */
   onRead?: (entry: StateEntry) => void
 }
 
@@ -40,7 +40,10 @@ export function planUsers(
       return { user: body ?? {} }
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure
-      if (failure.status === 404) return 'missing'
+      if (failure.status === 404) {
+        health.succeeded()
+        return 'missing'
+      }
       health.failed(failure)
       return { failure }
     }
@@ -53,7 +56,8 @@ export function planUsers(
     const entry = state.find(user.email)
     const isRead = entry?.creation === undefined && (isChosen?.(user.email) ?? true)
     const reading = await read(isRead ? entry?.id : undefined)
-    if (entry && typeof reading === 'object' && 'user' in reading) onRead?.(entry)
+    if (entry && (reading === 'missing' || (typeof reading === 'object' && 'user' in reading)))
+      onRead?.(entry)
     const difference = { ...compareUser(user, entry, reading), file, line }
     return { wanted: user, difference, ...(entry && { hashes: entry.hashes }) }
   })

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
+import { nameOfService } from '../../contract/saved-plan.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog, readCompleteLines } from '../../system/line-log.ts'
 import { formatEntry, readEntry, type StateEntry } from './state-entry.ts'
@@ -137,13 +138,13 @@ function parse(text: string): Record<string, unknown> {
 }
 
 export function otherService(name: string, found: string, service: string): Failure {
-  return new Failure('conflict', `${name} is for ${describe(found)}, not for ${describe(service)}`, {
-    advice: [{ code: 'service_of_state' }],
-  })
-}
-
-function describe(service: string): string {
-  return service === 'local' ? 'the embedded service' : service
+  return new Failure(
+    'conflict',
+    `${name} is for ${nameOfService(found)}, not for ${nameOfService(service)}`,
+    {
+      advice: [{ code: 'service_of_state' }],
+    },
+  )
 }
 
 function unwritable(name: string, cause: unknown): Failure {

@@ -39,7 +39,12 @@ describe('settings that the interface does not document', () => {
       'Unknown setting "experimental.flag"',
       `pass ${allow}`,
     )
-    expectFailure(await set('features.chats=true'), 2, 'Did you mean features.chat?', `pass ${allow}`)
+    expectFailure(
+      await set('features.chats=true'),
+      2,
+      'Did you mean: chatctl settings set features.chat=',
+      `pass ${allow}`,
+    )
     expect(run.server.requests).to.deep.equal([])
   })
 

@@ -6,7 +6,7 @@ import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type Behavior, failing, json, limited } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 
@@ -195,6 +195,51 @@ describe('users diff', () => {
     expect(users[0].checkedAt).to.match(/^20\d\d-/)
   })
 
+  it('reads the next users with --limit-reads although the first ones are missing', async () => {
+    await serve({ usr_bob: json(200, bob) })
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob', sent: { name: 'Bob' } },
+    ])
+    const first = await diff(['users.csv', '--limit-reads', '1'])
+    expect(first.stdout).to.include('! ada@example.com missing: ')
+    const second = await diff(['users.csv', '--limit-reads', '1'])
+    expect(second.stdout).to.include('1 unchanged')
+    expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
+  })
+
+  it('says after Ctrl-C how much was compared', async () => {
+    await server.start({
+      choose: () => {
+        run.interrupt()
+        return json(200, ada)
+      },
+    })
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const run = startChatctl(sandbox, ['users', 'diff', 'users.csv'], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+    })
+    const { exitCode, stdout, stderr } = await run.ended
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 130, stdout: '' })
+    expect(stderr).to.include('Interrupted: 0 of 2 users were compared. Nothing was changed.')
+  })
+
+  it('says once that it retries, although all workers do', async () => {
+    await serve({ usr_ada: failing(500, 'internal', 'Broken'), usr_bob: failing(500, 'internal', 'Broken') })
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada' },
+      { email: 'bob@example.com', id: 'usr_bob' },
+    ])
+    const { stderr } = await diff(['users.csv', '--retries', '1'], { host: { clock: hurriedClock() } })
+    expect(stderr.match(/Retrying/g)).to.have.length(1)
+  })
+
   it('writes nothing beside the files', async () => {
     await serve({ usr_ada: json(200, ada) })
     write('users.csv', 'email,name\nada@example.com,Adele\n')
@@ -298,6 +343,8 @@ describe('users diff', () => {
     )
     expectFailure(await diff(['users.csv']), 7, 'https://other.example')
     expectFailure(await diff([]), 2, 'No file of users was given')
+    const two = await diff(['users.csv', 'more.csv'])
+    expectFailure(two, 2, 'Unexpected argument more.csv', 'To give another file, use: --file more.csv')
     expect(requests).to.deep.equal([])
   })
 })
