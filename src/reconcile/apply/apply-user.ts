@@ -6,6 +6,7 @@ import { Failure } from '../../contract/failure.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
+import { readUser } from '../read-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
@@ -214,8 +215,9 @@ export class UserApplication {
   async #hasTakenEffect(id: string | undefined): Promise<boolean> {
     if (id === undefined) return false
     try {
-      const { body } = await this.#sending.throttle.through(() => this.#sending.users.get(id))
-      return body !== undefined && findNotApplied(this.#fields, body).length === 0
+      const { throttle, users } = this.#sending
+      const user = await throttle.through(() => readUser(users, id))
+      return findNotApplied(this.#fields, user).length === 0
     } catch (error) {
       if (error instanceof Failure) return false
       this.outcome.status = 'unknown'
@@ -253,9 +255,9 @@ export class UserApplication {
   async #read(id: string, otherwise: 'failed' | 'unverified' = 'failed') {
     const { users, throttle, health } = this.#sending
     try {
-      const { body } = await throttle.through(() => users.get(id))
+      const user = await throttle.through(() => readUser(users, id))
       health.succeeded()
-      return body ?? {}
+      return user
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       if (error.status === 404) return 'missing'

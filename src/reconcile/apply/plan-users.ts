@@ -4,6 +4,7 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { compareUser, type UserReading } from '../compare-user.ts'
+import { readUser } from '../read-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
@@ -35,9 +36,9 @@ export function planUsers(
   const read = async (id: string | undefined): Promise<UserReading> => {
     if (id === undefined || !users) return 'unread'
     try {
-      const { body } = await throttle.through(() => users.get(id))
+      const user = await throttle.through(() => readUser(users, id))
       health.succeeded()
-      return { user: body ?? {} }
+      return { user }
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure
       if (failure.status === 404) {

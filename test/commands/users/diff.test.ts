@@ -67,6 +67,15 @@ describe('users diff', () => {
     { email: 'new@example.com', name: 'New' },
   ])
 
+  it('does not take a response without any field of a user for a user without values', async () => {
+    await serve({ usr_ada: json(200, { data: ada }) })
+    write('users.json', JSON.stringify([{ email: 'ada@example.com', name: 'Ada' }]))
+    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
+    const run = await diff(['users.json'])
+    expect(run.exitCode, run.stdout).to.equal(9)
+    expect(run.stdout + run.stderr).to.contain('contains no field of a user')
+  })
+
   it('shows what differs from the service, and from what was last sent', async () => {
     await serve({ usr_ada: json(200, ada), usr_bob: json(200, bob) })
     write('users.json', file)
