@@ -88,7 +88,7 @@ describe('the differences of users', () => {
         '    role not as last sent → "admin"',
         '    permissions unknown → ["read:chat"]',
         '! kim@example.com missing: the service has no user with the ID usr_3',
-        '? max@example.com unknown: it may or may not exist, or its ID is not known',
+        '? max@example.com unknown: it may or may not exist',
         '! zoe@example.com failed: The service failed (500)',
         '- old@example.com unmanaged: in the state file, but not in the files',
         '',
@@ -123,7 +123,7 @@ describe('the differences of users', () => {
       '! kim@example.com missing: the service',
       '    has no user with the ID usr_3',
       '? max@example.com unknown: it may or may',
-      '    not exist, or its ID is not known',
+      '    not exist',
       '! zoe@example.com failed: The service',
       '    failed (500)',
     ])
