@@ -14,10 +14,11 @@ export async function benchAdmin(rounds: number): Promise<void> {
 }
 
 async function benchDiff(rounds: number): Promise<void> {
-  const { users, chatctl, bareUndici, ratio } = await measureDiff(rounds)
+  const { users, diff, apply, bareUndici } = await measureDiff(rounds)
   const rate = (ms: number) => `${Math.round(users / (ms / 1000))}/s`
   print(`comparison of ${users} users, median of ${rounds} rounds in turn (bound 0.9)`)
-  line('users diff', rate(chatctl), `${ratio.toFixed(2)} of bare undici`)
+  line('users diff', rate(diff), `${(bareUndici / diff).toFixed(2)} of bare undici`)
+  line('users apply', rate(apply), `${(bareUndici / apply).toFixed(2)} of bare undici`)
   line('bare undici', rate(bareUndici))
   const { few, many, ratio: memory } = await measureDiffMemory()
   const megabytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MB`

@@ -40,13 +40,12 @@ await pool.close()`
 /** Medians of whole processes, in ms. */
 export interface DiffFigures {
   users: number
-  chatctl: number
+  diff: number
+  apply: number
   bareUndici: number
-  /** Ratio of the rates. */
-  ratio: number
 }
 
-/** `users diff` without a difference, relative to a bare loop that reads the same users. */
+/** `users diff` and `users apply` without a difference, and a bare loop that reads the same users. */
 export async function measureDiff(rounds: number): Promise<DiffFigures> {
   const sandbox = createSandbox()
   const child = fork(service, [String(delay)])
@@ -55,16 +54,17 @@ export async function measureDiff(rounds: number): Promise<DiffFigures> {
     const url = `http://127.0.0.1:${port}/`
     const { file, state } = await writeFiles(sandbox, url, users)
     const env = { ...sandbox.env, CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'bench-key', BENCH_STATE: state }
-    const args = ['users', 'diff', file, '--exit-code', '--concurrency', String(concurrency)]
+    const chatctl = (...args: string[]) => [binary, 'users', ...args, '--concurrency', String(concurrency)]
     const medians = await timeInTurn(
       [
-        { name: 'chatctl', command: process.execPath, args: [binary, ...args], env },
+        { name: 'diff', command: process.execPath, args: chatctl('diff', file, '--exit-code'), env },
+        { name: 'apply', command: process.execPath, args: chatctl('apply', file, '--yes'), env },
         { name: 'bare', command: process.execPath, args: ['--input-type=module', '-e', bareLoop], env },
       ],
       rounds,
     )
-    const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
-    return { users, chatctl, bareUndici, ratio: bareUndici / chatctl }
+    const of = (name: string): number => medians.get(name) ?? Number.NaN
+    return { users, diff: of('diff'), apply: of('apply'), bareUndici: of('bare') }
   } finally {
     child.disconnect()
     sandbox.remove()
