@@ -137,6 +137,8 @@ const byCommand: Record<string, FlagRow> = {
   'auth:logout all': { base: 'auth logout --yes' },
   'auth:logout yes': { base: 'auth logout --all' },
   'auth:use profile': { invalidEnds: [0] },
+  // Only for the history, and the call reads another path.
+  'api paginate': { ends: [2] },
   'chat continue': { ends: [2] },
   'chat json': { refused: [2] },
   'chat no-input': { refused: [2] },
@@ -313,6 +315,7 @@ const byCommand: Record<string, FlagRow> = {
   'users:create name': {
     adds: { to: 'users create --generate-password', words: ['--name', 'Ada'], body: { name: 'Ada' } },
   },
+  'users:create no-password': { base: 'users create' },
   'users:create password-file': {
     base: 'users create',
     adds: {

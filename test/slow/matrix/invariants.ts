@@ -54,7 +54,7 @@ function expectTableFits({ call, run, world }: Ran): void {
   for (const line of lines.slice(from).map(stripVTControlCharacters)) {
     // The terminal wraps prose, and a secret is a single word.
     if (
-      /^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |(POST|PATCH) http|The service did not return/.test(
+      /^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |(POST|PATCH) http|The service did not return|^\(?\d{4}-\d\d-\d\dT[\d:.]+Z\)?$/.test(
         line,
       )
     )
@@ -184,8 +184,9 @@ function isOurs(file: string): boolean {
     /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
     /^home\/\.local\/state\/chatctl\//,
     /^home\/\.cache\/chatctl\//,
-    // A second signal ends the run with a journal, or while it replaces the state file.
-    /^here\/(users|team)\.state\.json(\.backup|\.journal)?$/,
+    // A second signal ends the run with a journal, or while it replaces the state file. A run that nobody reads
+    // ends with its lock, which blocks no other.
+    /^here\/(users|team)\.state\.json(\.backup|\.journal|\.lock)?$/,
     /^here\/\.(users|team)\.state\.json\.[\w-]+\.part$/,
     /^here\/(new\.db|history\.(json|pdf)|results\.csv|plan\.json)$/,
     /^here\/new-data\/chatctl\.db(-wal|-shm)?$/,

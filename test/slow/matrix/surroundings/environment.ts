@@ -57,9 +57,11 @@ export const environment: readonly Surrounding[] = [
   {
     name: 'a profile that does not exist',
     make: set({ CHATCTL_PROFILE: 'nowhere' }),
-    // Commands that create or list profiles do not need this one.
+    // Commands that create or list profiles, or list records of any profile, do not need this one.
     ends: (call) =>
-      /^(auth:(list|login|logout|use)|config:set)/.test(call.name) ? [0, 2, 3] : badOption(call, 'pipe'),
+      /^(activity|auth:(list|login|logout|use)|config:set)/.test(call.name)
+        ? [0, 2, 3]
+        : badOption(call, 'pipe'),
   },
   { name: 'an invalid timeout', make: set({ CHATCTL_TIMEOUT: 'soon' }), ends: badOption },
   {
