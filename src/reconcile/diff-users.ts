@@ -15,7 +15,7 @@ export interface DiffUsersOptions extends Omit<ThrottleOptions, 'spent' | 'onWin
   state: UsersState
   /** Whether known users are read. Otherwise, the files are compared with the state file alone. */
   refresh: boolean
-  /** Maximum number of users to read: those that were read longest ago (default: all). */
+  /** Maximum number of users to read: the least recently read (default: all). */
   limitReads: number | undefined
   concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait'>): Promise<Client>
@@ -39,7 +39,7 @@ export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUser
   let isChosen: ((email: string) => boolean) | undefined
   if (limitReads !== undefined) {
     for await (const batch of files.users()) for (const { user } of batch) state.markWanted(user.email)
-    isChosen = state.longestUnchecked(limitReads)
+    isChosen = state.leastRecentlyChecked(limitReads)
   }
   const client = refresh
     ? await options.connect({ maxWait: 0, observe: (event) => throttle.observe(event) })

@@ -75,7 +75,7 @@ export default class UsersDiff extends BaseCommand {
       helpValue: 'N',
       min: 1,
       exclusive: ['no-refresh'],
-      summary: 'Read only the N users that were read longest ago',
+      summary: 'Read only the N least recently read users',
     }),
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for users apply' }),
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),

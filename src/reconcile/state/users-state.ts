@@ -102,12 +102,12 @@ export class UsersState {
   }
 
   /**
-   * Chooses the marked users that were never checked, then those that were checked longest ago. Call it when all
+   * Chooses the marked users that were never checked, then the least recently checked. Call it when all
    * are marked.
    *
    * @returns whether the user with an email was chosen
    */
-  longestUnchecked(limit: number): (email: string) => boolean {
+  leastRecentlyChecked(limit: number): (email: string) => boolean {
     return this.#table.chooseLongestUnchecked(limit)
   }
 

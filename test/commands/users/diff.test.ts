@@ -182,7 +182,7 @@ describe('users diff', () => {
     expect(stderr).to.include('no user was read')
   })
 
-  it('reads the users that were read longest ago with --limit-reads, and remembers when', async () => {
+  it('reads the least recently read users with --limit-reads, and remembers when', async () => {
     await serve({ usr_ada: json(200, ada), usr_bob: json(200, { ...bob, name: 'Eve' }) })
     write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
     writeState([

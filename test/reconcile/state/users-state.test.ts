@@ -146,13 +146,13 @@ describe('the state of users', () => {
     await state.close()
   })
 
-  it('chooses the marked users that were never checked, and then those checked longest ago', async () => {
+  it('chooses the marked users that were never checked, and then the least recently checked', async () => {
     const at = (day: number) => ({ checkedAt: `2026-01-0${day}T00:00:00.000Z` })
     await write(user('a', at(3)), user('b', at(1)), user('c'), user('d', at(2)), user('e'))
     const state = await open({ access: 'read' })
     for (const name of ['a', 'b', 'c', 'd']) state.markWanted(`${name}@example.com`)
     const chosen = (limit: number) => {
-      const isChosen = state.longestUnchecked(limit)
+      const isChosen = state.leastRecentlyChecked(limit)
       return ['a', 'b', 'c', 'd', 'e'].filter((name) => isChosen(`${name}@example.com`)).join('')
     }
     expect([0, 1, 2, 3, 9].map(chosen)).to.deep.equal(['', 'c', 'bc', 'bcd', 'abcd'])
