@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,12 +9,13 @@ import { Directories } from '../src/system/directories.ts'
 
 /**
  * Adds V8's code cache of common commands to the package, for the first run on a machine
- * (src/boot/load-bundle.ts). Runs the built program in an empty home directory, and copies its cache to
- * dist/code-cache. V8 accepts a cache only from the same build of V8, so a release runs this script with
- * each supported version of Node.
+ * (src/boot/load-bundle.ts). Runs a copy of the built program in an empty home directory, and copies its
+ * cache to dist/code-cache. V8 accepts a cache only from the same build of V8, so a release runs this
+ * script with each supported version of Node.
  */
 
 const root = resolve(import.meta.dirname, '..')
+const packaged = join(root, 'dist/code-cache')
 const home = mkdtempSync(join(tmpdir(), 'chatctl-code-cache-'))
 const env = {
   HOME: home,
@@ -26,7 +27,7 @@ const env = {
 }
 
 async function run(...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(root, 'bin/run.js'), ...args], {
+  const child = spawn(process.execPath, [join(home, 'bin/run.js'), ...args], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -36,6 +37,11 @@ async function run(...args: string[]): Promise<void> {
   if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${Buffer.concat(messages)}`)
 }
 
+// A cache contains the path of the program, which must not be that of this directory.
+for (const name of ['bin', 'dist', 'package.json']) {
+  const filter = (path: string): boolean => path !== packaged
+  cpSync(join(root, name), join(home, name), { recursive: true, filter })
+}
 const server = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}')
 })
@@ -46,7 +52,6 @@ try {
   for (let runs = 0; runs < 2; runs++) await run('chat', 'send', 'Hello', '--profile', 'local')
   for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
   const { cache } = new Directories(env)
-  const packaged = join(root, 'dist/code-cache')
   mkdirSync(packaged, { recursive: true })
   for (const name of readdirSync(cache).filter((name) => !name.endsWith('.once'))) {
     // Not a copy, because only this user may read the original.
