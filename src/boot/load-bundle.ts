@@ -22,7 +22,7 @@ import { replaceFile } from '../system/replace-file.ts'
  * (docs/decisions/0003-bundling.md).
  *
  * The package contains a cache with the functions of common commands (scripts/write-code-cache.ts). It is
- * used until this machine has written its cache.
+ * used until this machine has written one.
  */
 
 /** Content hash of every bundle by name, set by the build. */
