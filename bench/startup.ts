@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cpuTime, type Program, timeInTurn } from './measure.ts'
+import { cpuUntilExit, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const body = JSON.stringify({ data: [{ id: 'm', created: 0, object: 'model', owned_by: 'bench' }] })
@@ -73,8 +73,8 @@ async function measure(rounds: number): Promise<Map<string, number>> {
     ...(isInstalled('gh') ? [gh('--version'), gh('--help')] : []),
   ]
   const time = (program: Program): Promise<number> => {
-    if (program.name !== firstRequest && program.name !== firstSend) return cpuTime(program)
-    return cpuTime({ ...program, env: { ...env, HOME: mkdtempSync(join(home, 'new-')) } })
+    if (program.name !== firstRequest && program.name !== firstSend) return cpuUntilExit(program)
+    return cpuUntilExit({ ...program, env: { ...env, HOME: mkdtempSync(join(home, 'new-')) } })
   }
   try {
     return await timeInTurn(programs, rounds, time)
