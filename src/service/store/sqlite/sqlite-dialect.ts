@@ -19,19 +19,22 @@ export interface SqliteConnections {
 /**
  * Kysely with node:sqlite. Outside of a transaction, a read uses the reader at once, and each write is a
  * separate operation. A transaction is one operation on the writer.
+ * @param onCommit called after each COMMIT, before its writes succeed
  */
-export function createSqliteDialect({ reader, writer }: SqliteConnections): Dialect {
+export function createSqliteDialect({ reader, writer }: SqliteConnections, onCommit: () => void): Dialect {
   const reading = createStatements(reader)
   const writing = createStatements(writer)
-  const commits = new GroupCommit(writer)
+  const commits = new GroupCommit(writer, onCommit)
+  // Used again, because Kysely keeps a record of each connection.
+  const released: SqliteConnection[] = []
   return {
     createAdapter: () => new Adapter(),
     createQueryCompiler: () => new Compiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => ({
       init: async () => {},
-      acquireConnection: async () => new SqliteConnection(reading, writing, commits),
-      releaseConnection: async () => {},
+      acquireConnection: async () => released.pop() ?? new SqliteConnection(reading, writing, commits),
+      releaseConnection: async (connection) => void released.push(connection as SqliteConnection),
       beginTransaction: (connection) => (connection as SqliteConnection).begin(),
       commitTransaction: (connection) => (connection as SqliteConnection).commit(),
       rollbackTransaction: (connection) => (connection as SqliteConnection).rollback(),
