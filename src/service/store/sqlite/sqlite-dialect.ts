@@ -8,6 +8,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { ReadingAdapter } from '../prepared-query.ts'
 import { GroupCommit } from './group-commit.ts'
 
 /** Two connections to one file, so that reads see only committed data. */
@@ -28,7 +29,7 @@ export function createSqliteDialect({ reader, writer }: SqliteConnections, onCom
   // Used again, because Kysely keeps a record of each connection.
   const released: SqliteConnection[] = []
   return {
-    createAdapter: () => new Adapter(),
+    createAdapter: () => new Adapter(reading),
     createQueryCompiler: () => new Compiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => ({
@@ -53,7 +54,18 @@ export function closeBoth({ reader, writer }: SqliteConnections): void {
 }
 
 /** Otherwise, Kysely would run one query at a time. `GroupCommit` orders the writes. */
-class Adapter extends SqliteAdapter {
+class Adapter extends SqliteAdapter implements ReadingAdapter {
+  readonly #reading: SqliteStatements
+
+  constructor(reading: SqliteStatements) {
+    super()
+    this.#reading = reading
+  }
+
+  read<Row>(query: CompiledQuery): Row[] {
+    return this.#reading<Row>(query).rows
+  }
+
   override get supportsMultipleConnections(): boolean {
     return true
   }
