@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 
 /**
- * Sends the same request over and over, one at a time on each of several connections. A process of its own
+ * Sends the same request over and over, one at a time on each of several connections. A separate process
  * with plain sockets, so that it needs little CPU time beside the service. It answers each message of its
  * parent with the number of responses so far.
  */
