@@ -3,8 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { promisify } from 'node:util'
 
-const run = promisify(execFile)
-
 /** A process to measure. */
 export interface Program {
   name: string
@@ -45,6 +43,14 @@ export function untilExit({ name, command, args, env }: Program): Promise<number
       else reject(new Error(`${name} ended with ${code}`))
     })
   })
+}
+
+/** User and system time of a process, in ms. Requires bash. */
+export async function cpuTime({ command, args, env }: Program): Promise<number> {
+  const script = 'TIMEFORMAT="%3U %3S"; time "$@" < /dev/null > /dev/null 2>&1'
+  const { stderr } = await promisify(execFile)('bash', ['-ec', script, 'bash', command, ...args], { env })
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
+  return (user + system) * 1000
 }
 
 /** Time from the start of a process to the first byte that it prints, in ms. */
@@ -113,12 +119,4 @@ function printBounds(figures: readonly BoundedFigure[]): string[] {
     if (!isKept) exceeded.push(name)
   }
   return exceeded
-}
-
-/** User and system time of a whole process, in ms. Requires bash. */
-export async function cpuUntilExit({ command, args, env }: Program): Promise<number> {
-  const script = 'TIMEFORMAT="%3U %3S"; time "$@" > /dev/null 2>&1'
-  const { stderr } = await run('bash', ['-c', script, 'bash', command, ...args], env ? { env } : {})
-  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
-  return (user + system) * 1000
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
 import { startHistory } from './export-100k.ts'
-import { cpuUntilExit, type Program, timeInTurn } from './measure.ts'
+import { cpuTime, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const run = promisify(execFile)
@@ -38,7 +38,7 @@ export async function benchSearch(rounds: number): Promise<void> {
       chatctl('chat', 'models'),
       ...searches.map((words) => chatctl('history', 'search', ...words)),
     ]
-    const medians = await timeInTurn(programs, rounds, cpuUntilExit)
+    const medians = await timeInTurn(programs, rounds, cpuTime)
     const bare = medians.get(models) ?? Number.NaN
     process.stdout.write(
       `CPU time, median of ${rounds} rounds in turn, ${JSON.parse(stdout).messages} messages, Node ${process.versions.node} (bound 1.3)\n`,
