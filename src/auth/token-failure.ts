@@ -73,6 +73,8 @@ function tokenFailure(
       status: cause.status,
     })
   }
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && cause instanceof Response)
+    return unusable(`the unexpected status ${cause.status}`)
   return unusable(describe(code, endpoint))
 }
 
@@ -82,6 +84,5 @@ const refusals: ReadonlySet<number> = new Set([400, 401])
 function describe(code: string, endpoint: Endpoint): string {
   if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR')
     return 'a response that is not JSON'
-  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return 'an unexpected status'
   return `a response that is not a ${endpoint}`
 }
