@@ -36,7 +36,10 @@ export function createDeviceGate(clock: Clock, allowsAdmin: boolean): (ctx: KoaC
       throw new errors.InvalidScope(`unknown scope ${unknown.join(', ')}`, unknown.join(' '))
     }
     if (scopeNames(scope).includes(adminScope) && !allowsAdmin) {
-      throw new errors.InvalidScope('this service does not grant the scope admin to a device sign-in', adminScope)
+      throw new errors.InvalidScope(
+        'this service does not grant the scope admin to a device sign-in',
+        adminScope,
+      )
     }
     return {}
   }
