@@ -14,7 +14,7 @@ import type { Transport } from './transport.ts'
 
 /** What the user needs to sign in on another device (RFC 8628 section 3.2). Safe to show, except the device code. */
 export interface DeviceCode {
-  /** A secret: whoever has it gets the tokens. */
+  /** A secret: anyone who has it gets the tokens. */
   deviceCode: string
   userCode: string
   verificationUri: string
