@@ -308,7 +308,11 @@ describe('auth login --device', () => {
   it('exits 2 if the server does not offer it, and names the alternatives', async () => {
     server.script.device = undefined
     await fail(2, ['does not offer', '--no-browser', '--with-api-key'])
-    await fail(2, ['does not offer'], ['--token-url', `${server.url}/oauth/token`])
+    await fail(
+      2,
+      ['does not offer', 'the metadata is not read'],
+      ['--token-url', `${server.url}/oauth/token`],
+    )
   })
 
   it('exits 2 if the endpoint in the metadata is not safe', async () => {

@@ -185,8 +185,10 @@ async function getTokensOnDevice(
   const onCode: DeviceSignIn['onCode'] = (code) => showDeviceCode(context, code, qr)
   const tokens = await signInOnDevice({ ...server, wait, transport: context.transport, onCode })
   if (tokens || !device) return tokens
+  const hint =
+    'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.'
   throw new Failure('usage', `${server.authUrl} does not offer a sign-in on another device`, {
-    hint: 'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.',
+    hint: server.tokenUrl === undefined ? hint : `${hint} With --token-url, the metadata is not read.`,
   })
 }
 
