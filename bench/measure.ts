@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
 
 /** A process to measure. */
 export interface Program {
@@ -42,6 +43,14 @@ export function untilExit({ name, command, args, env }: Program): Promise<number
       else reject(new Error(`${name} ended with ${code}`))
     })
   })
+}
+
+/** User and system time of a process, in ms. Requires bash. */
+export async function cpuTime({ command, args, env }: Program): Promise<number> {
+  const script = 'TIMEFORMAT="%3U %3S"; time "$@" < /dev/null > /dev/null 2>&1'
+  const { stderr } = await promisify(execFile)('bash', ['-ec', script, 'bash', command, ...args], { env })
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
+  return (user + system) * 1000
 }
 
 /** Time from the start of a process to the first byte that it prints, in ms. */
