@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { hasPostgres } from '../../test/support/postgres.ts'
-import { type BoundedFigure, checkBounds, median } from '../measure.ts'
+import { type BoundedFigure, median } from '../measure.ts'
 import { measureFdatasync } from './fdatasync.ts'
 import { load, type Request } from './load.ts'
 import { makeKey, program } from './make-key.ts'
@@ -20,14 +20,10 @@ const connections = 32
 const warmUp = 12_000
 
 /** Compares the embedded service with bare servers that do the same work. Linux only. */
-export async function benchService(rounds: number, check: boolean): Promise<void> {
+export async function benchService(rounds: number): Promise<BoundedFigure[]> {
   process.stdout.write(
     `service and bare server, medians of ${rounds} rounds, ${connections} connections, Node ${process.versions.node}\n`,
   )
-  await checkBounds(() => measureService(rounds), check)
-}
-
-async function measureService(rounds: number): Promise<BoundedFigure[]> {
   const { cpu, rate, start, sync } = await measureSqlite(rounds)
   process.stdout.write(`one fdatasync ${sync.toFixed(2)} ms\n`)
   const { whole, streamed } = await measureRelay(rounds)
