@@ -114,11 +114,18 @@ function printBounds(figures: readonly BoundedFigure[]): string[] {
   return exceeded
 }
 
-/** User and system time of a whole process, in ms. Requires bash. */
+/** Node.js does not report the resources that a child used. */
+const measureChild = `
+import resource, subprocess, sys
+def used():
+  usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+  return usage.ru_utime + usage.ru_stime
+before = used()
+subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+print(1000 * (used() - before))`
+
+/** User and system time of a whole process, in ms. Requires python3. */
 export async function cpuUntilExit({ command, args, env }: Program): Promise<number> {
-  const script = 'TIMEFORMAT="%3U %3S"; time "$@" < /dev/null > /dev/null 2>&1'
-  const { stderr } = await run('bash', ['-ec', script, 'bash', command, ...args], env ? { env } : {})
-  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
-  // Bash cuts off both at whole milliseconds, by half of one on average.
-  return (user + system) * 1000 + 1
+  const { stdout } = await run('python3', ['-c', measureChild, command, ...args], env ? { env } : {})
+  return Number(stdout)
 }

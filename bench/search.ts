@@ -18,7 +18,7 @@ const searches = [['answer'], ['77777'], ['"short answer says"'], ['short*'], ['
 
 /**
  * CPU time of `history search` over a mirror of 100,000 messages and 1,000 sessions, relative to
- * `chat models`. Requires bash.
+ * `chat models`. Requires python3.
  */
 export async function benchSearch(rounds: number): Promise<BoundedFigure[]> {
   const sandbox = createSandbox({ ownCache: true })

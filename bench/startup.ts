@@ -31,7 +31,7 @@ const bounds: { of: string; to: string; most: number }[] = [
 
 /**
  * Measures the CPU time of whole processes relative to `node -e 0`, to gh if it is installed, and to a
- * script that makes the same request with `node:http`. Requires bash.
+ * script that makes the same request with `node:http`. Requires python3.
  */
 export async function benchStartup(rounds: number): Promise<BoundedFigure[]> {
   const medians = await measure(rounds)
