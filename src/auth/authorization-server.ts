@@ -19,6 +19,8 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
+  /** The grants that the metadata lists; undefined if it lists none. */
+  grantTypes: readonly string[] | undefined
   /** Whether revoking a token ends only this sign-in (docs/reference/service-oauth.md, "Endpoints"). */
   grantPerSignIn: boolean
 }
@@ -45,6 +47,7 @@ export async function findAuthorizationServer(
       authorizationEndpoint: documented,
       tokenEndpoint,
       revocationEndpoint: undefined,
+      grantTypes: undefined,
       grantPerSignIn: false,
     }
   }
@@ -64,6 +67,7 @@ export async function findAuthorizationServer(
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    grantTypes: Array.isArray(metadata.grant_types_supported) ? metadata.grant_types_supported : undefined,
     grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../system/clock.ts'
 /** Client options that also apply to requests to an authorization server. */
 export type TransportOptions = Pick<
   ClientOptions,
-  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'trace' | 'env'
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'trace' | 'env' | 'credential'
 > & { clock: Clock }
 
 /** The options with which oauth4webapi calls `fetch`. */

@@ -37,6 +37,8 @@ const hints: Hints = {
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
   list_prompts: 'List the prompts with: chatctl chat prompts list',
+  set_base_url: ({ profile }) =>
+    `Set it first with: chatctl config set base_url https://HOST --profile ${quoteWord(profile)}`,
 
   // Signing in
   unusable_credential: (_, connection) =>
@@ -63,6 +65,18 @@ const hints: Hints = {
   name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
     'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
+  token_endpoint_of_exchange:
+    'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
+  foreign_token_endpoint: ({ tokenEndpoint }) =>
+    `If you trust it, run: export CHATCTL_TOKEN_URL=${quoteWord(tokenEndpoint)}`,
+  client_id_of_exchange: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
+  github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
+  gitlab_id_token: ({ audience }) =>
+    `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+  trust_issuer: ({ issuer, subject, audience }) =>
+    `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
+  check_credential_command: ({ line, profile }) =>
+    `Run it yourself: ${line}. To use another command, run: ${login(profile)} --credential-command COMMAND`,
 
   // The embedded service
   other_port: ({ listener }) =>

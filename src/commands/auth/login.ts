@@ -2,24 +2,41 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { durationFlag } from '../../cli/flag-types.ts'
+import { durationFlag, textFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
+import { finishCommandLogin } from '../../cli/sign-in/finish-command-login.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
 import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { signInKeys } from '../../config/configuration-file.ts'
 import { readAddress } from '../../config/resolve-options.ts'
+import { Failure } from '../../contract/failure.ts'
+import {
+  describeIdentitySource,
+  type IdentitySource,
+  readIdentitySource,
+} from '../../credentials/identity-source.ts'
 import type { ApiKey } from '../../credentials/stored-credential.ts'
+import { readCommand } from '../../system/split-command.ts'
 import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
   'with-api-key': Flags.boolean({
     summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
+  }),
+  'credential-command': textFlag({
+    helpValue: 'CMD',
+    summary: 'Store a command that prints the API key or token',
+    exclusive: ['with-api-key', 'web', 'wait', 'ci', 'insecure-storage'],
+  }),
+  ci: Flags.boolean({
+    summary: 'Sign in with the identity token of a CI job',
+    exclusive: ['with-api-key', 'web', 'wait'],
   }),
   web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
   browser: Flags.boolean({
@@ -54,7 +71,7 @@ export default class AuthLogin extends BaseCommand {
     'If no flag or profile decides the method, chatctl asks for it, or uses the browser if stdin is not a terminal. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. chatctl also revokes the earlier tokens, unless another sign-in may still depend on them.'
   static override requests = {
     ...calls('getProfile'),
-    note: 'and with a browser, OAuth requests to the authorization server.',
+    note: 'and with a browser or --ci, OAuth requests to the authorization server.',
   }
   static override view = loginView
   static override examples = [
@@ -72,6 +89,11 @@ export default class AuthLogin extends BaseCommand {
       command: 'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
     },
     {
+      description: 'Get the API key from a password manager',
+      command:
+        "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://work/chat/key'",
+    },
+    {
       description: 'Sign in over SSH',
       command: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
     },
@@ -82,20 +104,27 @@ export default class AuthLogin extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin)
+    const command = flags['credential-command']
+    if (command !== undefined) readCommand(command, 'credential command')
+    const source = flags.ci ? demandIdentitySource(context) : undefined
     const withKey =
-      flags['with-api-key'] || (!flags.web && !impliesBrowser(context, flags) && (await prefersKey(context)))
+      flags['with-api-key'] ||
+      (!command && !source && !flags.web && !impliesBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
     if (context.dryRun) {
-      const way = withKey ? 'an API key' : 'the browser'
-      return this.showLocalChange({
-        sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
-      })
+      const way = source ? describeIdentitySource(source) : withKey ? 'an API key' : 'the browser'
+      const shown = command ? { with: command, storage: 'command' } : { with: way, storage: plan.storage }
+      return this.showLocalChange({ sign_in: { profile, base_url: baseUrl, ...shown, ...plan.settings } })
     }
-    await checkStorage(context, plan)
-    const login = withKey
-      ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
-      : await signInWithBrowser(context, plan, flags)
+    if (command === undefined) await checkStorage(context, plan)
+    const login = command
+      ? await finishCommandLogin(context, plan, command, flags.verify, revoke)
+      : source
+        ? await signInWithIdentity(context, plan, source, flags.verify)
+        : withKey
+          ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
+          : await signInWithBrowser(context, plan, flags)
     await context.output.show(loginView, login)
     noticeCredentialPrecedence(context)
   }
@@ -107,6 +136,25 @@ const defaultWait = 300_000
 const revoke: Revoke = async (tokens, transport) => {
   const { revokeTokens } = await import('../../auth/token-endpoint.ts')
   return revokeTokens(tokens, transport)
+}
+
+/** @throws Failure `usage` if it is not said where the identity token is */
+function demandIdentitySource({ env }: Context): IdentitySource {
+  const source = readIdentitySource(env)
+  if (source) return source
+  throw new Failure('usage', 'CHATCTL_OIDC is not set, so it is not known where the identity token is', {
+    hint: 'Set it to github, gitlab, env:NAME, or file:PATH.',
+  })
+}
+
+async function signInWithIdentity(
+  context: Context,
+  plan: LoginPlan,
+  source: IdentitySource,
+  verify: boolean,
+): Promise<Login> {
+  const tokens = await context.exchangeIdentity(source, plan.connection.baseUrl)
+  return finishLogin(context, { ...plan, isUnattended: true }, tokens, verify, revoke)
 }
 
 async function readKey(context: Context): Promise<ApiKey> {
