@@ -28,7 +28,7 @@ function readObject(text: string, now: number): Omit<TemporaryCredential, 'obtai
   const names = Object.keys(members).filter((name) => value[name] !== undefined) as (keyof typeof members)[]
   const [name] = names
   if (name === undefined || names.length > 1) {
-    throw new Error('wrote a JSON object with other members than one of api_key, access_token, and token')
+    throw new Error('wrote a JSON object without exactly one of api_key, access_token, and token')
   }
   const secret = value[name]
   if (typeof secret !== 'string' || secret.trim() === '') {
