@@ -24,7 +24,16 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /(?<=base-url )http:\/\/127\.0\.0\.1:8787/g, by: ({ url }) => url, why: 'its port is a free one' },
   { of: /\bmy-client\b/g, by: () => 'chatctl', why: 'the one client of the embedded service' },
-  { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
+  {
+    of: /'op read [^']+'/g,
+    by: ({ home }) => `'cat ${home}/key.txt'`,
+    why: 'no password manager',
+  },
+  {
+    of: /auth login(?![^|&]*--credential-command)/g,
+    by: () => 'auth login --insecure-storage',
+    why: 'no keychain; test/system has one',
+  },
   { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'stdin is not a terminal' },
   {
     of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data| --dry-run|$)/g,

@@ -128,6 +128,12 @@ const byCommand: Record<string, FlagRow> = {
   'activity since': { base: 'activity' },
   'api include': { jsonEnds: [2] },
   'auth:list profile': { invalidEnds: [0] },
+  'auth:login ci': { base: 'auth login --insecure-storage', ends: [2] },
+  'auth:login credential-command': {
+    valid: 'echo another-key',
+    invalid: 'echo key | cat',
+    base: 'auth login --no-verify',
+  },
   'auth:login profile': {
     base: 'auth login --with-api-key --insecure-storage --no-verify',
     stdin: 'another-key\n',
