@@ -99,6 +99,9 @@ const hints: Hints = {
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
+  list_trusts: 'List the trusts with: chatctl service trust list',
+  revoke_trust: ({ name }) =>
+    `Choose another name, or revoke that trust with: chatctl service trust revoke ${name}`,
 
   // Messages and sessions
   larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',

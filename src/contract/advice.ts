@@ -93,6 +93,8 @@ interface ServiceAdvice {
   list_users: NoData
   create_key: NoData
   list_sign_ins: NoData
+  list_trusts: NoData
+  revoke_trust: { name: string }
 }
 
 interface SessionAdvice {

@@ -31,6 +31,7 @@ const longPages = [
   'chat send',
   'environment',
   'service run',
+  'service trust create',
   'users apply',
   'users import',
   'users permissions assign',

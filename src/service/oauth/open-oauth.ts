@@ -18,6 +18,8 @@ import { defaultScope, scopeNames } from './scopes.ts'
 import { SecondFactorCipher } from './second-factor-cipher.ts'
 import { beginSignIn, showSignIn, submitSignIn } from './sign-in.ts'
 import { SignInRateLimit } from './sign-in-rate-limit.ts'
+import { answerTokenRequest } from './trust/answer-token-request.ts'
+import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
 
 interface OAuthParts {
   db: Database
@@ -63,6 +65,7 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   const startLimit = new SignInRateLimit(clock)
   const server: OAuthServer = { db, cipher, provider, issuer, formKey, startLimit, removeExpired, clock }
   const serve = provider.callback()
+  const exchange = new IdentityTokenExchange(db, clock, issuer)
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
@@ -82,7 +85,8 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
           server.startLimit.take(address)
           prepareRequest(request, visit)
         }
-        await serve(request, response)
+        const left = await answerTokenRequest(visit, { db, exchange, removeExpired, onError })
+        if (left) await serve(left, response)
       } catch (error) {
         if (response.headersSent) throw error
         sendPage(response, pageOf(error, onError))

@@ -25,7 +25,10 @@ describe('the OAuth server of the embedded service', () => {
         ],
         response_types_supported: ['code'],
         response_modes_supported: ['query'],
-        grant_types_supported: ['authorization_code', 'refresh_token'],
+        grant_types_supported: [
+          ...['authorization_code', 'refresh_token'],
+          ...['urn:ietf:params:oauth:grant-type:token-exchange', 'client_credentials'],
+        ],
         token_endpoint_auth_methods_supported: ['none'],
         revocation_endpoint_auth_methods_supported: ['none'],
         code_challenge_methods_supported: ['S256'],
