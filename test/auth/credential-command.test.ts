@@ -105,7 +105,7 @@ describe('a credential command', () => {
   })
 
   it('shows its messages without control characters, and never its output', async () => {
-    await signedIn(`console.error('Touch \\x1b[31myour\\x07 key'); ${print('key-one')}`)
+    await signedIn(`console.error('Touch\\x1b[31m your\\x07 key'); ${print('key-one')}`)
     const shown = await run(['chat', 'models'])
     expect(shown).to.include({ exitCode: 0, stderr: 'Touch your key\n' })
     const json = await run(['chat', 'models', '--json'])

@@ -137,6 +137,14 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
   },
+  ...[
+    '    - chatctl settings apply settings.yaml --yes',
+    'CHATCTL_OIDC=gitlab chatctl auth login --ci --profile job --base-url "$SERVICE_URL" --insecure-storage\nchatctl settings diff settings.yaml --profile job\n',
+  ].map((text) => ({
+    text,
+    why: 'needs an identity token of GitLab',
+    test: 'test/auth/ci-embedded-service.test.ts',
+  })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
     why: 'the embedded service has no such key',
