@@ -3,6 +3,9 @@ import type { TemporaryCredential } from '../../credentials/temporary-credential
 import { ControlStripper } from '../../terminal/strip-controls.ts'
 import type { Context } from '../context.ts'
 
+/** After this time, in ms, the user is told what chatctl waits for. */
+const silence = 2_000
+
 /** @throws Failure `unauthorized` if the command fails */
 export async function obtainFromCommand(
   { host, output, signal }: Context,
@@ -12,6 +15,11 @@ export async function obtainFromCommand(
   const { runCredentialCommand } = await import('../../credentials/run-credential-command.ts')
   const { env, cwd, clock, untilEnded } = host
   const messages = new MessageLines((text) => output.notice(text))
+  const ended = new AbortController()
+  clock.sleep(silence, ended.signal).then(
+    () => output.notice('Waiting for the credential command…'),
+    () => {},
+  )
   try {
     const onMessage = (text: string) => messages.push(text)
     return await runCredentialCommand(line, profile, { env, cwd, clock, signal, untilEnded, onMessage })
@@ -21,6 +29,7 @@ export async function obtainFromCommand(
     if (!(error instanceof Failure) || !output.isQuiet || last === '') throw error
     throw error.reworded(`${error.message}: ${last}`)
   } finally {
+    ended.abort()
     messages.end()
   }
 }
