@@ -7,7 +7,7 @@ const cases: [pattern: string, matching: string[], others: string[]][] = [
     'repo:acme/app:ref:refs/heads/main',
     ['repo:acme/app:ref:refs/heads/main'],
     [
-      ...['xrepo:acme/app:ref:refs/heads/main', 'repo:acme/app:ref:refs/heads/main2', ''],
+      ...['x-repo:acme/app:ref:refs/heads/main', 'repo:acme/app:ref:refs/heads/main2', ''],
       ...['repo:acme/app:ref:refs/heads/main\n', 'repo:Acme/app:ref:refs/heads/main'],
     ],
   ],
