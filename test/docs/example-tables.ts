@@ -11,6 +11,8 @@ export interface Names {
   transcriptId: string
   /** Transcripts that an example may delete, each once. */
   deletableIds: string[]
+  /** Trusts that an example may revoke, each once. */
+  trustNames: string[]
   /** A different number for each example. */
   number: number
 }
@@ -47,6 +49,12 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /(?<=keys revoke )KEY_ID\b/g, by: ({ revokedKeyId }) => revokedKeyId, why: 'a placeholder' },
   { of: /(?<=keys update )KEY_ID\b/g, by: ({ keyId }) => keyId, why: 'a placeholder' },
+  { of: /(?<=trust create )[a-z]+/g, by: ({ number }) => `$&-${number}`, why: 'a name exists once' },
+  {
+    of: /(?<=trust revoke )[a-z]+/g,
+    by: ({ trustNames }) => trustNames.pop() ?? '',
+    why: 'a trust that exists',
+  },
   { of: /\bSESSION_ID\b/g, by: ({ sessionId }) => sessionId, why: 'a placeholder' },
   { of: /\bMESSAGE_ID\b/g, by: ({ messageId }) => messageId, why: 'a placeholder' },
   { of: /(--context) ID\b/g, by: ({ contextId }) => `$1 ${contextId}`, why: 'a placeholder' },

@@ -50,8 +50,8 @@ export async function answerTokenRequest(
 }
 
 function sendError(response: ServerResponse, error: unknown, onError: (error: unknown) => void): void {
-  const { status, code, message, retryAfter } = error instanceof OAuthError ? error : unexpected(error)
-  if (status >= 500) onError(error)
+  const { status, code, message, retryAfter, cause } = error instanceof OAuthError ? error : unexpected(error)
+  if (status >= 500) onError(cause)
   sendJson(
     response,
     status,
@@ -64,7 +64,7 @@ function unexpected(error: unknown): OAuthError {
   const apiError = toApiError(error)
   const status = statusOf(apiError)
   const code = status === 500 ? 'server_error' : 'temporarily_unavailable'
-  return new OAuthError(status, code, apiError.message, { retryAfter: apiError.retryAfter })
+  return new OAuthError(status, code, apiError.message, { retryAfter: apiError.retryAfter, cause: error })
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../system/clock.ts'
+import { ApiError } from '../../api-error.ts'
 import { covers, knownPermissions } from '../../domain/access/permissions.ts'
 import { issueToken, type TrustRecord } from '../../domain/access/trusts.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
@@ -108,10 +109,11 @@ export class IdentityTokenExchange {
         throw refusal(isExchange)
       }
       if (error instanceof UnreadableKeys) {
-        throw new OAuthError(503, 'temporarily_unavailable', 'the keys of the issuer cannot be read', {
-          retryAfter: 5,
+        const cause = new ApiError('issuer_unreachable', 'The keys of an issuer cannot be read', {
           cause: error,
         })
+        const description = 'the keys of the issuer cannot be read'
+        throw new OAuthError(503, 'temporarily_unavailable', description, { retryAfter: 5, cause })
       }
       throw error
     }
