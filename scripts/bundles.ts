@@ -49,11 +49,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   auth: {
     entry: `export * from './src/auth/authorization-server.ts'
+            export * from './src/auth/device-sign-in.ts'
             export * from './src/auth/exchange-identity.ts'
             export * from './src/auth/renew-tokens.ts'
             export * from './src/auth/sign-in.ts'
             export * from './src/auth/token-endpoint.ts'`,
-    asked: /\/auth\/(authorization-server|exchange-identity|renew-tokens|sign-in|token-endpoint)\.ts$/,
+    asked:
+      /\/auth\/(authorization-server|device-sign-in|exchange-identity|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {
@@ -93,6 +95,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
+  'qr-code': { entry: `export * from './src/terminal/qr-code.ts'`, asked: /\/qr-code\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   trace: {
     entry: `export * from './src/client/trace.ts'

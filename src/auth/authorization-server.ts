@@ -21,6 +21,8 @@ export interface AuthorizationServer {
   revocationEndpoint: string | undefined
   /** The grants that the metadata lists; undefined if it lists none. */
   grantTypes: readonly string[] | undefined
+  /** RFC 8628 section 4. */
+  deviceAuthorizationEndpoint: string | undefined
   /** Whether revoking a token ends only this sign-in (docs/reference/service-oauth.md, "Endpoints"). */
   grantPerSignIn: boolean
 }
@@ -48,6 +50,7 @@ export async function findAuthorizationServer(
       tokenEndpoint,
       revocationEndpoint: undefined,
       grantTypes: undefined,
+      deviceAuthorizationEndpoint: undefined,
       grantPerSignIn: false,
     }
   }
@@ -68,6 +71,7 @@ export async function findAuthorizationServer(
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
     grantTypes: Array.isArray(metadata.grant_types_supported) ? metadata.grant_types_supported : undefined,
+    deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint),
     grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }
@@ -99,10 +103,10 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
   }
 }
 
-/** An unusable revocation endpoint is ignored: signing out then deletes the tokens without revoking them. */
+/** An unusable endpoint is ignored: signing out, for example, then deletes the tokens without revoking them. */
 function optionalEndpoint(address: unknown): string | undefined {
   try {
-    return readEndpoint(address, 'revocation endpoint')
+    return readEndpoint(address, 'endpoint')
   } catch {
     return undefined
   }

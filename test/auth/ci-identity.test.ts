@@ -300,7 +300,12 @@ describe('a CI job without a stored key', () => {
     ['401 without a reason', answer(401), 4, 'responded 401'],
     ['a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' }), 4, 'does not know this client'],
     ['HTML', webPage, 1, 'a response that is not JSON'],
-    ['a redirect to another origin', redirect(307, 'http://127.0.0.1:9/token'), 1, 'an unexpected status'],
+    [
+      'a redirect to another origin',
+      redirect(307, 'http://127.0.0.1:9/token'),
+      1,
+      'the unexpected status 307',
+    ],
     ['no token', json(200, { token_type: 'Bearer' }), 1, 'a response that is not a token'],
     [
       'a token of another type',

@@ -19,6 +19,7 @@ describe('the OAuth server of the embedded service', () => {
         authorization_endpoint: `${url}/oauth/authorize`,
         token_endpoint: `${url}/oauth/token`,
         revocation_endpoint: `${url}/oauth/revoke`,
+        device_authorization_endpoint: `${url}/oauth/device_authorization`,
         scopes_supported: [
           ...['chat:read', 'chat:write', 'profile:write', 'settings:read', 'settings:write'],
           ...['users:read', 'users:write', 'admin'],
@@ -26,8 +27,11 @@ describe('the OAuth server of the embedded service', () => {
         response_types_supported: ['code'],
         response_modes_supported: ['query'],
         grant_types_supported: [
-          ...['authorization_code', 'refresh_token'],
-          ...['urn:ietf:params:oauth:grant-type:token-exchange', 'client_credentials'],
+          'authorization_code',
+          'refresh_token',
+          'urn:ietf:params:oauth:grant-type:device_code',
+          'urn:ietf:params:oauth:grant-type:token-exchange',
+          'client_credentials',
         ],
         token_endpoint_auth_methods_supported: ['none'],
         revocation_endpoint_auth_methods_supported: ['none'],
