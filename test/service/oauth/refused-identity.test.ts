@@ -65,6 +65,7 @@ const refused: [string, Forge, RegExp][] = [
   ['an audience with a slash', withClaims(() => ({ aud: `${audience}/` })), /"aud"/],
   ['a list of other audiences', withClaims(() => ({ aud: ['a', 'b'] })), /"aud"/],
   ['an audience that is a number', withClaims(() => ({ aud: 7 })), /"aud"/],
+  ['the audience of a trust in another subject', withClaims(() => ({ aud: 'tags' })), /subject and audience/],
   ['no audience', withClaims(() => ({ aud: undefined })), /"aud"/],
   ['an expiry of 61 s ago', withClaims((place) => ({ exp: now(place) - 61 })), /"exp"/],
   ['no expiry', withClaims(() => ({ exp: undefined })), /"exp"/],
@@ -148,6 +149,7 @@ describe('an identity token of an issuer', () => {
     withTrust(async (place) => {
       await place.trust()
       await place.trust({ name: 'tags', subject: 'repo:acme/app:ref:refs/tags/*' })
+      await place.trust({ name: 'other', subject: 'repo:acme/app:ref:refs/tags/*', audience: 'tags' })
       for (const [what, forge, reason] of refused) {
         // One more refusal is recorded each minute.
         place.clock.pass(61_000)

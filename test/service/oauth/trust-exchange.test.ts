@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { issueToken } from '../../../src/service/domain/access/trusts.ts'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { takesEffect } from '../take-effect.ts'
@@ -95,6 +97,21 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
         expect((await exchangeAt(other.url, token)).status).to.equal(400)
       } finally {
         await other.close()
+      }
+    }))
+
+  it('gets no access token if the trust is revoked during the exchange', () =>
+    withTrust(async ({ service, administration, trust, clock }) => {
+      const revoked = await trust()
+      await administration.revokeTrust('deploy')
+      await trust()
+      const store = await openStore(service.place)
+      try {
+        const issued = await issueToken(store.db, revoked, ['*:*'], mainBranch, localAuditContext(clock))
+        expect(issued).to.equal(undefined)
+        expect(await store.db.selectFrom('api_keys').select('id').execute()).to.deep.equal([])
+      } finally {
+        await store.close()
       }
     }))
 
