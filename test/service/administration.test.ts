@@ -142,7 +142,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             expect(rest).to.deep.equal({
               data: dataDir,
               database: locationOf(place),
-              schema_version: 2,
+              schema_version: 3,
               users: 1,
               contexts: 1,
               messages: 2,
