@@ -45,7 +45,8 @@ export function createContext(invocation: Invocation): Context {
   const { env, clock } = host
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
-  const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
+  const asked = { ...invocation, workingDirectory: fromWorkingDirectory('.') }
+  const { configuration, options, failure } = resolveConfiguration(asked, env, directories)
   const { fields, jq, quiet, noColor, debug } = invocation
   const { value: requested, source } = options.output
   // Undefined for the format of a document, which `Output` does not render.

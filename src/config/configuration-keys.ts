@@ -12,6 +12,7 @@ import {
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
 import { defaultFormats, readOutputFormat } from './output-formats.ts'
+import { directoryOf } from './profile-directories.ts'
 import {
   localProfile,
   readAddress,
@@ -69,6 +70,11 @@ export function withValue(
   }
   const known = key as ProfileKey
   judge(known, value)
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    demandProfile(configuration, value)
+    return { ...configuration, directories: { ...configuration.directories, [directory]: value } }
+  }
   profile ??= localProfile
   const held = configuration.profiles?.[profile]
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
@@ -92,6 +98,11 @@ export function withoutValue(
   if (isGlobalKey(key)) {
     const { [key]: _, ...rest } = configuration
     return rest
+  }
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    const { [directory]: _, ...directories } = configuration.directories ?? {}
+    return { ...configuration, directories }
   }
   profile ??= localProfile
   const held = configuration.profiles?.[profile]

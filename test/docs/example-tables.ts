@@ -162,7 +162,7 @@ export const promisedCodes: Readonly<Record<string, number>> = {
 export const needsStoppedService = /\bservice restore\b/
 
 /** The examples after which the world signs in again. */
-export const changesSignIn = /\bauth (login|logout|use)\b|\bdefault_profile\b/
+export const changesSignIn = /\bauth (login|logout|remove|rename|use)\b|\bdefault_profile\b/
 
 /** Files in the working directory of the examples. Their placeholders are replaced, too. */
 export const files: Readonly<Record<string, string>> = {

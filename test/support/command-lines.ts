@@ -253,6 +253,8 @@ const otherCalls: readonly LocalCall[] = [
     args: ['auth', 'login', '--profile', 'work', '--with-api-key', '--insecure-storage', '--no-verify'],
   },
   { name: 'auth:logout', args: ['auth', 'logout', '--all', '--yes'] },
+  { name: 'auth:remove', args: ['auth', 'remove', 'work', '--yes'] },
+  { name: 'auth:rename', args: ['auth', 'rename', 'work', 'acme'] },
   { name: 'auth:token', args: ['auth', 'token'] },
   { name: 'auth:use', args: ['auth', 'use', 'local'] },
   { name: 'autocomplete', args: ['autocomplete', 'bash'] },

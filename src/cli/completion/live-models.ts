@@ -56,6 +56,7 @@ export async function findModels(
   const options = resolveOptions(flags, env, configuration, {
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
+    workingDirectory: resolvePath(host, '.'),
   })
   const target = chooseTarget(options, () =>
     readEnvironmentCredential(env, (name) => resolvePath(host, name)),

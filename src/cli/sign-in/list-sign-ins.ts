@@ -13,6 +13,8 @@ interface SignInRow {
   storage: Storage | null
   expires_at: string | null
   default: boolean
+  /** Where it is used without being named. */
+  directories: string[]
 }
 
 /** Failures of the whole keychain, rather than of one item. */
@@ -38,6 +40,12 @@ export async function listSignIns(context: Context): Promise<SignInRow[]> {
   return rows
 }
 
+/** Says which profile the working directory selects, so that the default profile does not apply. */
+export function noticeDirectory({ options: { profile }, output }: Context): void {
+  if (profile.source !== 'directory') return
+  output.notice(`Here, the profile is "${profile.value}", because of ${profile.from}.`)
+}
+
 async function readRow(context: Context, profile: string, isKeychainGone: boolean): Promise<SignInRow> {
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
@@ -55,7 +63,10 @@ function emptyRow(context: Context, profile: string): SignInRow {
   const isDefault = profile === (context.configuration.default_profile ?? localProfile)
   const baseUrl = addressOf(context, profile)
   const origin = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : null
-  return { profile, origin, kind: null, storage: null, expires_at: null, default: isDefault }
+  const directories = Object.entries(context.configuration.directories ?? {})
+    .filter(([, name]) => name === profile)
+    .map(([directory]) => directory)
+  return { profile, origin, kind: null, storage: null, expires_at: null, default: isDefault, directories }
 }
 
 function addressOf({ configuration }: Context, profile: string): string | undefined {

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { credentialInUse, fetchAccount } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
@@ -26,6 +27,7 @@ export default class AuthStatus extends BaseCommand {
     const target = context.target()
     const describe = async () => ({
       profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),
+      profile_from: profileFrom(context.options.profile),
       base_url: target.kind === 'local' ? null : target.baseUrl,
       service: target.kind === 'local' ? 'embedded' : 'remote',
       ...(await credentialInUse(target, context.signedIn())),
@@ -36,4 +38,9 @@ export default class AuthStatus extends BaseCommand {
     // The credential may have been renewed for the question.
     await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
   }
+}
+
+/** Why this profile is in use. The default profile needs no reason. */
+function profileFrom({ source, from }: Context['options']['profile']): string | null {
+  return source === 'flag' || source === 'environment' || source === 'directory' ? from : null
 }
