@@ -28,6 +28,7 @@ import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
 import { adviseOnRefusal, connectionTo, credentialOf, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
+import { ExpiryWarning } from './sign-in/expiry-warning.ts'
 import { RenewingCredential, warnOfUnsaved } from './sign-in/renewing-credential.ts'
 import {
   changesService,
@@ -165,9 +166,11 @@ export function createContext(invocation: Invocation): Context {
     connection = connectionTo(to, options)
     // The keychain is read in another process, at the same time as the network module is loaded.
     if (!invocation.dryRun) void adviseOnRefusal(connection, to, signedIn())
+    const expiry = new ExpiryWarning(clock)
+    cleanups.push(() => expiry.warn(output, to, signedIn()))
     return open({
       ...overrides,
-      observe: overrides.observe ?? sentChanges.follow(transport.observe),
+      observe: expiry.follow(overrides.observe ?? sentChanges.follow(transport.observe)),
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {

@@ -1,3 +1,4 @@
+import { credentialExpiryOf } from '../contract/credential-expiry.ts'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
@@ -122,12 +123,14 @@ function responseNews(
   redact: Redact,
 ): News {
   const requestId = requestIdOf(headers)
+  const credentialExpiresAt = credentialExpiryOf(headers)
   const news = {
     type: 'response' as const,
     status,
     statusText: redact(statusText),
     elapsed,
     ...(requestId === undefined ? {} : { requestId: redact(requestId) }),
+    ...(credentialExpiresAt === undefined ? {} : { credentialExpiresAt }),
   }
   return deferProperty(news, 'limits', () => redact(limitHeaders(headers)))
 }

@@ -32,6 +32,13 @@ export const loginView: View = {
   columns: [{ path: 'profile' }, { path: 'base_url' }, ...credentialColumns],
 }
 
+/** Tokens after a renewal. */
+export const refreshView: View = {
+  layout: 'pairs',
+  omitsEmpty: true,
+  columns: [{ path: 'profile' }, { path: 'base_url' }, { path: 'expires_at', time: true }, { path: 'scope' }],
+}
+
 /** A profile and its credential. */
 export const signInsView: View = {
   layout: 'records',

@@ -120,7 +120,7 @@ describe('auth rename', () => {
     expect(readProfiles(sandbox).profiles?.['acme']).not.to.have.property('renamed_from')
   })
 
-  it('has the credential under the name in the configuration, wherever the keychain fails', async () => {
+  it('has the credential under the name in the configuration if the keychain fails at any call', async () => {
     for (let calls = 0; ; calls++) {
       const keychain = failingKeychain({ origin: service.url, profile: 'work' })
       const host = { openKeychain: () => keychain.store }

@@ -128,6 +128,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
   },
+  ...['chatctl auth refresh', 'chatctl auth refresh --profile work --scope chat:read'].map((text) => ({
+    text,
+    why: 'the profile has an API key',
+    test: 'test/auth/refresh-now.test.ts',
+  })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
     why: 'the embedded service has no such key',

@@ -55,8 +55,7 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const isLost = isKeychainGone && store.storage === 'keychain'
   const stored = isLost ? undefined : await store.read(owner, context.signal)
   if (!stored) return row
-  const expires = stored.kind === 'oauth' ? (stored.expires_at ?? null) : null
-  return { ...row, kind: stored.kind, storage: store.storage, expires_at: expires }
+  return { ...row, kind: stored.kind, storage: store.storage, expires_at: stored.expires_at ?? null }
 }
 
 function emptyRow(context: Context, profile: string): SignInRow {

@@ -34,9 +34,10 @@ export default class AuthStatus extends BaseCommand {
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
-    const user = await fetchAccount(await context.connect())
+    const { user, expiresAt } = await fetchAccount(await context.connect())
     // The credential may have been renewed for the question.
-    await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
+    const current = { ...(await describe()), ...(expiresAt !== undefined && { expires_at: expiresAt }) }
+    await context.output.show(authStatusView, { ...current, verified: true, user })
   }
 }
 

@@ -37,6 +37,7 @@ const prepared: Record<string, Partial<Call>> = {
   },
   'service:backup': { args: ['service', 'backup', '--to', 'new.db'] },
   'service:keys:revoke': { args: ['service', 'keys', 'revoke', 'KEY', '--yes'] },
+  'service:keys:rotate': { args: ['service', 'keys', 'rotate', 'KEY'] },
   'service:keys:update': { args: ['service', 'keys', 'update', 'KEY', '--name', 'x'] },
   'service:sessions:revoke': { args: ['service', 'sessions', 'revoke', 'SESSION', '--yes'] },
   'service:users:reset': {
