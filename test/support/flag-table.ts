@@ -137,6 +137,10 @@ const byCommand: Record<string, FlagRow> = {
   'auth:login with-api-key': { base: 'auth login --insecure-storage', stdin: 'another-key\n' },
   'auth:logout all': { base: 'auth logout --yes' },
   'auth:logout yes': { base: 'auth logout --all' },
+  'auth:refresh scope': { valid: 'chat:read' },
+  'auth:remove profile': { invalidEnds: [0] },
+  'auth:remove yes': { base: 'auth remove work' },
+  'auth:rename profile': { invalidEnds: [0] },
   'auth:use profile': { invalidEnds: [0] },
   // Only for the history, and the call reads another path.
   'api paginate': { ends: [2] },

@@ -24,6 +24,8 @@ const fine: Record<Form, number> = { terminal: 0, pipe: 0, JSON: 0 }
 /** What a call of another test needs in order to succeed here. */
 const prepared: Record<string, Partial<Call>> = {
   'auth:login': { stdin: 'another-key\n' },
+  // The profile has an API key.
+  'auth:refresh': { args: ['auth', 'refresh'], fine: { terminal: 2, pipe: 2, JSON: 2 } },
   // In a pipe, no user types.
   chat: { args: ['chat'], typed: '\u0004', fine: { terminal: 0, pipe: 2, JSON: 2 } },
   'chat:delete': { args: ['chat', 'delete', 'TRANSCRIPT', '--yes'] },
