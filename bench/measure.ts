@@ -1,6 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
 
 /** A process to measure. */
 export interface Program {
@@ -73,4 +76,49 @@ export function cpuOf(pid: number): number {
   return readdirSync(tasks)
     .map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
     .reduce((sum, ms) => sum + ms, 0)
+}
+
+/** A measured value with its bound. */
+export interface BoundedFigure {
+  name: string
+  value: number
+  /** The upper or the lower bound. */
+  bound: { most: number } | { least: number }
+}
+
+/** Measures, prints what it measured, and returns what has a bound. */
+export type Bench = (rounds: number) => Promise<readonly BoundedFigure[]>
+
+/**
+ * Prints which figures keep their bounds. If one does not, `again` measures once more.
+ *
+ * @returns whether no figure exceeded its bound twice
+ */
+export async function keepsBounds(bench: Bench, rounds: number, again: boolean): Promise<boolean> {
+  const exceeded = printBounds(await bench(rounds))
+  if (!again || exceeded.length === 0) return exceeded.length === 0
+  process.stdout.write('once more, for what is beyond its bound\n')
+  const still = printBounds(await bench(rounds))
+  return !still.some((name) => exceeded.includes(name))
+}
+
+/** @returns the names of the figures that exceed their bounds */
+function printBounds(figures: readonly BoundedFigure[]): string[] {
+  const exceeded: string[] = []
+  for (const { name, value, bound } of figures) {
+    const isKept = 'most' in bound ? value <= bound.most : value >= bound.least
+    const words = 'most' in bound ? `at most ${bound.most}` : `at least ${bound.least}`
+    process.stdout.write(`${isKept ? 'within' : 'BEYOND'}  ${name}: ${value.toFixed(2)}, ${words}\n`)
+    if (!isKept) exceeded.push(name)
+  }
+  return exceeded
+}
+
+/** User and system time of a whole process, in ms. Requires bash. */
+export async function cpuUntilExit({ command, args, env }: Program): Promise<number> {
+  const script = 'TIMEFORMAT="%3U %3S"; time "$@" < /dev/null > /dev/null 2>&1'
+  const { stderr } = await run('bash', ['-ec', script, 'bash', command, ...args], env ? { env } : {})
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
+  // Bash cuts off both at whole milliseconds, by half of one on average.
+  return (user + system) * 1000 + 1
 }

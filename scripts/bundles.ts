@@ -49,10 +49,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   auth: {
     entry: `export * from './src/auth/authorization-server.ts'
+            export * from './src/auth/device-sign-in.ts'
             export * from './src/auth/renew-tokens.ts'
             export * from './src/auth/sign-in.ts'
             export * from './src/auth/token-endpoint.ts'`,
-    asked: /\/auth\/(authorization-server|renew-tokens|sign-in|token-endpoint)\.ts$/,
+    asked: /\/auth\/(authorization-server|device-sign-in|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
   profiles: {
     entry: `export * from './src/cli/sign-in/rename-profile.ts'
@@ -94,6 +95,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
+  'qr-code': { entry: `export * from './src/terminal/qr-code.ts'`, asked: /\/qr-code\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   trace: {
     entry: `export * from './src/client/trace.ts'
@@ -286,12 +288,13 @@ async function bundle(
     logLevel: 'warning',
     ...options,
   })
-  // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
-  // esbuild escapes what is not in it everywhere but in regular expressions.
-  const code = (outputFiles[0]?.text ?? '').replaceAll(
-    /[^\0-\xff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const code = (outputFiles[0]?.text ?? '')
+    // esbuild passes each module as the only method of an object, named after its file. V8 would create a
+    // hidden class for each name, in a list that it sorts again for every entry.
+    .replaceAll(/\b(__esm|__commonJS)\(\{"[^"]+"\(/g, '$1({load(')
+    // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
+    // esbuild escapes what is not in it everywhere but in regular expressions.
+    .replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
   return { code, metafile }
 }
 
