@@ -57,6 +57,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked:
       /\/auth\/(authorization-server|device-sign-in|exchange-identity|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
+  profiles: {
+    entry: `export * from './src/cli/sign-in/rename-profile.ts'
+            export * from './src/cli/sign-in/remove-profile.ts'`,
+    asked: /\/sign-in\/(rename|remove)-profile\.ts$/,
+  },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
@@ -75,12 +80,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/find-last-conversation.ts'
             export * from './src/talk/transcript/delete-transcripts.ts'
             export * from './src/talk/transcript/list-transcripts.ts'
+            export * from './src/talk/transcript/reassign-transcripts.ts'
             export * from './src/talk/transcript/rename-transcript.ts'
             export * from './src/talk/transcript/render-transcript.ts'
             export * from './src/talk/transcript/transcript-messages.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked:
-      /\/(find-last-conversation|find-transcript|(delete|list)-transcripts|(read|rename|render)-transcript|transcript-messages)\.ts$/,
+      /\/(find-last-conversation|find-transcript|(delete|list|reassign)-transcripts|(read|rename|render)-transcript|transcript-messages)\.ts$/,
   },
   exchange: {
     entry: `export * from './src/talk/exchange/open-exchange.ts'`,
@@ -117,8 +123,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   mirror: {
     entry: `export * from './src/mirror/sync-history.ts'
             export * from './src/mirror/search-messages.ts'
+            export * from './src/mirror/reassign-mirrors.ts'
             export * from './src/mirror/transcript-index.ts'`,
-    asked: /\/mirror\/(sync-history|search-messages|transcript-index)\.ts$/,
+    asked: /\/mirror\/(sync-history|search-messages|reassign-mirrors|transcript-index)\.ts$/,
   },
   'change-recorder': {
     entry: `export * from './src/activity/change-recorder.ts'`,

@@ -21,6 +21,8 @@ export interface Renewal {
   held: StoredCredential
   /** An access token for which the service has returned 401. */
   rejected: string | undefined
+  /** A scope within that of the sign-in, for this renewal and those after it (default: as before). */
+  scope?: string | undefined
   transport: TransportOptions
   /**
    * Called if the new tokens could not be stored. This run continues.
@@ -56,8 +58,9 @@ function newer(stored: StoredCredential, held: StoredCredential): StoredCredenti
   return (held.obtained_at ?? '') > (stored.obtained_at ?? '') ? held : stored
 }
 
-function isUsable(credential: StoredCredential, { rejected, transport }: Renewal): boolean {
-  if (secretOf(credential) === rejected) return false
+function isUsable(credential: StoredCredential, { rejected, scope, transport }: Renewal): boolean {
+  // Another process may have renewed it with another scope.
+  if (secretOf(credential) === rejected || scope !== undefined) return false
   return credential.kind === 'api_key' || isFresh(credential, transport.clock.now())
 }
 
@@ -74,6 +77,8 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const works = stored.access_token !== rejected && isAlive(stored, clock.now())
+    // RFC 6749 section 5.2: the refresh token is still valid.
+    if (error.code === 'invalid_scope') throw error
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
     if (error.kind !== 'invalid_response') throw error
@@ -105,7 +110,9 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
   // The old refresh token is used up as soon as it is sent, so the first Ctrl-C must not prevent storing the new
   // one.
   const transport = { ...renewal.transport, signal: undefined }
-  const renewed = await refreshTokens(stored, refreshToken, createTransport(transport), transport.clock)
+  const scope = renewal.scope ?? stored.narrowed_scope
+  const narrowed = scope === undefined ? stored : { ...stored, scope, narrowed_scope: scope }
+  const renewed = await refreshTokens(narrowed, refreshToken, createTransport(transport), transport.clock)
   try {
     await renewal.store.write(renewal.owner, renewed)
   } catch (error) {

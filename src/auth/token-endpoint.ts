@@ -115,7 +115,10 @@ export async function refreshTokens(
   ]
   const redact = redactorOf(refreshToken, tokens.access_token)
   const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
-    const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, through(transport))
+    const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, {
+      ...through(transport),
+      additionalParameters: tokens.narrowed_scope === undefined ? {} : { scope: tokens.narrowed_scope },
+    })
     demandNoServerError(response)
     return demandUsable(await processRefreshTokenResponse(as, client, await withoutInvalidMembers(response)))
   })

@@ -41,7 +41,6 @@ export async function run(argv: readonly string[], host: Host, program: CommandS
 
 async function runLine(argv: readonly string[], streams: Streams, program: CommandSet): Promise<number> {
   const { signal } = streams
-  const { env } = streams.host
   const words = normalize(argv, program.commandIds)
   try {
     const id = findCommand(words, program.commandIds)
@@ -72,7 +71,7 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
     const failure = isUnknownCommand(error) ? unknown(words, program) : error
     return reportError(signal.aborted ? signal.reason : failure, {
       streams,
-      json: wantsJson(argv, env),
+      json: wantsJson(argv, streams.host),
       debug: argv.includes('--debug'),
       noColor: argv.includes('--no-color'),
     })

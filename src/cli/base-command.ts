@@ -169,10 +169,9 @@ export abstract class BaseCommand extends HostedCommand {
 
   async #fail(error: unknown): Promise<number> {
     const flags = this.#flags
-    const { env } = this.streams.host
     const style = {
       streams: this.streams,
-      json: this.#context?.output.isJson ?? wantsJson(this.argv, env),
+      json: this.#context?.output.isJson ?? wantsJson(this.argv, this.streams.host),
       debug: flags['debug'] === true,
       noColor: flags['no-color'] === true,
       connection: this.#context?.connection(),

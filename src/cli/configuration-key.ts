@@ -1,5 +1,6 @@
 import { configurationKeys, isGlobalKey } from '../config/configuration-keys.ts'
 import { aliasOf } from '../config/model-aliases.ts'
+import { directoryKey, directoryOf, normalizeDirectory } from '../config/profile-directories.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
@@ -21,6 +22,10 @@ export function readConfigurationKey(
   use: { command: 'get' | 'set' | 'unset'; value?: string | undefined },
 ): string {
   if (configurationKeys.includes(key) || aliasOf(key) !== undefined) return key
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    return directoryKey(normalizeDirectory(directory, context.directories.home, context.resolvePath))
+  }
   const message = `Unknown configuration key "${key}"`
   if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
     const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'
@@ -46,7 +51,7 @@ export function readConfigurationKey(
  * @throws Failure `usage` for such a key with `--profile`
  */
 export function profileOfKey(key: string, { options: { profile } }: Context): string | null {
-  if (!isGlobalKey(key)) return profile.value ?? localProfile
+  if (!isGlobalKey(key) && directoryOf(key) === undefined) return profile.value ?? localProfile
   if (profile.source !== 'flag') return null
   throw new Failure('usage', `${key} belongs to no profile, so it cannot be used with --profile`, {
     hint: 'Omit --profile.',

@@ -27,6 +27,7 @@ import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
 import { adviseOnRefusal, connectionTo, credentialOf } from './sign-in/credential-in-use.ts'
 import { CredentialStores } from './sign-in/credential-stores.ts'
+import { ExpiryWarning } from './sign-in/expiry-warning.ts'
 import { exchangeOptions, heldCredentialOf } from './sign-in/held-credential.ts'
 import { renewingCredentialOf } from './sign-in/renewing-credential.ts'
 import {
@@ -46,7 +47,8 @@ export function createContext(invocation: Invocation): Context {
   const { env, clock } = host
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
-  const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
+  const asked = { ...invocation, workingDirectory: fromWorkingDirectory('.') }
+  const { configuration, options, failure } = resolveConfiguration(asked, env, directories)
   const { fields, jq, quiet, noColor, debug } = invocation
   const { value: requested, source } = options.output
   // Undefined for the format of a document, which `Output` does not render.
@@ -142,9 +144,11 @@ export function createContext(invocation: Invocation): Context {
     connection = connectionTo(to, options)
     // The keychain is read in another process, at the same time as the network module is loaded.
     if (!invocation.dryRun) void adviseOnRefusal(connection, to, signedIn())
+    const expiry = new ExpiryWarning(clock)
+    cleanups.push(() => expiry.warn(output, to, { signedIn: signedIn(), held: held() }))
     return open({
       ...overrides,
-      observe: overrides.observe ?? sentChanges.follow(transport.observe),
+      observe: expiry.follow(overrides.observe ?? sentChanges.follow(transport.observe)),
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
         : {

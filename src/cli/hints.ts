@@ -48,6 +48,7 @@ const hints: Hints = {
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
   create_profile: ({ profile }) =>
     `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
+  list_profiles: 'List the profiles with: chatctl auth list',
   create_keyring:
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:

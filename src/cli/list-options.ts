@@ -1,6 +1,7 @@
 import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../config/configuration-file.ts'
 import { formatDuration } from '../config/duration.ts'
 import { aliasKey } from '../config/model-aliases.ts'
+import { directoryKey } from '../config/profile-directories.ts'
 import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
 import type { Context } from './context.ts'
 
@@ -21,6 +22,12 @@ export function listOptions(context: Context): OptionRow[] {
   return [
     { key: 'profile', ...describe(inForce, options.profile) },
     ...globalKeys.map((key) => describeGlobal(key, context)),
+    ...Object.entries(context.configuration.directories ?? {}).map(([directory, profile]) => ({
+      key: directoryKey(directory),
+      value: profile,
+      source: 'profile' as const,
+      from: 'the configuration file',
+    })),
     ...profileKeys.map((key) => ({ key, ...describe(shown(key, options), options[key]) })),
     ...Object.entries(options.aliases.value).map(([alias, model]) => ({
       key: aliasKey(alias),

@@ -9,6 +9,7 @@ interface Asked {
   flags: FlagValues
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
+  workingDirectory: string
   toleratesInvalidConfiguration: boolean
   formats: readonly (OutputFormat | DocumentFormat)[]
 }

@@ -23,6 +23,8 @@ export type ClientEvent = About &
         limits: Record<string, string>
         elapsed: number
         requestId?: string
+        /** When the credential of the request ends, ISO 8601 UTC, if the service tells it. */
+        credentialExpiresAt?: string
       }
     | { type: 'redirect'; status: number; to: string }
     /** The same request again after `after`, because of `reason`: a status or a network error in words. */

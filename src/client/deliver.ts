@@ -1,3 +1,4 @@
+import { credentialExpiryOf } from '../contract/credential-expiry.ts'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
@@ -117,6 +118,7 @@ function responseNews(
   redact: Redact,
 ): News {
   const requestId = requestIdOf(headers)
+  const credentialExpiresAt = credentialExpiryOf(headers)
   return {
     type: 'response',
     status,
@@ -124,5 +126,6 @@ function responseNews(
     elapsed,
     limits: redact(limitHeaders(headers)),
     ...(requestId === undefined ? {} : { requestId: redact(requestId) }),
+    ...(credentialExpiresAt === undefined ? {} : { credentialExpiresAt }),
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../cli/completion/render-suggestions.ts'
 import { readShellLine } from '../cli/completion/shell-line.ts'
 import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
-import type { Host } from '../cli/host.ts'
+import { type Host, resolvePath } from '../cli/host.ts'
 import { HostedCommand } from '../cli/hosted-command.ts'
 import { Directories } from '../system/directories.ts'
 
@@ -28,10 +28,14 @@ export default class Complete extends HostedCommand {
     const { host } = this.streams
     const directories = new Directories(host.env)
     const { readConfiguration } = await import('../config/configuration-file.ts')
+    const { profileHere } = await import('../config/profile-directories.ts')
     const live: LiveValues = {
+      // The profile of the working directory takes precedence over the default profile.
       configuration: () => {
         try {
-          return readConfiguration(directories)
+          const configuration = readConfiguration(directories)
+          const here = profileHere(configuration, resolvePath(host, '.'), host.env)
+          return here ? { ...configuration, default_profile: here.value } : configuration
         } catch {
           // `doctor` reports it.
           return {}

@@ -19,7 +19,7 @@ export const signInKeys = [
   'redirect_path',
 ] as const
 
-/** The keys that users set. Only sign-in and sign-out change `storage` and `credentials`. */
+/** The keys that users set. Other commands change `storage`, `credentials`, and `renamed_from`. */
 export const profileKeys = [
   'base_url',
   ...signInKeys,
@@ -44,12 +44,15 @@ function makeSchema() {
     ...texts(profileKeys),
     aliases: z.optional(z.record(z.string(), z.string())),
     storage: z.optional(z.literal('file')),
+    /** The former name, until a rename is complete. */
+    renamed_from: z.optional(z.string()),
     credentials: z.optional(
       z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
     ),
   })
   return z.strictObject({
     ...texts(globalKeys),
+    directories: z.optional(z.record(z.string(), z.string())),
     profiles: z.optional(z.record(z.string(), profile)),
   })
 }

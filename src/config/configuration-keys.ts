@@ -13,6 +13,7 @@ import {
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
 import { defaultFormats, readOutputFormat } from './output-formats.ts'
+import { directoryOf } from './profile-directories.ts'
 import { readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
 import {
   forOrigin,
@@ -70,6 +71,11 @@ export function withValue(
   }
   const known = key as ProfileKey
   judge(known, value)
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    demandProfile(configuration, value)
+    return { ...configuration, directories: { ...configuration.directories, [directory]: value } }
+  }
   profile ??= localProfile
   const held = configuration.profiles?.[profile]
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
@@ -94,6 +100,11 @@ export function withoutValue(
   if (isGlobalKey(key)) {
     const { [key]: _, ...rest } = configuration
     return rest
+  }
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    const { [directory]: _, ...directories } = configuration.directories ?? {}
+    return { ...configuration, directories }
   }
   profile ??= localProfile
   const held = configuration.profiles?.[profile]

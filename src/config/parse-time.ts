@@ -12,18 +12,19 @@ const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
  * @returns milliseconds since 1970, or undefined for another text
  */
 export function parsePastTime(text: string, now: number): number | undefined {
-  const ago = parseDays(text)
+  const ago = parsePeriod(text)
   return ago === undefined ? parseDate(text) : now - ago
 }
 
 /** Reads a time in the future: `30d` is in 30 days. */
 export function parseFutureTime(text: string, now: number): number | undefined {
-  const ahead = parseDays(text)
+  const ahead = parsePeriod(text)
   const end = ahead === undefined ? parseDate(text) : now + ahead
   return end === undefined || end > lastMoment ? undefined : end
 }
 
-function parseDays(text: string): number | undefined {
+/** Reads days (`7d`) or a duration (`24h`). @returns milliseconds, or undefined for another text */
+export function parsePeriod(text: string): number | undefined {
   const trimmed = text.trim()
   const days = /^(\d+(?:\.\d+)?)d$/.exec(trimmed)?.[1]
   // A number without a unit is ambiguous: a year, or seconds.

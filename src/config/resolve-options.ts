@@ -13,14 +13,15 @@ import {
   outputFormats,
   readOutputFormat,
 } from './output-formats.ts'
+import { profileHere } from './profile-directories.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
 
-export type Source = 'flag' | 'environment' | 'profile' | 'default'
+export type Source = 'flag' | 'environment' | 'directory' | 'profile' | 'default'
 
-interface Resolved<T> {
+export interface Resolved<T> {
   value: T
   source: Source
-  /** Name of the flag, variable, or profile. */
+  /** Name of the flag, variable, directory, or profile. */
   from: string
 }
 
@@ -65,13 +66,16 @@ interface Usage {
   mayNameNewProfile: boolean
   /** Whether a base URL without a profile selects the profile with that base URL. */
   takesProfileOfAddress: boolean
+  /** A profile may apply to it and everything in it. */
+  workingDirectory: string
   /** The output formats of the command (default: those of every command). */
   formats?: readonly (OutputFormat | DocumentFormat)[]
 }
 
 /**
- * Precedence: flag, environment, profile, default. A profile is used only if it is named or if no base URL
- * is given, so that the defaults of one service do not apply to another.
+ * Precedence: flag, environment, profile, default. The profile itself: flag, environment, working directory,
+ * default profile. A profile is used only if it is named or if no base URL is given, so that the defaults of one
+ * service do not apply to another.
  *
  * @param configuration called only if a profile may be used, so that a run with a base URL does not depend
  *   on the configuration file
@@ -81,7 +85,7 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: () => Configuration,
-  { mayNameNewProfile, takesProfileOfAddress, formats = outputFormats }: Usage,
+  { mayNameNewProfile, takesProfileOfAddress, workingDirectory, formats = outputFormats }: Usage,
 ): Options {
   const place = () => configurationPath(new Directories(env))
   const given = (name: OptionName): Resolved<string> | undefined => {
@@ -98,14 +102,14 @@ export function resolveOptions(
   const profile =
     given('profile') ??
     (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
-    (address ? undefined : defaultProfile(configuration(), place))
+    (address ? undefined : profileHere(configuration(), workingDirectory, env))
   // By default, commands use the embedded service, with the defaults that `config set` stores without a
   // profile.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
   const found =
     (inForce === undefined ? {} : findProfile(inForce, configuration())) ??
     (mayNameNewProfile ? {} : undefined)
-  if (!found) throw unknownProfile(profile, configuration())
+  if (!found) throw unknownProfile(profile, configuration(), place)
   const stored = forAuthorizationServer(given('auth_url')?.value, found)
   const { credential_command: command } = forOrigin(address?.value ?? found.base_url, found)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
@@ -213,22 +217,19 @@ function byDefault<T>(value: T): Resolved<T> {
   return { value, source: 'default', from: 'default' }
 }
 
-function defaultProfile(
-  { default_profile: named }: Configuration,
-  place: () => string,
-): Resolved<string> | undefined {
-  if (named === undefined) return undefined
-  return { value: named, source: 'profile', from: place() }
-}
-
 function findProfile(name: string, { profiles = {} }: Configuration): Profile | undefined {
   if (Object.hasOwn(profiles, name)) return profiles[name]
   return name === localProfile ? {} : undefined
 }
 
-function unknownProfile(named: Resolved<string> | undefined, configuration: Configuration): Failure {
-  const { value = '', from, source } = named ?? {}
-  const where = source === 'profile' ? `default_profile in ${from}` : from
+function unknownProfile(
+  named: Resolved<string> | undefined,
+  configuration: Configuration,
+  place: () => string,
+): Failure {
+  const { value = '', from = '', source } = named ?? {}
+  const stored = source === 'directory' ? `${place()}, ${from}` : from
+  const where = source === 'profile' ? `default_profile in ${from}` : stored
   return new Failure(
     'usage',
     `${where}: unknown profile "${value}" (profiles: ${profileNames(configuration).join(', ')})`,

@@ -48,6 +48,7 @@ interface SignInAdvice {
   /** The stored credential of the profile cannot be read. */
   replace_credential: { profile: string }
   create_profile: { profile: string }
+  list_profiles: NoData
   create_keyring: NoData
   no_keychain: NoData
   other_redirect_port: NoData

@@ -8,6 +8,8 @@ const apiKeySchema = z.object({
   version: z.literal(1),
   kind: z.literal('api_key'),
   key: z.string().check(z.minLength(1)),
+  /** As the service reported it when the key was stored. */
+  expires_at: z.optional(z.iso.datetime()),
   user,
 })
 
@@ -20,6 +22,8 @@ const tokenSetSchema = z.object({
   obtained_at: z.optional(z.iso.datetime()),
   expires_at: z.optional(z.iso.datetime()),
   scope: z.optional(z.string()),
+  /** Requested with each renewal, because the refresh token would grant more. */
+  narrowed_scope: z.optional(z.string()),
   client_id: z.string(),
   issuer: z.optional(z.string()),
   token_endpoint: z.string(),

@@ -3,6 +3,9 @@ import { digestOf } from '../client/message-keys.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
+import { tryProcessLock } from '../system/process-lock.ts'
+import { storageError } from './storage-error.ts'
 
 /** Whose history a mirror contains. */
 export interface MirrorOwner {
@@ -23,6 +26,22 @@ export function ownerOf({ profile, baseUrl }: ContextOwner): MirrorOwner {
 /** The name of the files of a mirror, without `.db`. */
 export function nameOf({ profile, baseUrl }: MirrorOwner): string {
   return digestOf([JSON.stringify([profile, baseUrl])])
+}
+
+/** @throws Failure `conflict` if another process syncs this mirror, `storage` */
+export function lockMirror(directory: string, name: string): () => void {
+  const path = join(directory, `${name}.lock`)
+  let release: (() => void) | undefined
+  try {
+    makePrivateDirectory(directory)
+    release = tryProcessLock(path)
+  } catch (error) {
+    throw storageError(directory, error)
+  }
+  if (release) return release
+  throw new Failure('conflict', 'Another chatctl process is syncing this history', {
+    hint: 'Wait until it has ended. It holds the lock of the mirror.',
+  })
 }
 
 /** @throws Failure `conflict` if the mirror is of another service or profile, as after it was copied */

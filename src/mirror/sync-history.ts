@@ -1,15 +1,12 @@
-import { join } from 'node:path'
 import { type CollectOptions, collectHistory } from '../client/collect-history.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import { tryProcessLock } from '../system/process-lock.ts'
 import { isDamaged } from '../system/sqlite-error.ts'
 import { newerVersion, newestFile, OtherVersion } from './message-database.ts'
 import { Mirror, type MirrorFacts } from './mirror.ts'
-import { type MirrorOwner, mirrorsDirectory, nameOf, ownerOf } from './mirror-file.ts'
+import { lockMirror, type MirrorOwner, mirrorsDirectory, nameOf, ownerOf } from './mirror-file.ts'
 import { storageError } from './storage-error.ts'
 
 export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstResponse' | 'onPage'> {
@@ -50,7 +47,7 @@ export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   const { directories, clock } = options
   const directory = mirrorsDirectory(directories)
   const owner = ownerOf(options.owner)
-  const release = lock(directory, nameOf(owner))
+  const release = lockMirror(directory, nameOf(owner))
   try {
     const mirror = openSound(directory, owner, options.onDamage)
     try {
@@ -99,21 +96,6 @@ function demandUser(path: string, { userId: known }: MirrorFacts, userId: string
     `The mirror ${path} is of the user ${known}, but the service says that you are the user ${userId}`,
     { hint: 'Use another profile for this user, or move the file elsewhere to start a new mirror.' },
   )
-}
-
-function lock(directory: string, name: string): () => void {
-  const path = join(directory, `${name}.lock`)
-  let release: (() => void) | undefined
-  try {
-    makePrivateDirectory(directory)
-    release = tryProcessLock(path)
-  } catch (error) {
-    throw storageError(directory, error)
-  }
-  if (release) return release
-  throw new Failure('conflict', 'Another chatctl process is syncing this history', {
-    hint: 'Wait until it has ended. It holds the lock of the mirror.',
-  })
 }
 
 /** Opens the newest mirror. If it is damaged, it stays as it is, and the next one begins. */

@@ -17,6 +17,7 @@ export const authStatusView: View = {
   omitsEmpty: true,
   columns: [
     { path: 'profile' },
+    { path: 'profile_from' },
     { path: 'base_url' },
     { path: 'service' },
     { path: 'credential' },
@@ -31,6 +32,13 @@ export const loginView: View = {
   columns: [{ path: 'profile' }, { path: 'base_url' }, ...credentialColumns],
 }
 
+/** Tokens after a renewal. */
+export const refreshView: View = {
+  layout: 'pairs',
+  omitsEmpty: true,
+  columns: [{ path: 'profile' }, { path: 'base_url' }, { path: 'expires_at', time: true }, { path: 'scope' }],
+}
+
 /** A profile and its credential. */
 export const signInsView: View = {
   layout: 'records',
@@ -41,6 +49,7 @@ export const signInsView: View = {
     { path: 'storage' },
     { path: 'expires_at', time: true },
     { path: 'default' },
+    { path: 'directories', hidden: true },
   ],
 }
 
@@ -50,6 +59,37 @@ export const logoutView: View = {
   columns: [{ path: 'profile' }, { path: 'origin' }, { path: 'signed_out' }, { path: 'revoked' }],
   isForTerminal: true,
   text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),
+}
+
+export const renamedProfileView: View = {
+  layout: 'pairs',
+  columns: [
+    { path: 'profile' },
+    { path: 'former_name' },
+    { path: 'credentials' },
+    { path: 'sessions' },
+    { path: 'mirrors' },
+  ],
+  isForTerminal: true,
+  text: (body) => `Profile ${valueAt(body, 'former_name')} is now ${valueAt(body, 'profile')}.`,
+}
+
+export const removedProfileView: View = {
+  layout: 'pairs',
+  columns: [
+    { path: 'profile' },
+    { path: 'default' },
+    { path: 'directories' },
+    { path: 'sign_outs', open: true },
+  ],
+  isForTerminal: true,
+  text: (body) => [
+    ...(valueAt(body, 'sign_outs') as readonly SignedOut[]).map(describeSignOut),
+    ...(valueAt(body, 'directories') as readonly string[]).map((directory) => ({
+      text: `The directory ${directory} has no profile now.\n`,
+    })),
+    { text: `Removed the profile ${valueAt(body, 'profile')}.\n` },
+  ],
 }
 
 interface SignedOut {

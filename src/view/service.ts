@@ -55,6 +55,18 @@ export const newKeyView: View = {
   ],
 }
 
+/** A new key, and the one that it replaces. */
+export const rotatedKeyView: View = {
+  ...newKeyView,
+  columns: [
+    ...newKeyView.columns,
+    { path: 'replaces.id', whole: true },
+    { path: 'replaces.expires_at', time: true },
+    { path: 'replaces.revoked_at', time: true },
+    { path: 'replaces.name', hidden: true },
+  ],
+}
+
 /** Trusts in issuers of identity tokens. */
 export const trustView: View = {
   layout: 'records',

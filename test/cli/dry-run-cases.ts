@@ -201,6 +201,16 @@ export const cases: readonly Case[] = [
     change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example' }] },
   },
   {
+    command: 'auth:remove',
+    args: ['auth', 'remove', 'other'],
+    change: { remove: 'other', sign_out: [], default: false, directories: [] },
+  },
+  {
+    command: 'auth:rename',
+    args: ['auth', 'rename', 'other', 'acme'],
+    change: { rename: 'other', name: 'acme' },
+  },
+  {
     command: 'auth:use',
     args: ['auth', 'use', 'other'],
     change: { profile: null, key: 'default_profile', value: 'other' },

@@ -69,6 +69,24 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere(update)).exitCode).to.equal(2)
     expect((await runHere([...update.slice(0, 5), '--name', 'three'])).exitCode).to.equal(6)
   },
+  'service:keys:rotate overlap, expires, data': async () => {
+    const dir = dataDirectory('rotate')
+    await runHere(['service', 'keys', 'create', '--name', 'ci', '--data', dir])
+    const rotate = ['service', 'keys', 'rotate', 'ci', '--json', '--data', dir]
+    const planned = JSON.parse((await runHere([...rotate, '--dry-run'])).stdout)
+    expect(planned).to.have.nested.property('replaces.name', 'ci (rotated)')
+    const first = JSON.parse((await runHere([...rotate, '--expires', '2999-01-31'])).stdout)
+    expect(first).to.include({ name: 'ci', expires_at: '2999-01-31T00:00:00.000Z' })
+    expect(first.key).to.match(/^ck_/)
+    expect(first.replaces).to.include({ name: 'ci (rotated)', revoked_at: null })
+    const second = JSON.parse((await runHere([...rotate, '--overlap', '0'])).stdout)
+    expect(second.replaces).to.include({ id: first.id, name: 'ci' })
+    expect(second.replaces.revoked_at).to.be.a('string')
+    const third = JSON.parse((await runHere([...rotate, '--overlap', '7d', '--expires', 'never'])).stdout)
+    expect(third.expires_at).to.equal(null)
+    for (const overlap of ['soon', '7', '99999999d'])
+      expect((await runHere([...rotate, '--overlap', overlap])).exitCode, overlap).to.equal(2)
+  },
   'service:admin:create name, password-stdin, password-file, data': async () => {
     const dir = dataDirectory('admin')
     const create = ['service', 'admin', 'create', 'Ada@example.com', '--data', dir, '--jq', '.name']

@@ -18,17 +18,18 @@ describe('the format of an error about an unreadable command line', () => {
     '--jq .id',
     '--jq=.id',
   ]) {
-    it(`is JSON with ${line}`, () => expect(wantsJson(['users', ...line.split(' ')], home)).to.equal(true))
+    it(`is JSON with ${line}`, () =>
+      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(true))
   }
 
   for (const line of ['', '-o yaml', '-out=json', '-- --json', '--json -o yaml']) {
     it(`is text with ${line || 'no flag'}`, () => {
-      expect(wantsJson(['users', ...line.split(' ')], home)).to.equal(false)
+      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(false)
     })
   }
 
   it('follows CHATCTL_OUTPUT and CHATCTL_JQ', () => {
-    expect(wantsJson([], { ...home, CHATCTL_OUTPUT: 'json' })).to.equal(true)
-    expect(wantsJson([], { ...home, CHATCTL_JQ: '.id' })).to.equal(true)
+    expect(wantsJson([], { env: { ...home, CHATCTL_OUTPUT: 'json' }, cwd: undefined })).to.equal(true)
+    expect(wantsJson([], { env: { ...home, CHATCTL_JQ: '.id' }, cwd: undefined })).to.equal(true)
   })
 })

@@ -156,6 +156,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'needs an identity token of GitLab',
     test: 'test/auth/ci-embedded-service.test.ts',
   })),
+  ...['chatctl auth refresh', 'chatctl auth refresh --profile work --scope chat:read'].map((text) => ({
+    text,
+    why: 'the profile has an API key',
+    test: 'test/auth/refresh-now.test.ts',
+  })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
     why: 'the embedded service has no such key',
@@ -190,7 +195,7 @@ export const promisedCodes: Readonly<Record<string, number>> = {
 export const needsStoppedService = /\bservice restore\b/
 
 /** The examples after which the world signs in again. */
-export const changesSignIn = /\bauth (login|logout|use)\b|\bdefault_profile\b/
+export const changesSignIn = /\bauth (login|logout|remove|rename|use)\b|\bdefault_profile\b/
 
 /** Files in the working directory of the examples. Their placeholders are replaced, too. */
 export const files: Readonly<Record<string, string>> = {

@@ -74,15 +74,19 @@ async function suggestAssignments(word: string, given: readonly string[]): Promi
 async function suggestConfigurationKeys(live: LiveValues): Promise<Suggestions> {
   const { configurationKeys } = await import('../../config/configuration-keys.ts')
   const { aliasKey } = await import('../../config/model-aliases.ts')
+  const { directoryKey } = await import('../../config/profile-directories.ts')
   const profiles = Object.values(live.configuration().profiles ?? {})
   const aliases = profiles.flatMap((profile) => Object.keys(profile.aliases ?? {}))
-  const { candidates: known } = candidates([...configurationKeys, ...aliases.map(aliasKey)])
-  return { candidates: [...known, { value: aliasKey(''), isOpen: true }] }
+  const directories = Object.keys(live.configuration().directories ?? {}).map(directoryKey)
+  const { candidates: known } = candidates([...configurationKeys, ...aliases.map(aliasKey), ...directories])
+  const open = [aliasKey(''), directoryKey('')].map((value) => ({ value, isOpen: true }))
+  return { candidates: [...known, ...open] }
 }
 
 async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
   const [key = ''] = line.args
   if (key.startsWith('alias.')) return suggestModels(line, live)
+  if (key.startsWith('directory.')) return suggestProfiles(live)
   switch (key) {
     case 'default_profile':
       return suggestProfiles(live)

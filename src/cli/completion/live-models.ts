@@ -55,6 +55,7 @@ export async function findModels(
   const options = resolveOptions(flags, env, configuration, {
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
+    workingDirectory: resolvePath(host, '.'),
   })
   const target = chooseTarget(
     options,

@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { CredentialSource } from '../../client/client-options.ts'
 import type { Options } from '../../config/resolve-options.ts'
+import { credentialExpiryOf } from '../../contract/credential-expiry.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeIdentitySource } from '../../credentials/identity-source.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
@@ -58,7 +59,7 @@ export async function credentialInUse(
     reason: `profile "${profile}" is signed in, and CHATCTL_API_KEY is not set`,
     kind: stored.kind,
     storage,
-    expires_at: stored.kind === 'oauth' ? (stored.expires_at ?? null) : null,
+    expires_at: stored.expires_at ?? null,
     scope: stored.kind === 'oauth' ? (stored.scope ?? null) : null,
   }
 }
@@ -153,7 +154,10 @@ export interface SignedInAccount {
 }
 
 /** Asks the service, with the credential that the client sends. */
-export async function fetchAccount(client: Client): Promise<SignedInAccount> {
-  const { body } = await client.users.profile()
-  return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
+export async function fetchAccount(
+  client: Client,
+): Promise<{ user: SignedInAccount; expiresAt: string | undefined }> {
+  const { body, headers } = await client.users.profile()
+  const user = { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
+  return { user, expiresAt: credentialExpiryOf(headers) }
 }

@@ -23,7 +23,7 @@ export async function finishCommandLogin(
   const { profile, baseUrl } = plan.connection
   demandConfigurationDirectory(context.directories)
   const obtained = verify ? await obtainFromCommand(context, command, profile) : undefined
-  const user = obtained && (await fetchAccount(await context.connectTo(profile, baseUrl, obtained.secret)))
+  const account = obtained && (await fetchAccount(await context.connectTo(profile, baseUrl, obtained.secret)))
   await storeCommand(context, plan, command)
   const storage = 'command'
   for (const old of await deleteFormerCredentials(context, { ...plan, storage })) {
@@ -35,8 +35,8 @@ export async function finishCommandLogin(
     kind: obtained?.kind ?? null,
     storage,
     verified: verify,
-    expires_at: obtained?.expires_at ?? null,
+    expires_at: obtained?.expires_at ?? account?.expiresAt ?? null,
     scope: null,
-    ...(user ? { user } : {}),
+    ...(account ? { user: account.user } : {}),
   }
 }

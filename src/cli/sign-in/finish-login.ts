@@ -35,14 +35,14 @@ export async function finishLogin(
   revoke: Revoke,
 ): Promise<Login> {
   const { profile, baseUrl } = plan.connection
-  let user: SignedInAccount | undefined
+  let account: { user?: SignedInAccount; expiresAt?: string | undefined }
   let replaced: Replaced[]
   try {
-    user = verify
+    account = verify
       ? await fetchAccount(await context.connectTo(profile, baseUrl, secretOf(credential)))
-      : undefined
-    await confirmOwner(context, plan, credential, user)
-    replaced = await storeLogin(context, plan, withUser(credential, user))
+      : {}
+    await confirmOwner(context, plan, credential, account.user)
+    replaced = await storeLogin(context, plan, withAccount(credential, account))
   } catch (error) {
     if (credential.kind === 'oauth') {
       await endDroppedSignIn(context, { profile, tokens: credential, subject: 'The new sign-in' }, revoke)
@@ -65,15 +65,22 @@ export async function finishLogin(
     kind: credential.kind,
     storage: plan.storage,
     verified: verify,
-    expires_at: tokens?.expires_at ?? null,
+    expires_at: tokens?.expires_at ?? account.expiresAt ?? null,
     scope: tokens?.scope ?? null,
-    ...(user ? { user } : {}),
+    ...(account.user ? { user: account.user } : {}),
   }
 }
 
-/** The next sign-in of the profile is compared with it. */
-function withUser(credential: StoredCredential, user: SignedInAccount | undefined): StoredCredential {
-  return user ? { ...credential, user: { id: user.id, email: user.email } } : credential
+/** The next sign-in of the profile is compared with the user. The end of a token is known from its response. */
+function withAccount(
+  credential: StoredCredential,
+  { user, expiresAt }: { user?: SignedInAccount; expiresAt?: string | undefined },
+): StoredCredential {
+  return {
+    ...credential,
+    ...(user && { user: { id: user.id, email: user.email } }),
+    ...(credential.kind === 'api_key' && expiresAt !== undefined && { expires_at: expiresAt }),
+  }
 }
 
 /**

@@ -13,6 +13,8 @@ interface SignInRow {
   storage: Storage | 'command' | null
   expires_at: string | null
   default: boolean
+  /** Where it is used without being named. */
+  directories: string[]
 }
 
 /** Failures of the whole keychain, rather than of one item. */
@@ -38,6 +40,12 @@ export async function listSignIns(context: Context): Promise<SignInRow[]> {
   return rows
 }
 
+/** Says which profile the working directory selects, so that the default profile does not apply. */
+export function noticeDirectory({ options: { profile }, output }: Context): void {
+  if (profile.source !== 'directory') return
+  output.notice(`Here, the profile is "${profile.value}", because of ${profile.from}.`)
+}
+
 async function readRow(context: Context, profile: string, isKeychainGone: boolean): Promise<SignInRow> {
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
@@ -50,15 +58,17 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const isLost = isKeychainGone && store.storage === 'keychain'
   const stored = isLost ? undefined : await store.read(owner, context.signal)
   if (!stored) return row
-  const expires = stored.kind === 'oauth' ? (stored.expires_at ?? null) : null
-  return { ...row, kind: stored.kind, storage: store.storage, expires_at: expires }
+  return { ...row, kind: stored.kind, storage: store.storage, expires_at: stored.expires_at ?? null }
 }
 
 function emptyRow(context: Context, profile: string): SignInRow {
   const isDefault = profile === (context.configuration.default_profile ?? localProfile)
   const baseUrl = addressOf(context, profile)
   const origin = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : null
-  return { profile, origin, kind: null, storage: null, expires_at: null, default: isDefault }
+  const directories = Object.entries(context.configuration.directories ?? {})
+    .filter(([, name]) => name === profile)
+    .map(([directory]) => directory)
+  return { profile, origin, kind: null, storage: null, expires_at: null, default: isDefault, directories }
 }
 
 function addressOf({ configuration }: Context, profile: string): string | undefined {

@@ -94,7 +94,7 @@ function isOtherInUse({ fromEnvironment, identity, command }: Extract<Target, { 
 }
 
 /** Says what renewed tokens that cannot be stored mean for the next command; this one has them. */
-function warnOfUnsaved(output: Output, profile: string | undefined) {
+export function warnOfUnsaved(output: Output, profile: string | undefined) {
   return ({ message }: Failure, isSpent: boolean): Promise<void> =>
     output.warn(
       isSpent

@@ -47,8 +47,6 @@ export const guesses: Readonly<Record<string, string>> = {
   'auth whoami': 'auth status',
   'auth get': 'auth status',
   'auth switch': 'auth use PROFILE',
-  'auth refresh':
-    'chatctl refreshes an access token when it needs to. Print a valid token with: {auth token}. Sign in again with: {auth login}',
   'auth setup': 'auth login',
   'auth revoke': 'auth logout',
   'auth print-access-token': 'auth token',
@@ -248,6 +246,5 @@ export const guesses: Readonly<Record<string, string>> = {
   'keys update': 'service keys update ID',
   'keys delete': 'service keys revoke ID',
   'keys revoke': 'service keys revoke ID',
-  'keys rotate':
-    'chatctl has no command that rotates a key. Create a key with: {service keys create}. Revoke the old key with: {service keys revoke ID}',
+  'keys rotate': 'service keys rotate NAME',
 }

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { listSignIns } from '../../cli/sign-in/list-sign-ins.ts'
+import { listSignIns, noticeDirectory } from '../../cli/sign-in/list-sign-ins.ts'
 import { signInsView } from '../../view/auth.ts'
 
 export default class AuthList extends BaseCommand {
@@ -19,5 +19,6 @@ export default class AuthList extends BaseCommand {
   async run(): Promise<void> {
     const { context } = await this.start(AuthList)
     await context.output.show(signInsView, await listSignIns(context))
+    noticeDirectory(context)
   }
 }

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { credentialInUse, fetchAccount } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
@@ -26,14 +27,21 @@ export default class AuthStatus extends BaseCommand {
     const target = context.target()
     const describe = async () => ({
       profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),
+      profile_from: profileFrom(context.options.profile),
       base_url: target.kind === 'local' ? null : target.baseUrl,
       service: target.kind === 'local' ? 'embedded' : 'remote',
       ...(await credentialInUse(target, context.signedIn(), context.held())),
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
-    const user = await fetchAccount(await context.connect())
+    const { user, expiresAt } = await fetchAccount(await context.connect())
     // The credential may have been renewed or obtained for the question.
-    await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
+    const current = { ...(await describe()), ...(expiresAt !== undefined && { expires_at: expiresAt }) }
+    await context.output.show(authStatusView, { ...current, verified: true, user })
   }
+}
+
+/** Why this profile is in use. The default profile needs no reason. */
+function profileFrom({ source, from }: Context['options']['profile']): string | null {
+  return source === 'flag' || source === 'environment' || source === 'directory' ? from : null
 }

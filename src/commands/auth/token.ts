@@ -42,8 +42,8 @@ export default class AuthToken extends BaseCommand {
     }
     const credential = await context.signedIn()?.usable()
     if (!credential) throw noCredential(target)
-    const expires = credential.kind === 'oauth' ? (credential.expires_at ?? null) : null
-    const shown = { token: secretOf(credential), kind: credential.kind, expires_at: expires }
+    const { kind, expires_at = null } = credential
+    const shown = { token: secretOf(credential), kind, expires_at }
     await context.output.show(tokenView, shown)
   }
 }

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { noticeDirectory } from '../../cli/sign-in/list-sign-ins.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
@@ -36,5 +37,6 @@ export default class AuthUse extends BaseCommand {
     }
     await changeConfiguration(context.directories, set)
     await context.output.show(defaultProfileView, change)
+    noticeDirectory(context)
   }
 }

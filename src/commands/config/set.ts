@@ -2,19 +2,21 @@ import { resolve } from 'node:path'
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
+import type { Context } from '../../cli/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { noticeUpstreamChange } from '../../cli/notice-upstream-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
+import { directoryOf, kindOf } from '../../config/profile-directories.ts'
 import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set an option of a profile'
   static override description =
-    `If the profile does not exist, it is created. Without --profile, the value is set in the default profile, or in "local" if there is no default profile. Keys: ${configurationKeys.join(', ')}, and alias.NAME, a short name for a model`
+    `If the profile does not exist, it is created. Without --profile, the value is set in the profile of the working directory, else in the default profile, else in "local". Keys: ${configurationKeys.join(', ')}, alias.NAME, a short name for a model, and directory.PATH, the profile to use in that directory`
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
@@ -28,6 +30,10 @@ export default class ConfigSet extends BaseCommand {
     {
       description: 'Use --model fast for a model',
       command: 'chatctl config set alias.fast=llama3.2:3b',
+    },
+    {
+      description: 'Use a profile in a directory and everything in it',
+      command: 'chatctl config set directory."~/projects/acme"=work',
     },
   ]
   static override args = {
@@ -48,19 +54,31 @@ export default class ConfigSet extends BaseCommand {
     const key = readConfigurationKey(name, context, { command: 'set', value: text })
     const value = key === 'upstream_key_file' ? resolve(context.resolvePath(text)) : text
     const profile = profileOfKey(key, context)
+    const directory = directoryOf(key)
+    const isMissing = directory !== undefined && !demandDirectory(directory, context)
     const set = (configuration: Configuration) => withValue(configuration, profile, key, value)
     if (!context.dryRun) await changeConfiguration(context.directories, set)
     const after = set(context.configuration)
     await context.output.show(configValueView, { profile, key, value })
     if (key === 'upstream') await noticeUpstreamChange(context, after)
+    if (isMissing) context.output.notice(`${directory} does not exist yet.`)
     if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, value)
   }
 }
 
+/** @returns whether it exists. @throws Failure `usage` for a file */
+function demandDirectory(directory: string, { directories }: Context): boolean {
+  const kind = kindOf(directory, directories.home)
+  if (kind !== 'file') return kind !== undefined
+  throw new Failure('usage', `${directory} is not a directory`)
+}
+
 /** Also accepts `KEY=VALUE`, like `settings set`. @throws Failure `usage` if the value is missing */
 function readAssignment(key: string, value: string | undefined): [key: string, value: string] {
-  const at = key.indexOf('=')
-  if (value !== undefined && at < 0) return [key, value]
+  const isPath = directoryOf(key) !== undefined
+  // A path may contain `=`, and the name of a profile does not.
+  const at = isPath ? key.lastIndexOf('=') : key.indexOf('=')
+  if (value !== undefined && (at < 0 || isPath)) return [key, value]
   if (value !== undefined) {
     throw new Failure('usage', 'config set sets one key at a time', {
       hint: `Set ${key.slice(0, at)} and the next key with one command each.`,

@@ -12,7 +12,7 @@ import { configValueView } from '../../view/config.ts'
 export default class ConfigUnset extends BaseCommand {
   static override summary = 'Remove a default from a profile'
   static override description =
-    'Without --profile, the value is removed from the default profile, or from "local" if there is no default profile. To see the value that now applies, run: chatctl config list'
+    'Without --profile, the value is removed from the profile of the working directory, else from the default profile, else from "local". To see the value that now applies, run: chatctl config list'
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = configValueView

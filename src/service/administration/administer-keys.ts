@@ -5,6 +5,7 @@ import {
   checkGrantable,
   checkKeyName,
   checkKnownPermissions,
+  maxNameLength,
   resolveHourlyLimit,
 } from '../domain/access/check-key.ts'
 import {
@@ -14,6 +15,7 @@ import {
   listKeys,
   lockKey,
   type NewKey,
+  replaceKey,
   revokeKey,
   storeKey,
 } from '../domain/access/keys.ts'
@@ -39,6 +41,16 @@ export interface KeyAdministration {
    * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
    */
   updateKey(id: string, change: KeyChange): Promise<KeyRecord>
+  /** Returns what `rotateKey` would do, and changes nothing. @throws as `rotateKey` */
+  planRotation(name: string, rotation: Rotation): Promise<PlannedRotation>
+  /**
+   * Replaces a key with a new one that has the same name, user, tier, limit, and permissions. A running service
+   * applies both changes from the next request on.
+   *
+   * @param name ID or name of a valid key
+   * @throws Failure `not_found`, `usage` for a name of several keys, `conflict` for a key that is not valid
+   */
+  rotateKey(name: string, rotation: Rotation): Promise<RotatedKey>
   /** Oldest first, revoked ones included. */
   listKeys(): Promise<KeyRecord[]>
   /** @throws Failure `not_found` */
@@ -72,6 +84,9 @@ export function administerKeys({
     planKeyChange: (id, change) =>
       withKey(id, async (db) => (await planKeyChange(db, id, change, clock)).change),
     updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, localAuditContext(clock))),
+    planRotation: (name, rotation) => withKey(name, (db) => planRotation(db, name, rotation, clock)),
+    rotateKey: (name, rotation) =>
+      withKey(name, (db) => rotateKey(db, name, rotation, localAuditContext(clock))),
     listKeys: () =>
       reportingFailures(async () => {
         const store = await openExisting()
@@ -106,6 +121,22 @@ interface KeyChange {
   expiresAt?: string | null | undefined
 }
 
+interface Rotation {
+  /** How long the old key stays valid, in ms. With 0, it is revoked. */
+  overlap: number
+  /** Of the new key. Null for never. Default: the lifetime of the old key. */
+  expiresAt?: string | null | undefined
+}
+
+interface PlannedRotation {
+  old: KeyRecord
+  wanted: NewKey
+  /** Undefined if it is revoked. */
+  ending: Pick<NewKey, 'name' | 'expires_at'> | undefined
+}
+
+type RotatedKey = CreatedKey & { replaces: Pick<KeyRecord, 'id' | 'name' | 'expires_at' | 'revoked_at'> }
+
 /** The only output that contains the key itself. */
 type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { key: string }
 
@@ -130,7 +161,11 @@ async function planKey(db: Database | undefined, request: KeyRequest, clock: Clo
 }
 
 async function createKey(db: Database, planned: NewKey, by: AuditContext): Promise<CreatedKey> {
-  const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, by)
+  return presentCreated(await storeKey(db, planned, by))
+}
+
+function presentCreated(stored: KeyRecord & { key: string }): CreatedKey {
+  const { prefix: _, last_used_at, revoked_at, ...created } = stored
   return created
 }
 
@@ -170,6 +205,65 @@ function updateKey(db: Database, id: string, wanted: KeyChange, by: AuditContext
     await lockKey(transaction, id)
     const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)
     return changeKey(transaction, key, change, by)
+  })
+}
+
+async function planRotation(
+  db: Database,
+  idOrName: string,
+  { overlap, expiresAt }: Rotation,
+  clock: Clock,
+): Promise<PlannedRotation> {
+  const now = clock.now()
+  if (typeof expiresAt === 'string') checkExpiry(expiresAt, now)
+  const old = await findValidKey(db, idOrName, now)
+  const { name, tier, limit, user_id, permissions, expires_at: end, created_at } = old
+  const lifetime = end === null ? null : Date.parse(end) - Date.parse(created_at)
+  const standard = lifetime === null ? null : dateAfter(now, lifetime)
+  const expires_at = expiresAt === undefined ? standard : expiresAt
+  const overlapEnd = dateAfter(now, overlap)
+  const ending = {
+    name: `${[...name].slice(0, maxNameLength - rotated.length).join('')}${rotated}`,
+    expires_at: end !== null && end < overlapEnd ? end : overlapEnd,
+  }
+  const wanted = { name, tier, limit, user_id, permissions, expires_at }
+  return { old, wanted, ending: overlap > 0 ? ending : undefined }
+}
+
+/** A lifetime beyond the range of dates is limited to it. */
+function dateAfter(now: number, ms: number): string {
+  return new Date(Math.min(now + ms, Date.UTC(9999, 0))).toISOString()
+}
+
+/** The end of the name of a key that was replaced, so that the new key alone has its name. */
+const rotated = ' (rotated)'
+
+function rotateKey(db: Database, name: string, rotation: Rotation, by: AuditContext): Promise<RotatedKey> {
+  return db.transaction().execute(async (transaction) => {
+    await lockKey(transaction, (await findValidKey(transaction, name, by.clock.now())).id)
+    const { old, wanted, ending } = await planRotation(transaction, name, rotation, by.clock)
+    const { created, replaced } = await replaceKey(transaction, old, wanted, ending, by)
+    const { id, name: oldName, expires_at, revoked_at } = replaced
+    return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
+  })
+}
+
+async function findValidKey(db: Database, idOrName: string, now: number): Promise<KeyRecord> {
+  const isValid = ({ revoked_at, expires_at }: KeyRecord) =>
+    revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
+  const byId = await findKey(db, idOrName)
+  if (byId && !isValid(byId)) {
+    const why = byId.revoked_at === null ? 'has expired' : 'is revoked'
+    throw new Failure('conflict', `The API key ${idOrName} ${why} and cannot be rotated`, {
+      advice: [{ code: 'create_key' }],
+    })
+  }
+  const found = byId ? [byId] : (await listKeys(db)).filter((key) => key.name === idOrName && isValid(key))
+  const [key, ...others] = found
+  if (!key) throw unknownKey(idOrName)
+  if (others.length === 0) return key
+  throw new Failure('usage', `${found.length} valid API keys have the name ${JSON.stringify(idOrName)}`, {
+    hint: `Name one of them by its ID: ${found.map(({ id }) => id).join(', ')}`,
   })
 }
 

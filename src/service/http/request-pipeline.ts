@@ -1,3 +1,4 @@
+import { credentialExpiryHeader } from '../../contract/credential-expiry.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import { createKeyAuthenticator, type KeyAuthenticator } from '../domain/access/key-authenticator.ts'
@@ -139,6 +140,7 @@ export class RequestPipeline {
     const authenticatedAt = this.#options.clock.monotonic()
     let principal = await authenticate(this.#credentials, request.headers)
     request.keyId = principal.keyId
+    if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt
     if (principal.isRateLimited) {
       const settings = await this.#resources.settingsCache.read()
       await enforceRateLimits(this.#limiter, principal, settings, headers, this.#options.metrics)

@@ -30,6 +30,7 @@ export async function findTokenPrincipal(
         ? `the sign-in did not request it; sign in again with the scope ${scopesGranting(permission).join(' or ')}`
         : 'the signed-in user does not have it',
     hourlyLimit: tierLimits.pro,
+    expiresAt: new Date(Number(row.expires_at) * 1000).toISOString(),
     isRateLimited: true,
   }
 }
@@ -41,7 +42,7 @@ const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number
       join.onRef('grant.id_hash', '=', 'token.grant_hash').on('grant.model', '=', 'Grant'),
     )
     .innerJoin('users', 'users.id', 'token.user_id')
-    .select(['token.payload', 'users.id', 'users.role', 'users.permissions'])
+    .select(['token.payload', 'token.expires_at', 'users.id', 'users.role', 'users.permissions'])
     .where('token.model', '=', 'AccessToken')
     .where('token.id_hash', '=', hash)
     .where('token.expires_at', '>', now)

@@ -138,7 +138,8 @@ describe('CORS', () => {
       const seen = {
         vary: 'Origin',
         'access-control-allow-origin': a,
-        'access-control-expose-headers': 'location, ratelimit, ratelimit-policy, retry-after, x-request-id',
+        'access-control-expose-headers':
+          'location, ratelimit, ratelimit-policy, retry-after, x-credential-expires-at, x-request-id',
       }
       const origin = { origin: a }
       for (const [status, answer] of [

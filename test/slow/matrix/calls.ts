@@ -24,6 +24,8 @@ const fine: Record<Form, number> = { terminal: 0, pipe: 0, JSON: 0 }
 /** What a call of another test needs in order to succeed here. */
 const prepared: Record<string, Partial<Call>> = {
   'auth:login': { stdin: 'another-key\n' },
+  // The profile has an API key.
+  'auth:refresh': { args: ['auth', 'refresh'], fine: { terminal: 2, pipe: 2, JSON: 2 } },
   // In a pipe, no user types.
   chat: { args: ['chat'], typed: '\u0004', fine: { terminal: 0, pipe: 2, JSON: 2 } },
   'chat:delete': { args: ['chat', 'delete', 'TRANSCRIPT', '--yes'] },
@@ -37,6 +39,7 @@ const prepared: Record<string, Partial<Call>> = {
   },
   'service:backup': { args: ['service', 'backup', '--to', 'new.db'] },
   'service:keys:revoke': { args: ['service', 'keys', 'revoke', 'KEY', '--yes'] },
+  'service:keys:rotate': { args: ['service', 'keys', 'rotate', 'KEY'] },
   'service:keys:update': { args: ['service', 'keys', 'update', 'KEY', '--name', 'x'] },
   'service:sessions:revoke': { args: ['service', 'sessions', 'revoke', 'SESSION', '--yes'] },
   'service:trust:revoke': { args: ['service', 'trust', 'revoke', 'TRUST', '--yes'] },

@@ -4,9 +4,13 @@ import type { Tier } from '../../store/tables.ts'
 import { tierLimits } from './keys.ts'
 import { covers, knownPermissions } from './permissions.ts'
 
+/** In characters. */
+export const maxNameLength = 200
+
 /** @throws Failure `usage` */
 export function checkKeyName(name: string): void {
-  if (name.trim() !== '' && [...name].length <= 200 && name.isWellFormed() && !name.includes('\0')) return
+  if (name.trim() !== '' && [...name].length <= maxNameLength && name.isWellFormed() && !name.includes('\0'))
+    return
   throw new Failure('usage', 'The name of an API key must have 1 to 200 characters')
 }
 

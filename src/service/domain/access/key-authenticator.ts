@@ -110,6 +110,7 @@ async function readKey(db: Database, digest: string): Promise<CachedKey | undefi
           ? `the ${isOfTrust ? 'access token' : 'API key'} does not have it`
           : `the user of the ${isOfTrust ? 'access token' : 'API key'} does not have it`,
       hourlyLimit: row.hourly_limit,
+      expiresAt: row.expires_at,
       isRateLimited: true,
     },
     expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),

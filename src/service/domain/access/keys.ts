@@ -37,8 +37,16 @@ export const generateKey = (kind: 'ck' | 'ct' = 'ck'): string =>
 export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)
 
 /** Stores a new key. Only the result contains the key itself. */
-export async function storeKey(
+export function storeKey(
   db: Database,
+  wanted: NewKey,
+  by: AuditContext,
+): Promise<KeyRecord & { key: string }> {
+  return db.transaction().execute((transaction) => insertKey(transaction, wanted, by))
+}
+
+async function insertKey(
+  transaction: Database,
   wanted: NewKey,
   by: AuditContext,
 ): Promise<KeyRecord & { key: string }> {
@@ -59,11 +67,27 @@ export async function storeKey(
     expires_at,
     trust_id: null,
   }
-  return db.transaction().execute(async (transaction) => {
-    await transaction.insertInto('api_keys').values(row).execute()
-    await recordChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
-    return { ...(await readKey(transaction, row.id)), key }
-  })
+  await transaction.insertInto('api_keys').values(row).execute()
+  await recordChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
+  return { ...(await readKey(transaction, row.id)), key }
+}
+
+/**
+ * Replaces a key with a new one. Must run inside a transaction that has read it.
+ *
+ * @param ending the name and end of the old key; undefined revokes it
+ */
+export async function replaceKey(
+  transaction: Database,
+  old: KeyRecord,
+  wanted: NewKey,
+  ending: Pick<NewKey, 'name' | 'expires_at'> | undefined,
+  by: AuditContext,
+): Promise<{ created: KeyRecord & { key: string }; replaced: KeyRecord }> {
+  const replaced = ending
+    ? await changeKey(transaction, old, ending, by)
+    : await revokeLocked(transaction, old, by)
+  return { created: await insertKey(transaction, wanted, by), replaced }
 }
 
 /** Oldest first. */
@@ -107,15 +131,20 @@ export function revokeKey(db: Database, id: string, by: AuditContext): Promise<K
     await lockKey(transaction, id)
     const before = await findKey(transaction, id)
     if (!before || before.revoked_at !== null) return before
-    await transaction
-      .updateTable('api_keys')
-      .set({ revoked_at: isoNow(by.clock) })
-      .where('id', '=', id)
-      .execute()
-    const after = await readKey(transaction, id)
-    await recordChange(transaction, by, { action: 'key.revoke', target: id, before, after })
-    return after
+    return revokeLocked(transaction, before, by)
   })
+}
+
+async function revokeLocked(transaction: Database, before: KeyRecord, by: AuditContext): Promise<KeyRecord> {
+  const { id } = before
+  await transaction
+    .updateTable('api_keys')
+    .set({ revoked_at: isoNow(by.clock) })
+    .where('id', '=', id)
+    .execute()
+  const after = await readKey(transaction, id)
+  await recordChange(transaction, by, { action: 'key.revoke', target: id, before, after })
+  return after
 }
 
 /** Locks a key for writing until the transaction ends. */

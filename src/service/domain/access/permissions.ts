@@ -87,6 +87,8 @@ export interface Principal {
   denialReason(permission: string): string
   /** Requests per clock hour; null for no limit. */
   hourlyLimit: number | null
+  /** When the credential ends, ISO 8601 UTC; null for never. */
+  expiresAt: string | null
   /** False for a key of this process: its requests are not counted. */
   isRateLimited: boolean
 }

@@ -24,6 +24,7 @@ const processPrincipal: Principal = {
   can: () => true,
   denialReason: () => 'the API key does not have it',
   hourlyLimit: null,
+  expiresAt: null,
   isRateLimited: false,
 }
 

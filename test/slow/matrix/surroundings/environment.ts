@@ -59,7 +59,7 @@ export const environment: readonly Surrounding[] = [
     make: set({ CHATCTL_PROFILE: 'nowhere' }),
     // Commands that create or list profiles, or list records of any profile, do not need this one.
     ends: (call) =>
-      /^(activity|auth:(list|login|logout|use)|config:set)/.test(call.name)
+      /^(activity|auth:(list|login|logout|remove|rename|use)|config:set)/.test(call.name)
         ? [0, 2, 3]
         : badOption(call, 'pipe'),
   },
@@ -84,7 +84,9 @@ export const environment: readonly Surrounding[] = [
       writeFileSync(path, JSON.stringify({ ...rest, profiles: { work } }))
     },
     ends: (call) =>
-      needsCredential(call) || /^auth:logout(?! with (invalid|empty))/.test(call.name) ? [4] : 'fine',
+      needsCredential(call) || /^auth:(logout|remove|rename)(?! with (invalid|empty))/.test(call.name)
+        ? [4]
+        : 'fine',
   },
   { name: 'a clock ten years ahead', make: clock('ahead'), ends: sessionEnds },
   { name: 'a clock that starts at 1970', make: clock('1970'), ends: () => 'fine' },

@@ -27,7 +27,7 @@ function asksService({ name, service }: Call): boolean {
 
 /** Whether the call reads the credential of the profile. Signing in replaces it. */
 export function needsCredential(call: Call): boolean {
-  return call.name === 'auth:token' || (asksService(call) && !call.name.startsWith('auth:login'))
+  return /^auth:(token|refresh)/.test(call.name) || (asksService(call) && !call.name.startsWith('auth:login'))
 }
 
 /** Whether the call opens the data of the embedded service. */
@@ -37,7 +37,7 @@ export function needsData({ name }: Call): boolean {
 
 /** Whether the purpose of the call is to change the configuration, a credential, or a file of its data. */
 export function keepsSomething({ name }: Call): boolean {
-  return /^(config:(set|unset)|auth:(use|login|logout)|chat:(rename|delete|prompts:(set|delete))|history:sync)/.test(
+  return /^(config:(set|unset)|auth:(use|login|logout|remove|rename)|chat:(rename|delete|prompts:(set|delete))|history:sync)/.test(
     name,
   )
 }

@@ -1,0 +1,47 @@
+import type { ClientEvent } from '../../client/client-event.ts'
+import { describeSpan } from '../../config/duration.ts'
+import type { Clock } from '../../system/clock.ts'
+import type { Output } from '../output/output.ts'
+import type { Target } from '../target.ts'
+import type { HeldCredential } from './held-credential.ts'
+import type { RenewingCredential } from './renewing-credential.ts'
+
+/** A week, in ms. */
+const notice = 7 * 86_400_000
+
+interface Sources {
+  signedIn: RenewingCredential | undefined
+  held: HeldCredential | undefined
+}
+
+/** Warns once in a run that its API key ends soon, if the service tells it. Tokens are renewed instead. */
+export class ExpiryWarning {
+  readonly #clock: Clock
+  #expiresAt: string | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @returns what a client is to tell its events, which `observe` is told as well */
+  follow(observe: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
+    return (event) => {
+      if (event.type === 'response') this.#expiresAt = event.credentialExpiresAt ?? this.#expiresAt
+      observe?.(event)
+    }
+  }
+
+  /** After the last request, so that the warning does not interrupt a reply. */
+  async warn(output: Output, target: Target, sources: Sources): Promise<void> {
+    const left = this.#expiresAt === undefined ? Infinity : Date.parse(this.#expiresAt) - this.#clock.now()
+    if (left <= 0 || left > notice || !(await isApiKey(target, sources))) return
+    await output.warn(`The API key expires in ${describeSpan(left)}, at ${this.#expiresAt}.`)
+  }
+}
+
+async function isApiKey(target: Target, { signedIn, held }: Sources): Promise<boolean> {
+  if (target.kind === 'local') return false
+  if (target.fromEnvironment) return true
+  const credential = held?.current ?? (await signedIn?.stored().catch(() => undefined))
+  return credential?.kind === 'api_key'
+}

@@ -1,0 +1,135 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context.ts'
+import { calls } from '../../cli/documented-requests.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
+import { ownerOf } from '../../cli/sign-in/credential-stores.ts'
+import { warnOfUnsaved } from '../../cli/sign-in/renewing-credential.ts'
+import type { Target } from '../../cli/target.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { TokenSet } from '../../credentials/stored-credential.ts'
+import { refreshView } from '../../view/auth.ts'
+
+type Remote = Extract<Target, { kind: 'remote' }>
+
+export default class AuthRefresh extends BaseCommand {
+  static override summary = 'Renew the tokens of a sign-in now'
+  static override description =
+    'Other commands renew a token when it is about to expire, so this is only needed to change its scope, or before a long time without the authorization server. A scope applies to later renewals too.'
+  static override requests = {
+    ...calls(),
+    note: 'none to the service; the token is renewed at its authorization server.',
+  }
+  static override view = refreshView
+  static override examples = [
+    { description: 'Renew the tokens', command: 'chatctl auth refresh' },
+    {
+      description: 'Continue with fewer permissions',
+      command: 'chatctl auth refresh --profile work --scope chat:read',
+    },
+  ]
+  static override flags = {
+    scope: textFlag({
+      helpValue: 'SCOPE',
+      summary: 'Scope of the new token, within that of the sign-in (default: as before)',
+    }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(AuthRefresh)
+    const { target, tokens } = await readTokens(context)
+    const { profile, baseUrl } = target
+    const scope = flags.scope?.trim()
+    if (scope !== undefined) demandWithin(scope, tokens, profile)
+    if (context.dryRun) {
+      const { token_endpoint: endpoint } = tokens
+      return this.showLocalChange({ refresh: profile, token_endpoint: endpoint, ...(scope && { scope }) })
+    }
+    const renewed = await renew(context, target, tokens, scope)
+    const { expires_at = null, scope: granted = null } = renewed
+    const shown = { profile, base_url: baseUrl, expires_at, scope: granted }
+    await context.output.show(refreshView, shown)
+    const more = scope === undefined ? [] : scopesIn(granted).filter((one) => !scopesIn(scope).includes(one))
+    if (more.length > 0) {
+      await context.output.warn(`The authorization server granted more than was requested: ${more.join(' ')}`)
+    }
+  }
+}
+
+/** @throws Failure `usage` for a credential that cannot be renewed, `unauthorized` without one */
+async function readTokens({ stores, signal, ...context }: Context) {
+  const target = context.target()
+  if (target.kind === 'local') throw new Failure('usage', 'The embedded service needs no sign-in')
+  if (target.fromEnvironment) {
+    throw new Failure('usage', `${target.fromEnvironment.source} is an API key, which cannot be refreshed`, {
+      hint: 'To refresh the sign-in of a profile, unset the variable.',
+    })
+  }
+  if (target.identity || target.command !== undefined) {
+    const source = target.identity ? 'CHATCTL_OIDC' : 'The credential command'
+    throw new Failure(
+      'usage',
+      `${source} obtains a new credential for each command, so none can be refreshed`,
+    )
+  }
+  const { profile } = target
+  if (profile === undefined) throw noCredential(target)
+  const tokens = await stores.ofProfile(profile).read(ownerOf(profile, target.baseUrl), signal)
+  if (!tokens) throw noCredential(target)
+  if (tokens.kind === 'api_key') {
+    throw new Failure('usage', `Profile "${profile}" has an API key, which cannot be refreshed`, {
+      hint: `To replace it with a new key, sign in with: chatctl auth login --profile ${profile} --with-api-key`,
+    })
+  }
+  if (tokens.refresh_token === undefined) {
+    throw new Failure('unauthorized', `The sign-in of profile "${profile}" has no refresh token`, {
+      advice: [{ code: 'sign_in_again', profile }],
+    })
+  }
+  return { target: { ...target, profile }, tokens }
+}
+
+/** RFC 6749 section 6: the scope must not include any that the user did not grant. */
+function demandWithin(scope: string, tokens: TokenSet, profile: string): void {
+  // Of a narrowed sign-in, chatctl does not know the whole scope.
+  if (tokens.scope === undefined || tokens.narrowed_scope !== undefined) return
+  const known = scopesIn(tokens.scope)
+  const missing = scopesIn(scope).filter((one) => !known.includes(one))
+  if (missing.length === 0) return
+  throw new Failure('usage', `The sign-in does not include the scope ${missing.join(' ')}`, {
+    hint: `Sign in again with: chatctl auth login --profile ${profile} --scope ${JSON.stringify(scope)}`,
+  })
+}
+
+function scopesIn(scope: string | null): string[] {
+  return (scope ?? '').split(/\s+/).filter((one) => one !== '')
+}
+
+async function renew(
+  { directories, stores, transport, output }: Context,
+  { profile, baseUrl }: Remote & { profile: string },
+  tokens: TokenSet,
+  scope: string | undefined,
+): Promise<TokenSet> {
+  const { renewTokens } = await import('../../auth/renew-tokens.ts')
+  let unsaved: Failure | undefined
+  const renewed = await renewTokens({
+    directories,
+    owner: ownerOf(profile, baseUrl),
+    store: stores.ofProfile(profile),
+    held: tokens,
+    rejected: tokens.access_token,
+    scope,
+    transport,
+    onUnsaved: async (failure, isSpent) => {
+      unsaved = failure
+      await warnOfUnsaved(output, profile)(failure, isSpent)
+    },
+  })
+  if (unsaved) throw unsaved
+  if (renewed.kind === 'oauth') return renewed
+  // Another process has signed in with an API key in the meantime.
+  throw new Failure('conflict', `Profile "${profile}" has an API key now`)
+}

@@ -1,0 +1,71 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
+import { databaseFlag, dataFlag, keyFlags } from '../../../cli/service-flags.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { parsePeriod } from '../../../config/parse-time.ts'
+import { rotatedKeyView } from '../../../view/service.ts'
+
+export default class ServiceKeysRotate extends BaseCommand {
+  static override summary = 'Replace an API key with a new one'
+  static override description =
+    'The new key is printed once. It has the name, user, tier, limit, and permissions of the old key. The old key stays valid for the overlap, and gets the name "NAME (rotated)". A running service applies the change to the next request.'
+  static override requests = serviceData
+  static override view = rotatedKeyView
+  static override examples = [
+    {
+      description: 'Show what would change',
+      command: 'chatctl service keys rotate ci --dry-run',
+    },
+    {
+      description: 'Replace a key, and give its users a day to change over',
+      command: 'chatctl service keys rotate ci --overlap 24h',
+    },
+    {
+      description: 'Replace a leaked key at once, and print only the new key',
+      command: 'chatctl service keys rotate ci --overlap 0 --jq .key',
+    },
+  ]
+  static override args = {
+    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
+  }
+  static override flags = {
+    overlap: Flags.custom<number>({
+      helpValue: 'DURATION',
+      summary: 'How long the old key stays valid, such as 24h or 7d; 0 revokes it at once (default: 24h)',
+      parse: async (input) => {
+        const overlap = input.trim() === '0' ? 0 : parsePeriod(input)
+        if (overlap === undefined || overlap > maxOverlap)
+          throw new Error(`"${input}" is not a duration such as 24h or 7d, or 0`)
+        return overlap
+      },
+    })(),
+    expires: {
+      ...keyFlags.expires,
+      summary: `${keyFlags.expires.summary} (default: the lifetime of the old key)`,
+    },
+    data: dataFlag,
+    database: databaseFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceKeysRotate)
+    const rotation = { overlap: flags.overlap ?? defaultOverlap, expiresAt: flags.expires?.at }
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) {
+      const { old, wanted, ending } = await administration.planRotation(args.key, rotation)
+      const after = ending ? { update: old.id, ...ending } : { revoke: old.id }
+      return this.showLocalChange({ create: wanted, replaces: after })
+    }
+    const rotated = await administration.rotateKey(args.key, rotation)
+    await context.output.showOnce(rotatedKeyView, rotated, { name: 'key', value: rotated.key })
+  }
+}
+
+const day = 24 * 3_600_000
+
+/** In ms. */
+const defaultOverlap = day
+const maxOverlap = 36_500 * day

@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { normalizeDirectory, profileHere } from '../../src/config/profile-directories.ts'
+import { Failure } from '../../src/contract/failure.ts'
+import { perSuite } from '../support/lifetime.ts'
+
+describe('the profile of a directory', () => {
+  const home = perSuite(() => {
+    const path = mkdtempSync(join(tmpdir(), 'chatctl-directories-'))
+    mkdirSync(join(path, 'work', 'acme', 'src'), { recursive: true })
+    mkdirSync(join(path, 'work', 'acme-old'), { recursive: true })
+    symlinkSync(join(path, 'work', 'acme'), join(path, 'link'))
+    return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  })
+
+  const profileIn = (directory: string, directories: Record<string, string>, standard?: string) => {
+    const configuration = { directories, ...(standard !== undefined && { default_profile: standard }) }
+    return profileHere(configuration, join(home.path, directory), { HOME: home.path })?.value
+  }
+
+  it('applies to the directory and everything in it', () => {
+    const directories = { '~/work/acme': 'acme' }
+    expect(profileIn('work/acme', directories)).to.equal('acme')
+    expect(profileIn('work/acme/src', directories)).to.equal('acme')
+    expect(profileIn('work', directories)).to.equal(undefined)
+    expect(profileIn('work/acme-old', directories)).to.equal(undefined)
+  })
+
+  it('is that of the nearest directory, in any order', () => {
+    const directories = { '~': 'home', '~/work/acme': 'acme', '~/work': 'work' }
+    expect(profileIn('work/acme/src', directories)).to.equal('acme')
+    expect(profileIn('work/acme-old', directories)).to.equal('work')
+    expect(profileIn('', directories)).to.equal('home')
+  })
+
+  it('takes precedence over the default profile', () => {
+    expect(profileIn('work', { '~/work': 'acme' }, 'other')).to.equal('acme')
+    expect(profileIn('', { '~/work': 'acme' }, 'other')).to.equal('other')
+  })
+
+  it('is the same through a symbolic link, and with a slash at the end', () => {
+    expect(profileIn('link/src', { '~/work/acme/': 'acme' })).to.equal('acme')
+    expect(profileIn('work/acme', { [`${home.path}/link`]: 'acme' })).to.equal('acme')
+  })
+
+  it('is not found by a relative path, by a file, or by a directory that does not exist', () => {
+    const directories = { work: 'a', './work': 'b', '~/missing': 'c', [import.meta.filename]: 'd' }
+    expect(profileIn('work', directories)).to.equal(undefined)
+  })
+
+  it('does not apply to a working directory that was deleted', () => {
+    expect(profileIn('missing', { '~': 'home' })).to.equal(undefined)
+  })
+})
+
+describe('the directory of a configuration key', () => {
+  const normalize = (directory: string) =>
+    normalizeDirectory(directory, '/home/ada', (name) => resolve('/home/ada/now', name))
+
+  for (const [typed, stored] of [
+    ['~/work/acme', '~/work/acme'],
+    ['~/work/acme/', '~/work/acme'],
+    ['~/work/../acme', '~/acme'],
+    ['~', '~'],
+    ['~/', '~'],
+    ['.', '~/now'],
+    ['acme', '~/now/acme'],
+    ['~/..x', '~/..x'],
+  ] as const) {
+    it(`is stored as ${stored} if it was typed as ${typed}`, () => {
+      expect(normalize(typed)).to.equal(stored)
+    })
+  }
+
+  for (const typed of ['', ' ', '~ada/work', 'a\0b']) {
+    it(`cannot be ${JSON.stringify(typed)}`, () => expect(() => normalize(typed)).to.throw(Failure))
+  }
+
+  it('does not change when it is read again', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^(~\/|\/)?[a-z.=~" /-]{0,20}$/), (typed) => {
+        fc.pre(typed.trim() !== '' && !/^~[^/]/.test(typed))
+        const stored = normalize(typed)
+        expect(normalizeDirectory(stored, '/home/ada', (name) => name)).to.equal(stored)
+      }),
+    )
+  })
+})
