@@ -95,4 +95,10 @@ steps["revoked"] = {"status": revoked.status_code, "profile": profile()}
 steps["refresh_after_revocation"] = refused(
     lambda: client.refresh_token(metadata["token_endpoint"], refresh_token=second["refresh_token"])
 )
+third = dict(client.fetch_token(metadata["token_endpoint"], **sign_in()))
+client.refresh_token(metadata["token_endpoint"])
+steps["refresh_token_used_twice"] = refused(
+    lambda: client.refresh_token(metadata["token_endpoint"], refresh_token=third["refresh_token"])
+)
+steps["profile_after_that"] = profile()
 print(json.dumps(steps))

@@ -9,7 +9,7 @@ import { createPerson, redirectUri, signIn } from '../service/oauth/flow.ts'
 import { withService } from '../service/temporary-service.ts'
 
 describe('Authlib with the embedded service', () => {
-  it('discovers the service, and gets, renews, and revokes tokens', () =>
+  it('discovers the service, gets, renews, and revokes tokens, and cannot use a refresh token twice', () =>
     withService(async (service) => {
       await createPerson(service)
       const script = join(import.meta.dirname, 'authlib-client.py')
@@ -37,6 +37,8 @@ describe('Authlib with the embedded service', () => {
         refreshed: { rotated: true, profile: 200 },
         revoked: { status: 200, profile: 401 },
         refresh_after_revocation: 'invalid_grant',
+        refresh_token_used_twice: 'invalid_grant',
+        profile_after_that: 401,
       })
     }))
 })
