@@ -1,4 +1,4 @@
-import { decodeText } from './decode-text.ts'
+import { decodeChunks } from './decode-chunks.ts'
 import type { Input } from './input.ts'
 import { TextLines } from './text-lines.ts'
 
@@ -23,6 +23,6 @@ export async function isOneDocument(input: Input): Promise<boolean> {
       }
       return reference.test(line)
     })
-  for await (const text of decodeText(input)) if (holds(text, false)) return true
+  for await (const text of decodeChunks(input)) if (holds(text, false)) return true
   return holds('', true)
 }

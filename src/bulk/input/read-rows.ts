@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import type { RowKind } from '../rows/imported-user.ts'
 import { CsvRows } from './csv-rows.ts'
-import { decodeText } from './decode-text.ts'
+import { decodeChunks } from './decode-chunks.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowReader } from './input-row.ts'
 import { isOneDocument } from './is-one-document.ts'
@@ -23,7 +23,7 @@ export async function* readRows(
 ): AsyncGenerator<readonly InputRow[]> {
   const reader = await readerOf(input, { ...rules, kind })
   let count = 0
-  for await (const text of decodeText(input)) {
+  for await (const text of decodeChunks(input)) {
     const rows = reader.take(text, false)
     count += rows.length
     if (rows.length > 0) yield rows

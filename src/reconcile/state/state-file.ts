@@ -1,6 +1,6 @@
 import { copyFileSync, createReadStream, existsSync, rmSync, statSync } from 'node:fs'
 import * as z from 'zod/mini'
-import { decodeText } from '../../bulk/input/decode-text.ts'
+import { decodeChunks } from '../../bulk/input/decode-chunks.ts'
 import { TextLines } from '../../bulk/input/text-lines.ts'
 import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/locate-json.ts'
@@ -58,7 +58,7 @@ export async function readStateFile(
   signal: AbortSignal,
   onEntry: OnEntry,
 ): Promise<StateHeader> {
-  const chunks = decodeText({ name: file.name, read: () => readChunks(file, signal) })
+  const chunks = decodeChunks({ name: file.name, read: () => readChunks(file, signal) })
   const { done, value: first = '' } = await chunks.next()
   const firstLine = first.slice(0, first.indexOf('\n') + 1).trimEnd()
   if (!done && firstLine.endsWith(opening)) {

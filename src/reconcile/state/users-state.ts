@@ -1,24 +1,21 @@
-import { existsSync, statSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
-import { EntryTable, type Repeated } from './entry-table.ts'
-import { keyOf, type StateEntry } from './state-entry.ts'
+import type { EntryTable } from './entry-table.ts'
 import {
-  assertNotDeleted,
-  invalid,
-  readStateFile,
-  type StateFile,
-  type StateHeader,
-  writeStateFile,
-} from './state-file.ts'
-import { hasJournal, otherService, readJournal, type StateChange, StateJournal } from './state-journal.ts'
+  type ExpectedState,
+  identityOf,
+  type LoadedState,
+  load,
+  loadConsistently,
+  replayInto,
+} from './load-state.ts'
+import { keyOf, type StateEntry } from './state-entry.ts'
+import { type StateFile, type StateHeader, writeStateFile } from './state-file.ts'
+import { hasJournal, StateJournal } from './state-journal.ts'
 import { targetOf } from './state-path.ts'
 
-export interface StateOptions {
-  /** The service that the users belong to. */
-  service: string
-  signal: AbortSignal
+export interface StateOptions extends ExpectedState {
   /** `write` takes the lock. `read` also sees the changes of a running process. */
   access: 'read' | 'write'
   /** The name of the file in errors (default: its path). */
@@ -36,6 +33,7 @@ export class UsersState {
   /** The number of the generation that was read. */
   readonly serial: number
   readonly #file: StateFile
+  readonly #identity: string | undefined
   readonly #header: StateHeader
   readonly #table: EntryTable
   readonly #journal: StateJournal | undefined
@@ -46,10 +44,11 @@ export class UsersState {
 
   private constructor(
     file: StateFile,
-    { header, table, exists }: LoadedState,
+    { identity, header, table, exists }: LoadedState,
     writing: { journal: StateJournal; release: () => void } | undefined,
   ) {
     this.#file = file
+    this.#identity = identity
     this.#header = header
     this.#table = table
     this.exists = exists
@@ -137,25 +136,41 @@ export class UsersState {
   }
 
   /**
-   * Writes the next generation if an entry has changed, and keeps the previous one as a backup.
+   * Writes the next generation if an entry has changed, and keeps the previous one as a backup. If another
+   * program has replaced the file meanwhile, such as Git, the two are combined.
    *
-   * @throws Failure `storage`; the journal remains then, so nothing is lost
+   * @throws Failure `storage`, or `refused` if the new file is invalid; the journal remains then, so nothing
+   *   is lost
    */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    const journal = this.#isBehind ? undefined : this.#journal
+    const isChanged = journal !== undefined && !journal.isEmpty && this.#table.isChanged
+    const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
     try {
-      if (this.#journal === undefined || this.#isBehind) return
-      if (!this.#journal.isEmpty && this.#table.isChanged) {
-        const next = { ...this.#header, serial: this.serial + 1 }
-        await writeStateFile(this.#file, next, this.#table.bodies('all')).catch(nameJournal)
-      }
-      this.#journal.remove()
+      if (isChanged && !isReplaced) await this.#writeNextGeneration()
+      if (!isReplaced) journal?.remove()
     } finally {
       this.#journal?.close()
       this.#table.close()
       this.#release()
     }
+    if (isReplaced) await this.#combine().catch(nameJournal)
+  }
+
+  #writeNextGeneration(): Promise<void> {
+    const next = { ...this.#header, serial: this.serial + 1 }
+    return writeStateFile(this.#file, next, this.#table.bodies('all')).catch(nameJournal)
+  }
+
+  /** Reads the file again, and the journal into it. */
+  async #combine(): Promise<void> {
+    const { path, name } = this.#file
+    const { service } = this.#header
+    const { signal } = new AbortController()
+    const combined = await UsersState.open(path, { service, signal, access: 'write', name })
+    await combined.close()
   }
 
   #apply(change: () => void): void {
@@ -179,12 +194,6 @@ function nameJournal(error: unknown): never {
   throw error.reworded(error.message, { hint })
 }
 
-interface LoadedState {
-  header: StateHeader
-  table: EntryTable
-  exists: boolean
-}
-
 function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
   const journal = new StateJournal(file, loaded.header)
   try {
@@ -195,86 +204,6 @@ function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
     loaded.table.close()
     throw error
   }
-}
-
-/**
- * Reads the file and the journal without the lock. A process that ends replaces the file and then removes the
- * journal, so both are read again if the file was replaced meanwhile.
- */
-async function loadConsistently(file: StateFile, options: StateOptions): Promise<LoadedState> {
-  for (;;) {
-    const before = identityOf(file)
-    const loaded = await load(file, options)
-    try {
-      readJournal(file, options.service, replayInto(loaded))
-    } catch (error) {
-      loaded.table.close()
-      throw error
-    }
-    if (identityOf(file) === before) return loaded
-    loaded.table.close()
-  }
-}
-
-function identityOf({ path }: StateFile): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats && `${stats.ino} ${stats.mtimeNs}`
-}
-
-async function load(file: StateFile, { service, signal }: StateOptions): Promise<LoadedState> {
-  assertNotDeleted(file)
-  const table = new EntryTable()
-  try {
-    const hasFile = existsSync(file.path)
-    const header = hasFile ? await readInto(table, file, signal) : { service, serial: 0 }
-    if (header.service !== service) throw otherService(file.name, header.service, service)
-    return { header: { service, serial: header.serial }, table, exists: hasFile }
-  } catch (error) {
-    table.close()
-    throw error
-  }
-}
-
-/** @throws Failure `refused` if two entries have the same email or id */
-async function readInto(table: EntryTable, file: StateFile, signal: AbortSignal): Promise<StateHeader> {
-  const header = await readStateFile(file, signal, (entry, line) => {
-    const repeated = table.load(entry, line)
-    if (repeated !== undefined) throw repeatedIn(file, repeated)
-  })
-  const repeated = table.endLoading()
-  if (repeated !== undefined) throw repeatedIn(file, repeated)
-  return header
-}
-
-function repeatedIn(file: StateFile, { line, earlier, ...value }: Repeated): Failure {
-  const where = `is also on line ${earlier}`
-  if ('email' in value)
-    return invalid(file, line, `${JSON.stringify(value.email)} ${where}`, 'Keep one of the two.')
-  const hint = 'Keep the one with the email that the service reports for this id.'
-  return invalid(file, line, `the id ${JSON.stringify(value.id)} ${where}, with another email`, hint)
-}
-
-/**
- * A journal usually continues the file beside it. If the file was replaced, for example by that of another
- * branch, neither is known to be newer: then no user is lost, and only hashes on which both agree are kept.
- */
-function replayInto(loaded: LoadedState): (change: StateChange, serial: number) => void {
-  const { table, header } = loaded
-  return (change, serial) => {
-    loaded.exists = true
-    const isContinued = serial === header.serial
-    if ('removed' in change) {
-      if (isContinued || table.original(change.removed)?.id === undefined) table.remove(change.removed)
-      return
-    }
-    const found = isContinued ? undefined : table.original(change.email)
-    table.put(found === undefined ? change : agreed(found, change))
-  }
-}
-
-function agreed(found: StateEntry, change: StateEntry): StateEntry {
-  const hashes = Object.entries(change.hashes).filter(([path, hash]) => found.hashes[path] === hash)
-  return { ...(found.id === undefined ? change : found), hashes: Object.fromEntries(hashes) }
 }
 
 /** @throws Failure `conflict` if another process holds the lock; `storage` */

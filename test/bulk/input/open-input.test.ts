@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
-import { decodeText } from '../../../src/bulk/input/decode-text.ts'
+import { decodeChunks } from '../../../src/bulk/input/decode-chunks.ts'
 import { type Input, openInput } from '../../../src/bulk/input/input.ts'
 import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { failureOf, textInput } from './text-input.ts'
@@ -224,7 +224,7 @@ describe('opening a file of rows', () => {
 
 async function textOf(input: Input): Promise<string> {
   let text = ''
-  for await (const piece of decodeText(input)) text += piece
+  for await (const piece of decodeChunks(input)) text += piece
   return text
 }
 

@@ -253,6 +253,32 @@ describe('the journal of a state', () => {
     ])
   })
 
+  it('is combined at the end with a file that replaced its own', async () => {
+    await write(user('ada'))
+    const state = await open()
+    state.note(user('bob'))
+    const ofOtherBranch = text().replace('"serial":1', '"serial":7').replaceAll('ada', 'carl')
+    writeFileSync(path, ofOtherBranch)
+    await state.close()
+    expect(await readEntries()).to.deep.equal([user('bob'), user('carl')])
+    expect(files()).to.deep.equal(['users.state.json', 'users.state.json.backup'])
+    expect(readFileSync(`${path}.backup`, 'utf8')).to.equal(ofOtherBranch)
+  })
+
+  it('keeps its journal if a file with conflicts replaced its own', async () => {
+    await write(user('ada'))
+    const state = await open()
+    state.note(user('bob'))
+    const before = text()
+    writeFileSync(path, `<<<<<<< ours\n${before}`)
+    const failure = await rejectedFailure(() => state.close())
+    expect(failure.message).to.include('users.state.json')
+    expect(failure.hint).to.include('No change is lost')
+    writeFileSync(path, before)
+    await (await open()).close()
+    expect(await readEntries()).to.deep.equal([user('ada'), user('bob')])
+  })
+
   it('is continued after the state file was replaced', async () => {
     await write(user('ada'))
     const killed = await open()

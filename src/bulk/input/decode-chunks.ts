@@ -10,7 +10,7 @@ const newline = 10
  *
  * @throws Failure `refused` for text that is not UTF-8 or contains NUL, with the line
  */
-export async function* decodeText(input: Pick<Input, 'name' | 'read'>): AsyncGenerator<string> {
+export async function* decodeChunks(input: Pick<Input, 'name' | 'read'>): AsyncGenerator<string> {
   let line = 1
   let rest: Buffer = Buffer.alloc(0)
   let isFirst = true
