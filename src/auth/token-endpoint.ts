@@ -3,9 +3,11 @@ import {
   authorizationCodeGrantRequest,
   type Client,
   customFetch,
+  deviceCodeGrantRequest,
   None,
   nopkce,
   processAuthorizationCodeResponse,
+  processDeviceCodeResponse,
   processRefreshTokenResponse,
   processRevocationResponse,
   refreshTokenGrantRequest,
@@ -18,7 +20,7 @@ import { bearer } from '../contract/bearer.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
-import { tokenFailure } from './token-failure.ts'
+import { asFailure } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** The data of a code exchange, except the code. */
@@ -66,17 +68,32 @@ export async function exchangeCode(
       await processAuthorizationCodeResponse(as, client, await withoutInvalidMembers(response)),
     )
   })
-  return {
-    version: 1,
-    kind: 'oauth',
-    ...tokensOf(answer, clock.now()),
-    ...(answer.scope === undefined && exchange.scope !== undefined ? { scope: exchange.scope } : {}),
-    client_id: clientId,
-    issuer: server.issuer,
-    token_endpoint: server.tokenEndpoint,
-    ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
-    ...(server.grantPerSignIn ? { grant_per_sign_in: true } : {}),
-  }
+  return tokenSetOf(exchange, answer, clock)
+}
+
+/**
+ * Asks for the tokens of a device code (RFC 8628 section 3.4), as a public client without a secret.
+ *
+ * @throws Failure of the network, or as `tokenFailure`: with code `authorization_pending` or `slow_down` before
+ *   the user has decided
+ */
+export async function redeemDeviceCode(
+  exchange: Pick<CodeExchange, 'server' | 'clientId' | 'scope'>,
+  deviceCode: string,
+  transport: Transport,
+  clock: Clock,
+): Promise<TokenSet> {
+  const { server, clientId } = exchange
+  const [as, client] = [
+    { issuer: server.issuer, token_endpoint: server.tokenEndpoint },
+    publicClient(clientId),
+  ]
+  const answer = await asFailure('The sign-in', server.tokenEndpoint, redactorOf(deviceCode), async () => {
+    const response = await deviceCodeGrantRequest(as, client, None(), deviceCode, through(transport))
+    demandNoServerError(response)
+    return demandUsable(await processDeviceCodeResponse(as, client, await withoutInvalidMembers(response)))
+  })
+  return tokenSetOf(exchange, answer, clock)
 }
 
 /**
@@ -126,16 +143,34 @@ export async function revokeTokens(tokens: TokenSet, options: TransportOptions):
   })
 }
 
+function tokenSetOf(
+  { server, clientId, scope }: Pick<CodeExchange, 'server' | 'clientId' | 'scope'>,
+  answer: TokenEndpointResponse,
+  clock: Clock,
+): TokenSet {
+  return {
+    version: 1,
+    kind: 'oauth',
+    ...tokensOf(answer, clock.now()),
+    ...(answer.scope === undefined && scope !== undefined ? { scope } : {}),
+    client_id: clientId,
+    issuer: server.issuer,
+    token_endpoint: server.tokenEndpoint,
+    ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+    ...(server.grantPerSignIn ? { grant_per_sign_in: true } : {}),
+  }
+}
+
 function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
   return issuer ?? new URL(endpoint).origin
 }
 
-function publicClient(clientId: string): Client {
+export function publicClient(clientId: string): Client {
   return { client_id: clientId }
 }
 
 /** The addresses were checked when they were configured: plain HTTP only to this machine. */
-function through(transport: Transport) {
+export function through(transport: Transport) {
   return { [customFetch]: transport, [allowInsecureRequests]: true }
 }
 
@@ -168,7 +203,7 @@ class ServerError extends Error {
   }
 }
 
-function demandNoServerError({ status }: Response): void {
+export function demandNoServerError({ status }: Response): void {
   if (status >= 500 || status === 429) throw new ServerError(status)
 }
 
@@ -196,17 +231,4 @@ function tokensOf(answer: TokenEndpointResponse, now: number) {
 /** A lifetime beyond the range of dates is limited to it. */
 function dateAfter(now: number, seconds: number): string {
   return new Date(Math.min(now + seconds * 1_000, Date.UTC(9999, 0))).toISOString()
-}
-
-async function asFailure<T>(
-  what: string,
-  endpoint: string,
-  redact: <V>(value: V) => V,
-  run: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await run()
-  } catch (error) {
-    throw tokenFailure(error, what, endpoint, redact)
-  }
 }

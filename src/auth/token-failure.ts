@@ -1,19 +1,42 @@
 import { ResponseBodyError, WWWAuthenticateChallengeError } from 'oauth4webapi'
 import { Failure } from '../contract/failure.ts'
 
+/** What an endpoint responds with, and its name. */
+type Endpoint = 'token' | 'device authorization'
+
+/** Runs a request to an endpoint. @throws Failure as `tokenFailure` */
+export async function asFailure<T>(
+  what: string,
+  address: string,
+  redact: <V>(value: V) => V,
+  run: () => Promise<T>,
+  endpoint: Endpoint = 'token',
+): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw tokenFailure(error, what, address, redact, endpoint)
+  }
+}
+
 /**
- * Converts an error of a request to a token or revocation endpoint. The causes of oauth4webapi are dropped, because
+ * Converts an error of a request to a token, device authorization, or revocation endpoint. The causes of oauth4webapi are dropped, because
  * they contain response bodies, and possibly tokens.
  *
  * @param what was tried, for a sentence: `The sign-in`
  */
-export function tokenFailure(
+function tokenFailure(
   error: unknown,
   what: string,
-  endpoint: string,
+  address: string,
   redact: <V>(value: V) => V,
+  endpoint: Endpoint,
 ): unknown {
-  const { origin } = new URL(endpoint)
+  const { origin, pathname } = new URL(address)
+  const unusable = (answer: string) =>
+    new Failure('invalid_response', `${what} failed: ${origin} sent ${answer}`, {
+      hint: `Check that ${origin}${pathname} is the ${endpoint} endpoint of the service.`,
+    })
   if (error instanceof ResponseBodyError) {
     const { error: code, error_description: description, status } = error
     // RFC 6749 section 5.2: what the server has to say to a developer.
@@ -33,7 +56,7 @@ export function tokenFailure(
   if (error instanceof Failure) {
     // A failure of the client, or of `bearer`: the response contains a token that no header can contain.
     if (error.kind !== 'refused') return error
-    return unusable(what, endpoint, 'a token with invalid characters')
+    return unusable('a token with invalid characters')
   }
   if (status === 429)
     return new Failure('rate_limited', `${what} failed: ${origin} responded 429`, { status })
@@ -41,7 +64,7 @@ export function tokenFailure(
     return new Failure('server_error', `${what} failed: ${origin} responded ${status}`, { status })
   }
   if (error instanceof TypeError && /^a token of type/.test(error.message)) {
-    return unusable(what, endpoint, redact(error.message))
+    return unusable(redact(error.message))
   }
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code !== 'string' || !code.startsWith('OAUTH_')) return error
@@ -50,22 +73,16 @@ export function tokenFailure(
       status: cause.status,
     })
   }
-  return unusable(what, endpoint, describe(code))
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && cause instanceof Response)
+    return unusable(`the unexpected status ${cause.status}`)
+  return unusable(describe(code, endpoint))
 }
 
 /** RFC 6749 section 5.2. Many servers send no reason with them, or a web page. */
 const refusals: ReadonlySet<number> = new Set([400, 401])
 
-function unusable(what: string, endpoint: string, answer: string): Failure {
-  const { origin, pathname } = new URL(endpoint)
-  return new Failure('invalid_response', `${what} failed: ${origin} sent ${answer}`, {
-    hint: `Check that ${origin}${pathname} is the token endpoint of the service.`,
-  })
-}
-
-function describe(code: string): string {
+function describe(code: string, endpoint: Endpoint): string {
   if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR')
     return 'a response that is not JSON'
-  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return 'an unexpected status'
-  return 'a response that is not a token'
+  return `a response that is not a ${endpoint}`
 }

@@ -5,6 +5,7 @@ import { systemClock } from '../system/clock.ts'
 import { keepHeapSmall } from './bound-heap.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
+import { hasDisplay } from './has-display.ts'
 import { isNullDevice, isTerminal } from './is-terminal.ts'
 import { watchSignals } from './watch-signals.ts'
 
@@ -47,6 +48,9 @@ export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>):
     clock: systemClock,
     log: undefined,
     openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),
+    get hasDisplay() {
+      return hasDisplay(env, process.platform)
+    },
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')
       return openBrowser(url, env['BROWSER'])

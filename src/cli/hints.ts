@@ -60,6 +60,7 @@ const hints: Hints = {
     'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
   nobody_came: ({ redirectUri }) =>
     `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
+  new_device_code: 'Get a new code with: chatctl auth login --device',
   name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
     'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',

@@ -68,6 +68,8 @@ export interface Host {
   /** Takes the lines of a log; undefined for descriptor 2. */
   readonly log: { write(line: string): void } | undefined
   openKeychain(options: Pick<KeychainOptions, 'timeout' | 'onWait' | 'mayAsk'>): CredentialStore
+  /** Whether a browser can probably be opened: there is a display, or the person has named a browser. */
+  readonly hasDisplay: boolean
   /** @returns whether a browser was opened. Pending while it runs, where it is its own launcher. */
   openBrowser(url: string): Promise<boolean>
 }

@@ -56,6 +56,7 @@ interface SignInAdvice {
   sign_in_conflict: NoData
   issuer_mismatch: NoData
   nobody_came: { redirectUri: string }
+  new_device_code: NoData
   name_token_endpoint: NoData
   name_issuer: NoData
 }

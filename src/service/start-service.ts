@@ -25,6 +25,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   announce?: Announcement | undefined
   /** The port of `/metrics`, `/healthz`, and `/readyz`. Default: not served. */
   admin?: { port: number | undefined } | undefined
+  /** Whether a device sign-in may have the scope `admin`. Default: no. */
+  allowsDeviceAdmin?: boolean | undefined
   /** The version of chatctl. */
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
@@ -79,7 +81,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   let admin: AdminServer | undefined
   try {
     const { createServer } = await import('./http/create-server.ts')
-    const server = createServer({ pipeline, store, dataDir, logger, exposure, metrics, clock })
+    const { allowsDeviceAdmin } = options
+    const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin }
+    const server = createServer(served)
     const url = await listen(server, host, port)
     listening = server
     if (metrics) {

@@ -230,6 +230,8 @@ const unlisted = new Set([
   'TERM_PROGRAM_VERSION',
   'VTE_VERSION',
   'WT_SESSION',
+  // WSL sets it.
+  'WSL_DISTRO_NAME',
 ])
 
 /** `env['NAME']`, `CHATCTL_NAME`, and the names that are destructured from an environment. */

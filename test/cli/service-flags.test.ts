@@ -240,6 +240,18 @@ const effects: Record<string, () => Promise<void>> = {
       expect(await (await fetch(url)).text()).to.include('--base-url https://chat.example<')
     })
   },
+  'service:run device-admin': async () => {
+    const request = async (url: string) => {
+      const body = new URLSearchParams({ client_id: 'chatctl', scope: 'admin' })
+      return (await fetch(`${url}/oauth/device_authorization`, { method: 'POST', body })).status
+    }
+    await serve(['--port', '0', '--device-admin'], async (url) => {
+      expect(await request(url)).to.equal(200)
+    })
+    await serve(['--port', '0'], async (url) => {
+      expect(await request(url)).to.equal(400)
+    })
+  },
   'service:run admin-port': async () => {
     const adminOf = async (...flag: string[]) => {
       let admin: unknown

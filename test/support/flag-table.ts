@@ -420,6 +420,11 @@ for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-pa
   row.ends = [3, 4, 130]
 }
 
+const onDevice = 'auth login --insecure-storage --auth-url URL --client-id chatctl --wait 1s'
+// The server of the matrix does not offer it.
+Object.assign(rowOf('auth:login', 'device'), { base: onDevice, ends: [2] })
+Object.assign(rowOf('auth:login', 'qr'), { base: `${onDevice} --device`, ends: [2] })
+
 /** The row of a flag of one command. Creates the row if it does not exist. */
 function rowOf(command: string, flag: string): FlagRow {
   const key = `${command} ${flag}`

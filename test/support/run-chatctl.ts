@@ -102,6 +102,7 @@ export function startChatctl(
     clock: systemClock,
     log: { write: (line) => void stderr.write(line) },
     openKeychain: () => noKeychain,
+    hasDisplay: true,
     openBrowser: async (url) => {
       const { openBrowser } = await import('../../src/auth/open-browser.ts')
       return openBrowser(url, host.env['BROWSER'])

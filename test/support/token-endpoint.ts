@@ -11,6 +11,8 @@ import {
 interface TokenEndpointScript {
   /** The behaviors of the token endpoint in turn, the last for all later requests. */
   token: Behavior[]
+  /** The behavior of the device authorization endpoint. Without one, the metadata does not name it. */
+  device: Behavior | undefined
   /** The behavior of the revocation endpoint. */
   revoke: Behavior
   /** Changes the query of the redirect, which already has a state and a code. */
@@ -30,6 +32,8 @@ export interface TokenEndpoint {
   authorizations: URLSearchParams[]
   /** Forms sent to the token endpoint. */
   tokenRequests: URLSearchParams[]
+  /** Forms sent to the device authorization endpoint. */
+  deviceRequests: URLSearchParams[]
   /** Forms sent to the revocation endpoint. */
   revocations: URLSearchParams[]
   /** The forms sent to the token endpoint to refresh a token. */
@@ -52,6 +56,7 @@ export interface TokenEndpoint {
 export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
   const authorizations: URLSearchParams[] = []
   const tokenRequests: URLSearchParams[] = []
+  const deviceRequests: URLSearchParams[] = []
   const revocations: URLSearchParams[] = []
   const live = new Set<string>()
   let made = 0
@@ -69,6 +74,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
   }
   const script: TokenEndpointScript = {
     token: [tokens()],
+    device: undefined,
     revoke: answer(200),
     redirectBack: () => {},
     metadataPath: `/.well-known/oauth-authorization-server${tenant}`,
@@ -95,6 +101,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
       authorization_endpoint: `${url}/oauth/authorize`,
       token_endpoint: `${url}/oauth/token`,
       revocation_endpoint: `${url}/oauth/revoke`,
+      ...(script.device && { device_authorization_endpoint: `${url}/oauth/device_authorization` }),
       response_types_supported: ['code'],
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
@@ -108,6 +115,10 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
       if (pathname === script.metadataPath) return describe()
       if (pathname === `${tenant}/oauth/authorize`) return authorize(searchParams)
       if (pathname === `${tenant}/oauth/token`) return token(request)
+      if (pathname === `${tenant}/oauth/device_authorization`) {
+        deviceRequests.push(new URLSearchParams(request.body))
+        return script.device ?? answer(404)
+      }
       if (pathname !== `${tenant}/oauth/revoke`) return answer(404)
       revocations.push(new URLSearchParams(request.body))
       return script.revoke
@@ -122,6 +133,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
     script,
     authorizations,
     tokenRequests,
+    deviceRequests,
     revocations,
     refreshes,
     live,

@@ -1,4 +1,6 @@
 import * as Flags from '@oclif/core/flags'
+import type { DeviceSignIn } from '../../auth/device-sign-in.ts'
+import type { SignIn } from '../../auth/sign-in.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -11,9 +13,11 @@ import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
 import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
+import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
 import { signInKeys } from '../../config/configuration-file.ts'
 import { readAddress } from '../../config/resolve-options.ts'
-import type { ApiKey } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { ApiKey, TokenSet } from '../../credentials/stored-credential.ts'
 import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
@@ -22,6 +26,11 @@ const signInFlags = {
     exclusive: ['web', 'wait'],
   }),
   web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
+  device: Flags.boolean({
+    summary: 'Sign in with a code that you enter in a browser on any device (OAuth)',
+    exclusive: ['with-api-key', 'web', 'browser', 'pkce', 'redirect-host', 'redirect-port', 'redirect-path'],
+  }),
+  qr: Flags.boolean({ summary: 'Show the address as a QR code (with --device)', dependsOn: ['device'] }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,
@@ -34,7 +43,7 @@ const signInFlags = {
   }),
   wait: durationFlag({
     helpValue: 'DURATION',
-    summary: 'Maximum wait for the browser (default: 5m)',
+    summary: 'Maximum wait for the browser (default: 5m, with --device 15m)',
   }),
   verify: Flags.boolean({
     allowNo: true,
@@ -51,10 +60,10 @@ const signInFlags = {
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
-    'If no flag or profile decides the method, chatctl asks for it, or uses the browser if stdin is not a terminal. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. chatctl also revokes the earlier tokens, unless another sign-in may still depend on them.'
+    'If no flag or profile decides the method, chatctl asks for it, or uses the browser if stdin is not a terminal. Without a display, as over SSH, it uses --device if the server offers this. The credential is stored in the system keychain, for one profile and one base URL. Without --profile, the profile is named after the host. Signing in again replaces the stored credential. chatctl also revokes the earlier tokens, unless another sign-in may still depend on them.'
   static override requests = {
     ...calls('getProfile'),
-    note: 'and with a browser, OAuth requests to the authorization server.',
+    note: 'and without an API key, OAuth requests to the authorization server.',
   }
   static override view = loginView
   static override examples = [
@@ -73,7 +82,7 @@ export default class AuthLogin extends BaseCommand {
     },
     {
       description: 'Sign in over SSH',
-      command: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
+      command: 'chatctl auth login --base-url http://127.0.0.1:8787 --device',
     },
   ]
   static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
@@ -83,11 +92,13 @@ export default class AuthLogin extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin)
     const withKey =
-      flags['with-api-key'] || (!flags.web && !impliesBrowser(context, flags) && (await prefersKey(context)))
+      flags['with-api-key'] ||
+      (!flags.web && !flags.device && !impliesBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
+    if (flags.qr) demandTerminalForQrCode(context)
     if (context.dryRun) {
-      const way = withKey ? 'an API key' : 'the browser'
+      const way = withKey ? 'an API key' : flags.device ? 'a code on any device' : 'the browser'
       return this.showLocalChange({
         sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
       })
@@ -95,14 +106,18 @@ export default class AuthLogin extends BaseCommand {
     await checkStorage(context, plan)
     const login = withKey
       ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
-      : await signInWithBrowser(context, plan, flags)
-    await context.output.show(loginView, login)
+      : await signInWithOAuth(context, plan, flags)
+    // With JSON output, the code was an event too.
+    await (flags.device && context.output.isJson
+      ? context.output.showEvent({ ...login })
+      : context.output.show(loginView, login))
     noticeCredentialPrecedence(context)
   }
 }
 
-/** Default maximum wait for the browser, in ms. */
-const defaultWait = 300_000
+/** Default maximum waits, in ms. */
+const browserWait = 300_000
+const deviceWait = 900_000
 
 const revoke: Revoke = async (tokens, transport) => {
   const { revokeTokens } = await import('../../auth/token-endpoint.ts')
@@ -122,47 +137,85 @@ function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFl
 async function prefersKey({ prompter, streams }: Context): Promise<boolean> {
   if (!streams.isInteractive) return false
   const ways = { 'With a browser (OAuth)': false, 'With an API key': true }
-  return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
+  return prompter.choose('How do you want to sign in?', ways, '--web, --device, or --with-api-key')
 }
 
 interface BrowserFlags {
+  web: boolean
+  device: boolean
+  qr: boolean
   browser: boolean
   pkce: boolean
   wait: number | undefined
   verify: boolean
 }
 
-async function signInWithBrowser(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
-  const { options, output, transport } = context
+async function signInWithOAuth(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
+  const { options, output } = context
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
+  const server = { authUrl, clientId, tokenUrl: options.token_url.value, scope: options.scope.value }
+  const finish = (tokens: TokenSet) =>
+    finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke)
+  const tokens = prefersDevice(context, flags) ? await getTokensOnDevice(context, server, flags) : undefined
+  const login = tokens ? await finish(tokens) : await signInWithBrowser(context, server, flags, finish)
+  const missing = missingScopes(options.scope.value, login.scope)
+  if (missing.length > 0) {
+    await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
+  }
+  return login
+}
+
+/** Whether `--device` was given, or no browser can be opened and no flag is about one. */
+function prefersDevice({ host, output }: Context, { web, device, browser, pkce }: BrowserFlags): boolean {
+  // A script that reads JSON expects one result.
+  return device || (!web && browser && pkce && !host.hasDisplay && !output.isJson)
+}
+
+/** The authorization server and what it is asked for. */
+type OAuthServer = Pick<SignIn, 'authUrl' | 'clientId' | 'tokenUrl' | 'scope'>
+
+/** @returns undefined if the server does not offer this, and `--device` was not given */
+async function getTokensOnDevice(
+  context: Context,
+  server: OAuthServer,
+  { device, qr, wait = deviceWait }: BrowserFlags,
+): Promise<TokenSet | undefined> {
+  const { signInOnDevice } = await import('../../auth/device-sign-in.ts')
+  const onCode: DeviceSignIn['onCode'] = (code) => showDeviceCode(context, code, qr)
+  const tokens = await signInOnDevice({ ...server, wait, transport: context.transport, onCode })
+  if (tokens || !device) return tokens
+  throw new Failure('usage', `${server.authUrl} does not offer a sign-in on another device`, {
+    hint: 'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.',
+  })
+}
+
+async function signInWithBrowser(
+  context: Context,
+  server: OAuthServer,
+  flags: BrowserFlags,
+  finish: (tokens: TokenSet) => Promise<Login>,
+): Promise<Login> {
+  const { options, output, transport } = context
   const { signIn } = await import('../../auth/sign-in.ts')
-  const login = await signIn(
+  return signIn(
     {
-      authUrl,
-      clientId,
-      tokenUrl: options.token_url.value,
-      scope: options.scope.value,
+      ...server,
       pkce: flags.pkce,
       redirect: {
         host: options.redirect_host.value,
         ports: options.redirect_port.value,
         path: options.redirect_path.value,
       },
-      wait: flags.wait ?? defaultWait,
+      wait: flags.wait ?? browserWait,
       transport,
       openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
       pasted: (signal) => readLines(context.streams, signal),
     },
-    (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke),
+    finish,
   )
-  const missing = missingScopes(options.scope.value, login.scope)
-  if (missing.length > 0) {
-    await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
-  }
-  return login
 }
 
 /** RFC 6749 section 3.3: what the server grants may be less than what was requested. */

@@ -82,6 +82,9 @@ export default class ServiceRun extends BaseCommand {
       helpValue: 'URL',
       summary: 'Public origin of the service (default: the listen address)',
     }),
+    'device-admin': Flags.boolean({
+      summary: 'Allow the scope admin for programs that sign in with auth login --device',
+    }),
     'admin-port': portFlag({
       helpValue: 'PORT',
       summary: 'Loopback port of /metrics: a number, 0 (any free port), or off (default: --port plus 1000)',
@@ -110,6 +113,7 @@ export default class ServiceRun extends BaseCommand {
       tls: tlsFiles(context, flags['tls-cert'], flags['tls-key']),
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
+      allowsDeviceAdmin: flags['device-admin'],
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log:
         level === 'silent'

@@ -18,6 +18,8 @@ export interface AuditContext {
 export const auditActions = [
   'admin.create',
   'api.update',
+  'device.approve',
+  'device.deny',
   'key.create',
   'key.revoke',
   'key.update',

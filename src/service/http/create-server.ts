@@ -35,6 +35,8 @@ export interface ServerOptions {
   stallTimeout?: number
   /** Default: the system's clock. */
   clock?: Clock
+  /** Whether a device sign-in may have the scope `admin`. Default: no. */
+  allowsDeviceAdmin?: boolean | undefined
   /** Default: plain HTTP without a proxy. */
   exposure?: Exposure
   /** Undefined: nothing is counted. */
@@ -107,12 +109,12 @@ const send = (reply: FastifyReply, { status, headers, body }: ServiceResponse): 
 /** @throws ApiError `not_found` if the service does not know its public origin */
 async function loadOAuth(
   server: FastifyInstance,
-  { pipeline, store, dataDir, exposure, logger }: ServerOptions,
+  { pipeline, store, dataDir, exposure, logger, allowsDeviceAdmin }: ServerOptions,
   clock: Clock,
 ): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new ApiError('not_found', signInIsOff)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => pipeline.failures.write(logger, toApiError(error))
-  return openOAuth({ db: store.db, dataDir, issuer, onError, clock })
+  return openOAuth({ db: store.db, dataDir, issuer, onError, clock, allowsDeviceAdmin })
 }

@@ -10,11 +10,14 @@ const routes = [
   ['GET', `${paths.authorize}/:uid`],
   ['POST', paths.token],
   ['POST', paths.revoke],
+  ['POST', paths.deviceAuthorization],
   ['GET', paths.signIn],
   ['GET', `${paths.signIn}/:uid`],
   ['POST', `${paths.signIn}/:uid`],
   ['GET', paths.account],
   ['POST', paths.account],
+  ['GET', paths.device],
+  ['POST', paths.device],
 ] as const
 
 /** Passes requests to the OAuth server, which is loaded with the first one. */

@@ -34,7 +34,8 @@ import {
 } from './second-factor.ts'
 import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
-interface SignedInPerson {
+/** The person who is signed in to a browser. */
+export interface SignedInPerson {
   user: UserRow
   session: BrowserSession
   /** The public id of the session. */
@@ -93,7 +94,7 @@ const actions: Record<string, Act> = {
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
-    const by = auditContextOf(server, visit, user)
+    const by = requestContextOf(server, visit, user)
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
       await endOtherSessions(transaction, server.clock, user.id, sessionId)
@@ -127,20 +128,20 @@ const actions: Record<string, Act> = {
       return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
-    await confirmSecondFactor(db, user.id, auditContextOf(server, visit, user))
+    await confirmSecondFactor(db, user.id, requestContextOf(server, visit, user))
     return { done: 'The second factor is now on.' }
   },
   async 'factor-off'(server, visit, person, form) {
     const refused = await requirePassword(server, person, form)
     if (refused) return refused
     const { user } = person
-    await removeSecondFactor(server.db, user.id, auditContextOf(server, visit, user))
+    await removeSecondFactor(server.db, user.id, requestContextOf(server, visit, user))
     return { done: 'The second factor is now off.' }
   },
 }
 
 /** The audit context of a change that a person makes to their own account. */
-const auditContextOf = (
+export const requestContextOf = (
   { clock }: OAuthServer,
   { response }: BrowserRequest,
   { id }: UserRow,
@@ -167,7 +168,7 @@ async function requirePassword(
   return undefined
 }
 
-async function findSignedInPerson(
+export async function findSignedInPerson(
   { db, provider }: OAuthServer,
   visit: BrowserRequest,
 ): Promise<SignedInPerson | undefined> {

@@ -4,10 +4,12 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import type { BrowserRequest } from './browser-request.ts'
+import { digestOfUserCode } from './device-requests.ts'
 import { convertTimes, inSeconds, isTooOld } from './lifetimes.ts'
 import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
 import { createExpiredRemover } from './remove-expired.ts'
 import { endedSession, endGrants } from './sign-in-sessions.ts'
+import { TokenBuckets } from './token-buckets.ts'
 
 /** oidc-provider does not pass the current request to its adapter. */
 export const currentRequest = new AsyncLocalStorage<BrowserRequest>()
@@ -50,9 +52,13 @@ function keepAnonymousInBrowsers(records: Adapter, browsers: BrowserInteractions
   }
 }
 
+/** Polls with one device code: RFC 8628 section 3.5 has a default interval of 5 s. */
+const pollCapacity = { burst: 2, perSecond: 1 / 5 }
+
 function createAdapter(db: Database, clock: Clock, model: string, removeExpired: () => void): Adapter {
   // Clients never send the id of a grant. Only other records name it, with references.
   const key = model === 'Grant' ? digestOfReference : digest
+  const polls = new TokenBuckets(clock, pollCapacity)
   return {
     async upsert(id, payload, expiresIn) {
       const { address, agent } = currentRequest.getStore() ?? {}
@@ -65,7 +71,8 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
         user_id: payload.accountId ?? null,
         expires_at: expiresIn ? now + expiresIn : null,
       }
-      const created = { model, id_hash: key(id), created_at: isoNow(clock), user_code_hash: null }
+      const userCode = payload.userCode === undefined ? null : digestOfUserCode(payload.userCode)
+      const created = { model, id_hash: key(id), created_at: isoNow(clock), user_code_hash: userCode }
       await db
         .insertInto('oauth_records')
         .values({ ...row, ...created, consumed_at: null })
@@ -73,9 +80,12 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
         .execute()
       removeExpired()
     },
-    find: (id) => findRecord(db, clock, { model, column: 'id_hash', hash: key(id), id }),
+    async find(id) {
+      if (model === 'DeviceCode' && !polls.take(key(id))) throw new errors.SlowDown()
+      return findRecord(db, clock, { model, column: 'id_hash', hash: key(id), id })
+    },
     findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOfReference(uid) }),
-    // The device flow is not supported.
+    // Not called: `device.ts` finds user codes.
     findByUserCode: async () => undefined,
     async consume(id) {
       const first = await db
@@ -118,7 +128,10 @@ async function findRecord(
     .select(['payload', 'expires_at', 'consumed_at'])
     .where('model', '=', model)
     .where(column, '=', hash)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    // An expired device code is found until it is removed, so that the program learns that it has expired.
+    .$if(model !== 'DeviceCode', (query) =>
+      query.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])),
+    )
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'record.uid_hash'))))
     .executeTakeFirst()
   if (!row) return undefined

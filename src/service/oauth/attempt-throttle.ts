@@ -72,6 +72,14 @@ export function sessionSubjects(email: string, sessionUid: string, kind: 'passwo
   return [{ subject, rule: kind === 'code' ? codeRule : ownRule }]
 }
 
+/** Wrong user codes of a person, and of a network. A correct code clears neither: anyone can get one. */
+export function userCodeSubjects(email: string, address: string): Subject[] {
+  return [
+    { subject: digest(`user codes ${networkOf(address)}`), rule: sharedRule, isShared: true },
+    { subject: `${accountOf(email)}:user-code`, rule: ownRule, isShared: true },
+  ]
+}
+
 /** The first 64 bits of an IPv6 address: a client with one such address has all of them. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address

@@ -19,6 +19,8 @@ export interface OAuthServer {
   formKey: string
   /** Limits how fast sign-ins begin. */
   startLimit: SignInRateLimit
+  /** Whether a program on another device may have the scope `admin`. */
+  allowsDeviceAdmin: boolean
   /** Removes expired records, at most every 10 minutes. */
   removeExpired(): void
   clock: Clock

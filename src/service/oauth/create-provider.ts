@@ -10,8 +10,8 @@ import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
 import { BrowserInteractions } from './browser-interactions.ts'
 import { lifetimes, sessionLifetime } from './lifetimes.ts'
-import { clientId, paths } from './metadata.ts'
-import { scopeNames, scopes } from './scopes.ts'
+import { clientId, deviceGrantType, paths } from './metadata.ts'
+import { scopes, unknownScopes } from './scopes.ts'
 
 interface ProviderParts {
   db: Database
@@ -21,6 +21,8 @@ interface ProviderParts {
   cookieKey: string
   removeExpired: () => void
   clock: Clock
+  /** Checks a device authorization request. Throws an error of OAuth to refuse it. */
+  admitDeviceRequest: (ctx: KoaContextWithOIDC) => object
   renderError: Configuration['renderError']
 }
 
@@ -31,6 +33,7 @@ export function createProvider({
   cookieKey,
   removeExpired,
   clock,
+  admitDeviceRequest,
   renderError,
 }: ProviderParts): Provider {
   const isSecure = issuer.startsWith('https:')
@@ -57,6 +60,8 @@ export function createProvider({
     },
     expiresWithSession: () => false,
     features: {
+      // The pages of oidc-provider are not used: see device.ts.
+      deviceFlow: { enabled: true, deviceInfo: (ctx) => ({ ...admitDeviceRequest(ctx) }) },
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
@@ -78,7 +83,13 @@ export function createProvider({
     responseTypes: ['code'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
-    routes: { authorization: paths.authorize, token: paths.token, revocation: paths.revoke },
+    routes: {
+      authorization: paths.authorize,
+      token: paths.token,
+      revocation: paths.revoke,
+      device_authorization: paths.deviceAuthorization,
+      code_verification: paths.device,
+    },
     scopes: Object.keys(scopes),
     ttl: { ...lifetimes, Session: (_, { loginTs }) => sessionLifetime(loginTs) },
   })
@@ -105,7 +116,7 @@ const client = {
   client_id: clientId,
   application_type: 'native',
   token_endpoint_auth_method: 'none',
-  grant_types: ['authorization_code', 'refresh_token'],
+  grant_types: ['authorization_code', 'refresh_token', deviceGrantType],
   response_types: ['code'],
   redirect_uris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
   id_token_signed_response_alg: 'ES256',
@@ -121,8 +132,7 @@ function createPolicy() {
   const policy = interactionPolicy.base()
   const requireKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
     // The parameters of oidc-provider contain only the scopes that it knows.
-    const asked = scopeNames(String(ctx.query['scope'] ?? ''))
-    const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
+    const unknown = unknownScopes(String(ctx.query['scope'] ?? ''))
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
     throw new errors.InvalidScope(`unknown scope ${unknown.join(', ')}`, unknown.join(' '))
   })

@@ -32,6 +32,8 @@ const day = 24 * hour
 export const lifetimes = {
   AccessToken: hour,
   AuthorizationCode: 60,
+  /** From the request of a program to the decision of a person. */
+  DeviceCode: 600,
   /** The sign-in of a program ends with its grant, even if its tokens were renewed. */
   Grant: 180 * day,
   IdToken: hour,

@@ -7,11 +7,17 @@ export const clientId = 'chatctl'
 export const paths = {
   authorize: '/oauth/authorize',
   token: '/oauth/token',
+  deviceAuthorization: '/oauth/device_authorization',
   revoke: '/oauth/revoke',
   metadata: '/.well-known/oauth-authorization-server',
   signIn: '/sign-in',
   account: '/account',
+  /** Where a person enters a user code. */
+  device: '/device',
 } as const
+
+/** RFC 8628 section 3.4. */
+export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** RFC 8414 section 2. */
 export function metadataOf(issuer: string): object {
@@ -20,10 +26,11 @@ export function metadataOf(issuer: string): object {
     authorization_endpoint: issuer + paths.authorize,
     token_endpoint: issuer + paths.token,
     revocation_endpoint: issuer + paths.revoke,
+    device_authorization_endpoint: issuer + paths.deviceAuthorization,
     scopes_supported: Object.keys(scopes),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: ['authorization_code', 'refresh_token', deviceGrantType],
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],

@@ -9,8 +9,10 @@ import type { Database } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
 import { showAccount, submitAccount } from './account.ts'
 import { currentRequest } from './adapter.ts'
+import { createDeviceGate } from './admit-device-request.ts'
 import { type BrowserRequest, type OAuthServer, PageError, redirect, sendPage } from './browser-request.ts'
 import { createProvider } from './create-provider.ts'
+import { showDevice, submitDevice } from './device.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/oauth-page.ts'
 import { createExpiredRemover } from './remove-expired.ts'
@@ -28,19 +30,23 @@ interface OAuthParts {
   /** Called with each error that ends a request, also with an `ApiError`. */
   onError: (error: unknown) => void
   clock: Clock
+  /** Whether a program on another device may have the scope `admin`. Default: no. */
+  allowsDeviceAdmin?: boolean | undefined
 }
 
 /** Handles one request. Rejects with an error to which the service must respond. */
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
-export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthParts): Promise<OAuth> {
+export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
+  const { db, dataDir, issuer, onError, clock, allowsDeviceAdmin = false } = parts
   const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
     db,
     issuer,
     removeExpired,
     clock,
+    admitDeviceRequest: createDeviceGate(clock, allowsDeviceAdmin),
     cookieKey: await sharedSecret(db, 'oauth_cookie_key', clock),
     renderError: (ctx, { error, error_description: description }, cause) => {
       const { status, headers, body } =
@@ -61,7 +67,8 @@ export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthPa
   const formKey = await sharedSecret(db, 'form_key', clock)
   const cipher = new SecondFactorCipher(dataDir)
   const startLimit = new SignInRateLimit(clock)
-  const server: OAuthServer = { db, cipher, provider, issuer, formKey, startLimit, removeExpired, clock }
+  const shared = { db, issuer, removeExpired, clock, allowsDeviceAdmin }
+  const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
@@ -149,7 +156,7 @@ function pageOf(error: unknown, onError: (error: unknown) => void): HtmlPage {
 }
 
 const isForProvider = ({ url }: BrowserRequest) =>
-  /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
+  /^\/oauth\/(authorize(\/|$)|token$|revoke$|device_authorization$)/.test(url.pathname)
 
 async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const { request, response, url } = visit
@@ -159,7 +166,8 @@ async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<v
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }).end(body)
     return
   }
-  if (url.pathname === paths.signIn) return beginSignIn(server, visit)
+  if (url.pathname === paths.signIn) return beginSignIn(server, visit, paths.account)
+  if (url.pathname === paths.device) return isForm ? submitDevice(server, visit) : showDevice(server, visit)
   if (url.pathname === paths.account)
     return isForm ? submitAccount(server, visit) : showAccount(server, visit)
   return isForm ? submitSignIn(server, visit) : showSignIn(server, visit)

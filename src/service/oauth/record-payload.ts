@@ -13,8 +13,8 @@ export const digestOfReference = (idOrReference: string): string => referTo(idOr
 /** Fields of a payload that name another record. */
 const referenceFields = new Set(['grantId', 'sessionUid', 'uid'])
 
-/** The id and the expiry of a record have columns. `cookie` would be the id of a session in an interaction. */
-const omittedFields = new Set(['jti', 'exp', 'consumed', 'cookie'])
+/** The id, the expiry, and the user code of a record have columns. `cookie` would be the id of a session in an interaction. */
+const omittedFields = new Set(['jti', 'exp', 'consumed', 'cookie', 'userCode'])
 
 /** Replaces the id of an interaction in its return address. */
 const ownId = '{id}'

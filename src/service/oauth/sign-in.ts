@@ -25,10 +25,11 @@ type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetail
 /** Maximum time between password and code, in ms. */
 const codeTimeout = 5 * 60_000
 
-/** Begins a sign-in for `/account`: an interaction without a program. */
+/** Begins a sign-in for a page of this service: an interaction without a redirect URI. */
 export async function beginSignIn(
   { provider, issuer, startLimit }: OAuthServer,
   visit: BrowserRequest,
+  returnPath: string,
 ): Promise<void> {
   startLimit.take(visit.address)
   const life = 3600
@@ -36,7 +37,7 @@ export async function beginSignIn(
   const path = `${paths.signIn}/${uid}`
   const prompt = { name: 'login', reasons: [], details: {} }
   const Begun = provider.Interaction as unknown as new (uid: string, payload: object) => Interaction
-  const interaction = new Begun(uid, { returnTo: issuer + paths.account, prompt, params: {} })
+  const interaction = new Begun(uid, { returnTo: issuer + returnPath, prompt, params: {} })
   await interaction.save(life)
   setCookie(provider, visit, { name: provider.cookieName('interaction'), value: uid, path, life })
   redirect(visit.response, path)
@@ -142,7 +143,7 @@ async function complete(
   await openSession(server.provider, visit, user.id, methods)
   if (redirectUriOf(interaction) === undefined) {
     await interaction.destroy()
-    return redirect(visit.response, paths.account)
+    return redirect(visit.response, interaction.returnTo)
   }
   await finish(server, visit, { login })
 }

@@ -74,7 +74,7 @@ function describe({ address, created_at: startedAt, last_used_at: last }: SignIn
 }
 
 /** `2026-03-01 12:30 UTC`: without a script, the time zone of the person is unknown. */
-const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`
+export const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`
 
 const currentPassword = (id: string) => html`<label for="${id}">Current password</label>
 <input id="${id}" name="password" type="password" autocomplete="current-password" required maxlength="1024">`

@@ -1,0 +1,112 @@
+import { Failure, type FailureKind } from '../contract/failure.ts'
+import type { TokenSet } from '../credentials/stored-credential.ts'
+import { describeDuration } from '../system/clock.ts'
+import { type AuthorizationServer, findAuthorizationServer } from './authorization-server.ts'
+import { type DeviceCode, requestDeviceCode } from './device-endpoint.ts'
+import { redeemDeviceCode } from './token-endpoint.ts'
+import { createTransport, type TransportOptions } from './transport.ts'
+
+export interface DeviceSignIn {
+  authUrl: string
+  /** The configured token endpoint, if any. */
+  tokenUrl: string | undefined
+  clientId: string
+  scope: string | undefined
+  /** Maximum wait in ms for the user. */
+  wait: number
+  transport: TransportOptions & { signal: AbortSignal }
+  /** Shows the code to the user. */
+  onCode: (code: DeviceCode) => Promise<void>
+}
+
+/** After these failures, the same poll may succeed later. */
+const passing: ReadonlySet<FailureKind> = new Set([
+  'unreachable',
+  'timeout',
+  'server_error',
+  'truncated',
+  'unknown_outcome',
+  'rate_limited',
+])
+
+/** How many polls in succession may fail in this way. */
+const maxFailures = 5
+
+/** In seconds. RFC 8628 section 3.5. */
+const slowDown = 5
+
+/**
+ * Signs in with a code that the user enters on any device (RFC 8628).
+ *
+ * @returns undefined if the server does not offer this
+ * @throws Failure `unauthorized` if the sign-in was denied or not completed in time; a failure of the network
+ */
+export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | undefined> {
+  const transport = createTransport(options.transport)
+  const server = await findAuthorizationServer(options.authUrl, options.tokenUrl, transport)
+  const { deviceAuthorizationEndpoint: endpoint } = server
+  if (endpoint === undefined) return undefined
+  const code = await requestDeviceCode(server, endpoint, options, transport).catch(withAdvice)
+  const { clock, signal } = options.transport
+  // The clock of the server may differ, so only durations count.
+  const lifetime = (code.expiresIn ?? Infinity) * 1_000
+  const end = clock.monotonic() + Math.min(options.wait, lifetime)
+  await options.onCode(code)
+  let { interval } = code
+  for (let failures = 0; ; ) {
+    const left = end - clock.monotonic()
+    const pause = interval * 1_000 * 2 ** failures
+    await clock.sleep(Math.min(pause, Math.max(left, 0)), signal)
+    if (pause >= left) throw lifetime <= options.wait ? codeExpired() : timedOut(options.wait)
+    try {
+      return await poll(server, code, options, end - clock.monotonic())
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (error.code === 'slow_down') interval += slowDown
+      if (error.code === 'slow_down' || error.code === 'authorization_pending') failures = 0
+      else if (!passing.has(error.kind) || ++failures >= maxFailures) throw finalFailure(error)
+    }
+  }
+}
+
+/** A response that is late or lost is awaited no longer than the code is valid. */
+function poll(
+  server: AuthorizationServer,
+  { deviceCode }: DeviceCode,
+  { clientId, scope, transport: given }: DeviceSignIn,
+  left: number,
+): Promise<TokenSet> {
+  const timeout = Math.min(given.timeout ?? Infinity, Math.max(left, 1_000))
+  const transport = createTransport({
+    ...given,
+    retries: 0,
+    maxWait: 0,
+    ...(timeout < Infinity ? { timeout } : {}),
+  })
+  return redeemDeviceCode({ server, clientId, scope }, deviceCode, transport, given.clock)
+}
+
+function finalFailure(failure: Failure): Failure {
+  if (failure.code === 'expired_token') return codeExpired()
+  if (failure.code !== 'access_denied') return failure
+  return failure.reworded(failure.message.replace(/^.*?, /, 'The authorization server denied the sign-in: '))
+}
+
+function withAdvice(error: unknown): never {
+  if (!(error instanceof Failure) || error.code !== 'invalid_scope') throw error
+  throw error.reworded(error.message, { advice: [{ code: 'known_scope' }] })
+}
+
+function codeExpired(): Failure {
+  return new Failure('unauthorized', 'The code expired before the sign-in was completed', {
+    code: 'expired_token',
+    advice: [{ code: 'new_device_code' }],
+  })
+}
+
+function timedOut(wait: number): Failure {
+  return new Failure('unauthorized', `The sign-in was not completed within ${describeDuration(wait)}`, {
+    code: 'sign_in_timeout',
+    advice: [{ code: 'new_device_code' }],
+  })
+}

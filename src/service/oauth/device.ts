@@ -1,0 +1,94 @@
+import { findSignedInPerson, requestContextOf, type SignedInPerson } from './account.ts'
+import { adminScope } from './admit-device-request.ts'
+import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
+import { type BrowserRequest, formToken, type OAuthServer, readForm, sendPage } from './browser-request.ts'
+import {
+  approveDeviceRequest,
+  type DeviceRequest,
+  denyDeviceRequest,
+  findDeviceRequest,
+  readUserCode,
+} from './device-requests.ts'
+import { paths } from './metadata.ts'
+import { decidedPage, deviceConsentPage, userCodePage } from './pages/device-page.ts'
+import { type Notice, waitNotice } from './pages/oauth-page.ts'
+import { scopeNames, scopes } from './scopes.ts'
+import { beginSignIn } from './sign-in.ts'
+
+const unknownCode: Notice = { alert: 'This code is unknown, has expired, or was already used.' }
+
+/**
+ * Asks for the user code that a program shows (RFC 8628 section 3.3). Only a signed-in person can try
+ * codes. A code in the address must still be confirmed, because another site may have linked to it.
+ */
+export async function showDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const { searchParams } = visit.url
+  const userCode = readUserCode(searchParams.get('user_code') ?? '')
+  const isOther = searchParams.get('prompt') === 'login'
+  const person = isOther ? undefined : await findSignedInPerson(server, visit)
+  if (!person) return beginSignIn(server, visit, addressOf(userCode))
+  showEntry(server, visit, person, userCode ?? '', {})
+}
+
+/** Carries out a form of this page: a code, or a decision about the program that shows it. */
+export async function submitDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const person = await findSignedInPerson(server, visit)
+  if (!person) return beginSignIn(server, visit, paths.device)
+  const form = await readForm(server, visit, person.session.uid)
+  const typed = form.get('user_code') ?? ''
+  const found = await findRequest(server, visit, person, typed)
+  if (!('userCode' in found)) return showEntry(server, visit, person, typed.slice(0, 20), found)
+  const decision = form.get('decision')
+  if (decision !== 'allow' && decision !== 'deny') {
+    const rights = scopeNames(found.scope).flatMap((name) => scopes[name]?.description ?? [])
+    return sendPage(visit.response, deviceConsentPage(found, { ...aboutPerson(server, person), rights }))
+  }
+  const by = requestContextOf(server, visit, person.user)
+  const isFirst =
+    decision === 'allow'
+      ? await approveDeviceRequest(server, found, person.session, by)
+      : await denyDeviceRequest(server.db, found, by)
+  if (!isFirst) return showEntry(server, visit, person, '', unknownCode)
+  sendPage(visit.response, decidedPage(decision))
+}
+
+/** Counts a wrong code as a failed attempt, in every form, so that codes cannot be guessed. */
+async function findRequest(
+  { db, clock, allowsDeviceAdmin }: OAuthServer,
+  { address }: BrowserRequest,
+  { user }: SignedInPerson,
+  typed: string,
+): Promise<DeviceRequest | Notice> {
+  const userCode = readUserCode(typed)
+  if (userCode === undefined) return { alert: 'A code has eight letters, such as WDJB-MJHT.' }
+  const attempt = await beginAttempt(db, userCodeSubjects(user.email, address), clock.now())
+  if ('wait' in attempt) return waitNotice(attempt.wait)
+  const request = await attempt.judge(findDeviceRequest(db, clock, userCode))
+  if (!request) return unknownCode
+  await attempt.succeed()
+  // Another process may have accepted the request.
+  if (scopeNames(request.scope).includes(adminScope) && !allowsDeviceAdmin) {
+    return { alert: 'The program requests the scope admin, which this service does not allow here.' }
+  }
+  return request
+}
+
+function showEntry(
+  server: OAuthServer,
+  { response }: BrowserRequest,
+  person: SignedInPerson,
+  userCode: string,
+  notice: Notice,
+): void {
+  const other = `${addressOf(readUserCode(userCode))}${readUserCode(userCode) ? '&' : '?'}prompt=login`
+  sendPage(response, userCodePage({ ...aboutPerson(server, person), other, ...notice }, userCode))
+}
+
+const aboutPerson = ({ formKey }: OAuthServer, { user, session }: SignedInPerson) => ({
+  email: user.email,
+  token: formToken(formKey, session.uid),
+})
+
+/** @param userCode contains no character that must be escaped */
+const addressOf = (userCode: string | undefined): string =>
+  userCode === undefined ? paths.device : `${paths.device}?user_code=${userCode}`

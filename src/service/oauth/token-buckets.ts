@@ -1,0 +1,52 @@
+import type { Clock } from '../../system/clock.ts'
+import { networkOf } from './attempt-throttle.ts'
+
+interface Capacity {
+  /** How many requests are allowed at once, and how many per second after that. */
+  burst: number
+  perSecond: number
+}
+
+/** Maximum number of keys that are tracked. The one that was idle for longest is removed first. */
+const maxKeys = 10_000
+
+/** How many requests a key has left, at a time of the monotonic clock. */
+interface Bucket {
+  left: number
+  at: number
+}
+
+/**
+ * Limits how fast requests may come, with one token bucket for each key. The state is in the memory of the
+ * process: a request without a credential writes nothing to the database for it.
+ */
+export class TokenBuckets {
+  readonly #clock: Clock
+  readonly #capacity: Capacity
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(clock: Clock, capacity: Capacity) {
+    this.#clock = clock
+    this.#capacity = capacity
+  }
+
+  /** The same for the network of an address. */
+  takeFor(address: string): boolean {
+    return this.take(networkOf(address))
+  }
+
+  /** @returns whether the request is allowed */
+  take(key: string): boolean {
+    const { burst, perSecond } = this.#capacity
+    const at = this.#clock.monotonic()
+    const known = this.#buckets.get(key) ?? { left: burst, at }
+    const left = Math.min(burst, known.left + ((at - known.at) / 1000) * perSecond)
+    this.#buckets.delete(key)
+    this.#buckets.set(key, { left: left < 1 ? left : left - 1, at })
+    for (const oldest of this.#buckets.keys()) {
+      if (this.#buckets.size <= maxKeys) break
+      this.#buckets.delete(oldest)
+    }
+    return left >= 1
+  }
+}
