@@ -31,7 +31,10 @@ export interface AuthorizationServer {
   requests: { method: string; path: string }[]
   grants: Grant[]
   /** The number of grants of one type that were given or refused. */
-  count(type: 'authorization_code' | 'refresh_token', ending?: 'given' | 'refused'): number
+  count(
+    type: 'authorization_code' | 'refresh_token' | typeof deviceGrant,
+    ending?: 'given' | 'refused',
+  ): number
   /** Tokens sent to the revocation endpoint (RFC 7009). */
   revoked: string[]
   /** Whether an access token would be accepted now. */
@@ -42,6 +45,9 @@ export interface AuthorizationServer {
 }
 
 const clientId = 'chatctl-test'
+
+/** RFC 8628 section 3.4. */
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Starts a real authorization server (oidc-provider) on a free loopback port of this process. */
 export async function startAuthorizationServer(
@@ -95,7 +101,7 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
         client_id: clientId,
         application_type: 'native',
         token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code', 'refresh_token'],
+        grant_types: ['authorization_code', 'refresh_token', deviceGrant],
         redirect_uris: ['callback', 'oauth/done'].flatMap((path) => [
           `http://127.0.0.1/${path}`,
           `http://[::1]/${path}`,
@@ -107,6 +113,13 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
     cookies: { keys: [randomBytes(16).toString('hex')] },
     expiresWithSession: () => false,
     features: {
+      deviceFlow: {
+        enabled: true,
+        // After an error, such as a denial, it would show the form again.
+        userCodeInputSource: (ctx, form, _, error) => showPage(ctx, error ? 'The code is not valid.' : form),
+        userCodeConfirmSource: (ctx, form) => showPage(ctx, form),
+        successSource: (ctx) => showPage(ctx, 'You are signed in on the device.'),
+      },
       devInteractions: { enabled: false },
       revocation: {
         enabled: true,
@@ -129,6 +142,7 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
     ttl: {
       AccessToken: accessTokenLife,
       AuthorizationCode: 60,
+      DeviceCode: 600,
       Grant: day,
       IdToken: 3600,
       Interaction: 3600,
@@ -136,6 +150,11 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
       Session: day,
     },
   }
+}
+
+function showPage(ctx: KoaContextWithOIDC, content: string): void {
+  ctx.type = 'html'
+  ctx.body = content
 }
 
 function watchGrants(provider: Provider): Pick<AuthorizationServer, 'grants' | 'revoked'> {

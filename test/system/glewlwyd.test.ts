@@ -8,6 +8,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { openPage } from '../support/sign-in-by-http.ts'
+import { signInOnDevice } from '../support/sign-in-on-device.ts'
 import { startGlewlwyd } from './glewlwyd.ts'
 
 describe('chatctl with Glewlwyd as its authorization server', () => {
@@ -66,5 +67,17 @@ describe('chatctl with Glewlwyd as its authorization server', () => {
     const failed = await signIn(['--no-pkce'])
     expectFailure(failed, 4, 'denied the sign-in: invalid_request')
     expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
+  it('signs in with a code that the user enters on another device', async () => {
+    const run = await signInOnDevice(sandbox, { server, service }, async (code) => {
+      expect(await server.enterCode(code)).to.contain('prompt=deviceComplete')
+    })
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+    const first = readCredential(sandbox)
+    expect(first).to.include({ issuer: server.url, scope: 'chat:write' })
+    ended.add(first.access_token ?? '')
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
   })
 })

@@ -19,10 +19,13 @@ export interface Glewlwyd {
    * @returns where the browser is redirected
    */
   agree(address: URL): Promise<string>
+  /** Enters the code of a sign-in on another device, and agrees. @returns the page that the browser shows */
+  enterCode(code: { user_code: string; verification_uri: string }): Promise<string>
   close(): Promise<void>
 }
 
 const clientId = 'chatctl-test'
+const scope = 'chat:write'
 const user = { username: 'ada', password: 'password of Ada' }
 /** The schema that the Debian package installs, with an administrator. */
 const schema = '/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3'
@@ -40,7 +43,7 @@ export async function startGlewlwyd({ home, env }: Sandbox): Promise<Glewlwyd> {
   try {
     await program.until(() => program.stdout.includes('Glewlwyd started on port'))
     const send = await signIn(origin, administrator)
-    await send('POST', '/scope/', { name: 'chat:write', display_name: 'Chat', password_required: true })
+    await send('POST', '/scope/', { name: scope, display_name: 'Chat', password_required: true })
     await send('POST', '/mod/plugin/', {
       module: 'oidc',
       name: 'oidc',
@@ -56,7 +59,7 @@ export async function startGlewlwyd({ home, env }: Sandbox): Promise<Glewlwyd> {
       redirect_uri: [`http://127.0.0.1:${redirectPort}/callback`],
       enabled: true,
     })
-    await send('POST', '/user/', { ...user, name: 'Ada', scope: ['chat:write'], enabled: true })
+    await send('POST', '/user/', { ...user, name: 'Ada', scope: [scope], enabled: true })
   } catch (error) {
     await close()
     throw error
@@ -67,9 +70,15 @@ export async function startGlewlwyd({ home, env }: Sandbox): Promise<Glewlwyd> {
     redirectPort,
     agree: async (address) => {
       const send = await signIn(origin, user)
-      const scope = address.searchParams.get('scope')
       await send('PUT', `/auth/grant/${clientId}`, { scope })
       const { headers } = await send('GET', `${address.href.slice(`${origin}/api`.length)}&g_continue`)
+      return headers.get('location') ?? ''
+    },
+    enterCode: async ({ user_code, verification_uri }) => {
+      const send = await signIn(origin, user)
+      await send('PUT', `/auth/grant/${clientId}`, { scope })
+      const path = verification_uri.slice(`${origin}/api`.length)
+      const { headers } = await send('GET', `${path}?code=${user_code}&g_continue`)
       return headers.get('location') ?? ''
     },
     close,
