@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
@@ -132,6 +135,64 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     await take(page, 'service-error-narrow')
     await context.close()
   })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`allows a program on another device while auth login --device polls, in ${colorScheme}`, async () => {
+      const { login, code } = await beginDeviceLogin()
+      const context = await open({ colorScheme, viewport: { width: 360, height: 740 } })
+      const page = await context.newPage()
+      await page.goto(code.verification_uri_complete)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Sign in a program' }).waitFor()
+      expect(await page.getByLabel('Code').inputValue()).to.equal(code.user_code)
+      await page.getByLabel('Code').fill('BBBB-BBBB')
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByRole('alert').waitFor()
+      await take(page, `service-device-code-${colorScheme}`)
+      await page.getByLabel('Code').fill(code.user_code.toLowerCase())
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByRole('heading', { name: 'Allow chatctl to use your account?' }).waitFor()
+      await page.getByText(code.user_code).waitFor()
+      await take(page, `service-device-consent-${colorScheme}`)
+      expect(await scrollsSideways(page)).to.equal(false)
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await page.getByRole('heading', { name: 'Allowed' }).waitFor()
+      await take(page, `service-device-allowed-${colorScheme}`)
+      const { exitCode, stderr } = await login.ended
+      expect(exitCode, stderr).to.equal(0)
+      const profile = await runProgram(sandbox, ['users', 'profile', '--jq', '.email'])
+      expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
+      await context.close()
+    })
+  }
+
+  it('ends auth login --device if the person cancels, and offers another account', async () => {
+    const { login, code } = await beginDeviceLogin()
+    const context = await open({})
+    const page = await context.newPage()
+    await page.goto(code.verification_uri)
+    await signIn(page)
+    await page.getByRole('link', { name: 'Use another account' }).click()
+    await signIn(page)
+    await page.getByLabel('Code').fill(code.user_code)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('heading', { name: 'Canceled' }).waitFor()
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(4)
+    expect(stderr).to.include('The user denied the request')
+    await context.close()
+  })
+
+  /** Runs `auth login --device`, as a script does. */
+  async function beginDeviceLogin() {
+    const flags = ['--device', '--json', '--base-url', service.url, '--insecure-storage']
+    const login = startBuiltLogin(sandbox, flags, { stdin: '', timeout: 100_000 })
+    const [line] = await once(createInterface({ input: login.child.stdout as Readable }), 'line')
+    const code: Record<'user_code' | 'verification_uri' | 'verification_uri_complete', string> =
+      JSON.parse(line)
+    return { login, code }
+  }
 
   type Look = Parameters<Browser['newContext']>[0]
 

@@ -32,7 +32,7 @@ ${writeNotice(form)}
 export function deviceConsentPage(request: DeviceRequest, form: DeviceForm & { rights: string[] }): HtmlPage {
   const facts = [
     ['Code', request.userCode],
-    ['Program', request.agent || 'unknown'],
+    ['Program, as it names itself', request.agent || 'unknown'],
     ['Network address', request.address || 'unknown'],
     ['Requested', minuteOf(request.requestedAt)],
   ]
