@@ -31,7 +31,7 @@ describe('a KeePassXC', () => {
     withKeePassXc({ unlocksBeforeSearch: false }, async ({ run, login, lock, unlock }) => {
       expect(await login('canary-1')).to.include({ exitCode: 0 })
       service.requests.length = 0
-      lock()
+      await lock()
       for (const words of [
         ['chat', 'models'],
         ['auth', 'status'],
@@ -51,7 +51,7 @@ describe('a KeePassXC', () => {
       [{ unlocksBeforeSearch: true }, { confirmsAccess: true }].map((settings) =>
         withKeePassXc(settings, async ({ run, login, lock }) => {
           expect(await login('canary-1')).to.include({ exitCode: 0 })
-          if (settings.unlocksBeforeSearch) lock()
+          if (settings.unlocksBeforeSearch) await lock()
           for (const failed of await Promise.all([run('chat', 'models'), login('canary-2')])) {
             expectCode(failed, 'keychain_timeout')
             expect(linesOf(failed)[0]?.notice?.message).to.contain('Waiting for the keychain')

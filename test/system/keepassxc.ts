@@ -6,7 +6,8 @@ import type { SecretService } from './secret-service.ts'
 import { call, Program, startSessionBus } from './session-bus.ts'
 
 /** KeePassXC as the Secret Service of a desktop, with one database in the sandbox. */
-export interface KeePassXc extends Pick<SecretService, 'env' | 'lock' | 'close'> {
+export interface KeePassXc extends Pick<SecretService, 'env' | 'close'> {
+  lock(): Promise<void>
   unlock(): Promise<void>
 }
 
@@ -72,10 +73,12 @@ export async function startKeePassXc(
   }
   return {
     env: bus.env,
-    lock: () => {
-      ask('lockAllDatabases')
-      if (!isLocked()) throw new Error('the database was not locked')
-    },
+    // It does not lock a database that it has not saved yet.
+    lock: () =>
+      program.until(() => {
+        ask('lockAllDatabases')
+        return isLocked()
+      }),
     unlock: () => {
       ask('openDatabase', `string:${database}`, `string:${password}`)
       return program.until(() => !isLocked())
