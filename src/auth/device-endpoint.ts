@@ -14,7 +14,7 @@ import type { Transport } from './transport.ts'
 
 /** What the user needs to sign in on another device (RFC 8628 section 3.2). Safe to show, except the device code. */
 export interface DeviceCode {
-  /** A secret: whoever has it gets the tokens. */
+  /** A secret: anyone who has it gets the tokens. */
   deviceCode: string
   userCode: string
   verificationUri: string
@@ -90,7 +90,7 @@ function positive(value: unknown): number | undefined {
 
 function readDeviceCode(answer: DeviceAuthorizationResponse, origin: string): DeviceCode {
   const { user_code: userCode, verification_uri_complete: complete, interval = defaultInterval } = answer
-  if (!isShowable(userCode)) throw unusable(origin, 'a user code that cannot be shown')
+  if (!isPrintable(userCode)) throw unusable(origin, 'a user code that cannot be shown')
   const verificationUri = readAddress(answer.verification_uri)
   if (verificationUri === undefined) throw unusable(origin, 'an unsafe address for the browser')
   return {
@@ -105,7 +105,7 @@ function readDeviceCode(answer: DeviceAuthorizationResponse, origin: string): De
 }
 
 /** Letters, digits, and signs: no control characters, and no invisible ones that change the reading order. */
-function isShowable(userCode: string): boolean {
+function isPrintable(userCode: string): boolean {
   return (
     userCode.length <= maxUserCodeLength &&
     /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(userCode)

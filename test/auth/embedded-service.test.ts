@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { Browser } from '../service/oauth/browser.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -9,6 +10,7 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { createUser, makeKey, serveInProcess } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { openPage } from '../support/sign-in-by-http.ts'
+import { until } from '../support/until.ts'
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
 
@@ -42,6 +44,26 @@ describe('signing in to the embedded service', function () {
     expect(shown.user).to.include({ email: person.email })
     const config = await runChatctl(sandbox, ['config', 'get', 'client_id', '--profile', 'alone'])
     expect(config.stdout).to.equal('chatctl\n')
+  })
+
+  it('works with a code in a browser on another device, without a display', async () => {
+    const allowed = Promise.withResolvers<void>()
+    const clock = { ...systemClock, sleep: () => allowed.promise }
+    const args = ['--base-url', service.url, '--insecure-storage', '--profile', 'device']
+    const login = startLogin(sandbox, args, { host: { clock, hasDisplay: false } })
+    await until(() => /^Enter this code there: .+\n/m.test(login.stderr()))
+    const [, code = ''] = /^Enter this code there: (.+)$/m.exec(login.stderr()) ?? []
+    const browser = new Browser()
+    const entry = await browser.submit(await browser.open(`${service.url}/device`), person)
+    const consent = await browser.submit(entry, { user_code: code })
+    expect(consent.text).to.include('chatctl/').and.to.include(code)
+    await browser.submit(consent, { decision: 'allow' })
+    allowed.resolve()
+    const { exitCode, stdout, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+    expect(stdout).to.include(person.email)
+    const models = await runChatctl(sandbox, ['chat', 'models', '-p', 'device'])
+    expect(models.exitCode, models.stderr).to.equal(0)
   })
 
   it('fails if the service is unreachable', async () => {

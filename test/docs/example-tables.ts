@@ -123,11 +123,14 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'needs a terminal',
     test: 'test/cli/prompts/prompt-commands.test.ts',
   },
-  {
-    text: 'chatctl auth login --base-url http://127.0.0.1:8787 --no-browser',
+  ...[
+    'chatctl auth login --base-url http://127.0.0.1:8787 --device',
+    'chatctl auth login --profile work --base-url https://chat.example --device',
+  ].map((text) => ({
+    text,
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
-  },
+  })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
     why: 'the embedded service has no such key',

@@ -172,7 +172,7 @@ function prefersDevice({ host, output }: Context, { web, device, browser, pkce }
   return device || (!web && browser && pkce && !host.hasDisplay && !output.isJson)
 }
 
-/** The authorization server and what it is asked for. */
+/** The authorization server and the request to it. */
 type OAuthServer = Pick<SignIn, 'authUrl' | 'clientId' | 'tokenUrl' | 'scope'>
 
 /** @returns undefined if the server does not offer this, and `--device` was not given */

@@ -25,7 +25,7 @@ export interface DeviceRequest {
 }
 
 /** The letters of oidc-provider: RFC 8628 section 6.1. */
-const userCodePattern = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/
+const userCodePattern = /^[B-DF-HJ-NP-TV-XZ]{8}$/
 
 /** @returns the code as it is shown, whatever its case and punctuation; undefined if it cannot be one */
 export function readUserCode(text: string): string | undefined {

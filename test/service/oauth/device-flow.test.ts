@@ -159,7 +159,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       ])
     }))
 
-  it('refuses the scope admin, and unknown scopes, before the person is asked', () =>
+  it('refuses the scope admin, and unknown scopes, before the person sees a code', () =>
     onClock(async ({ url }) => {
       for (const scope of ['admin', 'chat:read admin', 'chat:everything']) {
         const response = await requestDevice(url, { scope })
