@@ -1,14 +1,15 @@
 import { measureApply } from './apply-settings.ts'
 import { measureDiff, measureDiffMemory } from './diff-users.ts'
 import { measureImport, measureImportMemory } from './import-users.ts'
+import { type BoundedFigure, checkBounds } from './measure.ts'
 
 /** For measurements that take half a minute per round. */
 const longRounds = 3
 
 /** Measures one change of settings, an import of many users, the memory of a large import, and a comparison of many users. */
-export async function benchAdmin(rounds: number): Promise<void> {
+export async function benchAdmin(rounds: number, check = false): Promise<void> {
   await benchApply(rounds)
-  await benchImport(Math.min(rounds, longRounds))
+  await checkBounds(() => benchImport(Math.min(rounds, longRounds)), check)
   await benchMemory()
   await benchDiff(Math.min(rounds, longRounds))
 }
@@ -36,13 +37,19 @@ async function benchApply(rounds: number): Promise<void> {
   line('bare undici', `${bareUndici.toFixed(1)} ms`)
 }
 
-async function benchImport(rounds: number): Promise<void> {
-  const { users, chatctl, bareUndici, ratio, oneSync } = await measureImport(rounds)
+async function benchImport(rounds: number): Promise<BoundedFigure[]> {
+  const { users, chatctl, bareUndici, ratio, cpu, oneSync } = await measureImport(rounds)
   const rate = (ms: number) => `${Math.round(users / (ms / 1000))}/s`
-  print(`import of ${users} users, median of ${rounds} rounds in turn (bound 0.8)`)
+  print(`import of ${users} users, median of ${rounds} rounds in turn`)
   line('users import', rate(chatctl), `${ratio.toFixed(2)} of bare undici`)
   line('bare undici', rate(bareUndici))
   line('one fdatasync', `${oneSync.toFixed(3)} ms`)
+  const cpuRatio = (cpu.chatctl / cpu.bareUndici).toFixed(2)
+  line('CPU per row', `${cpu.chatctl.toFixed(3)} ms`, `${cpuRatio} of bare undici`)
+  return [
+    { name: 'rate of users import, of bare undici', value: ratio, bound: { least: 0.8 } },
+    { name: 'CPU of users import per row in ms', value: cpu.chatctl, bound: { most: 0.21 } },
+  ]
 }
 
 async function benchMemory(): Promise<void> {

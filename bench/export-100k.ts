@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { watchPeakMemory } from '../test/support/peak-memory.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
-import { type Program, timeInTurn } from './measure.ts'
+import { cpuUntilExit, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
@@ -22,11 +24,12 @@ for (;;) {
   before = page.messages[0].id
 }`
 
-/** Medians of whole processes in ms, and their ratio. */
+/** Medians of the CPU time of whole processes in ms, their ratio, and the peak memory over an empty run in bytes. */
 export interface ExportFigures {
   chatctl: number
   bareUndici: number
   ratio: number
+  memory: number
 }
 
 /** `history export -o jsonl` of 100,000 messages, relative to a bare loop over the same pages. */
@@ -40,9 +43,16 @@ export async function measureExport(rounds: number): Promise<ExportFigures> {
     { name: 'bare', command: process.execPath, args: ['--input-type=module', '-e', bareLoop], env },
   ]
   try {
-    const medians = await timeInTurn(programs, rounds)
+    const medians = await timeInTurn(programs, rounds, cpuUntilExit)
+    const peakOf = async (...more: string[]): Promise<number> => {
+      const args = [binary, 'history', 'export', '-o', 'jsonl', ...more]
+      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'ignore'] })
+      return (await watchPeakMemory(child)).peak
+    }
+    // An empty export requests one page.
+    const memory = (await peakOf()) - (await peakOf('--since', '2099-01-01'))
     const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
-    return { chatctl, bareUndici, ratio: chatctl / bareUndici }
+    return { chatctl, bareUndici, ratio: chatctl / bareUndici, memory }
   } finally {
     server.close()
     server.closeAllConnections()

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { watchPeakMemory } from '../test/support/peak-memory.ts'
 import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
-import { type Program, timeInTurn, untilExit } from './measure.ts'
+import { cpuUntilExit, type Program, timeInTurn, untilExit } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
@@ -50,6 +50,8 @@ export interface ImportFigures {
   bareUndici: number
   /** Ratio of the rates. */
   ratio: number
+  /** CPU time per row, in ms. */
+  cpu: { chatctl: number; bareUndici: number }
   /** Time to write one line and flush it to disk, in ms. */
   oneSync: number
 }
@@ -74,12 +76,23 @@ export async function measureImport(rounds: number): Promise<ImportFigures> {
         },
       },
     ]
-    const medians = await timeInTurn(programs, rounds, (program) => {
-      forgetImports(sandbox)
-      return untilExit(program)
-    })
+    const measure = (time: typeof untilExit) =>
+      timeInTurn(programs, rounds, (program) => {
+        forgetImports(sandbox)
+        return time(program)
+      })
+    const medians = await measure(untilExit)
+    const cpu = await measure(cpuUntilExit)
+    const perRow = (name: string): number => (cpu.get(name) ?? Number.NaN) / users
     const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
-    return { users, chatctl, bareUndici, ratio: bareUndici / chatctl, oneSync: timeOneSync(sandbox) }
+    return {
+      users,
+      chatctl,
+      bareUndici,
+      ratio: bareUndici / chatctl,
+      cpu: { chatctl: perRow('chatctl'), bareUndici: perRow('bare') },
+      oneSync: timeOneSync(sandbox),
+    }
   } finally {
     close()
     sandbox.remove()

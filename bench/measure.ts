@@ -1,6 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
 
 /** A process to measure. */
 export interface Program {
@@ -73,4 +76,50 @@ export function cpuOf(pid: number): number {
   return readdirSync(tasks)
     .map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
     .reduce((sum, ms) => sum + ms, 0)
+}
+
+/** A measured value with its bound. */
+export interface BoundedFigure {
+  name: string
+  value: number
+  /** The upper or the lower bound. */
+  bound: { most: number } | { least: number }
+}
+
+/**
+ * Prints which figures keep their bounds. With `check`, measures once more if one does not, and sets the exit
+ * code to 1 if the same figure exceeds its bound twice.
+ *
+ * @param measure prints what it measures
+ */
+export async function checkBounds(
+  measure: () => Promise<readonly BoundedFigure[]>,
+  check: boolean,
+): Promise<void> {
+  const exceeded = printBounds(await measure())
+  if (!check || exceeded.length === 0) return
+  process.stdout.write('once more, for what is beyond its bound\n')
+  const again = printBounds(await measure())
+  if (again.some((name) => exceeded.includes(name))) process.exitCode = 1
+}
+
+/** @returns the names of the figures that exceed their bounds */
+function printBounds(figures: readonly BoundedFigure[]): string[] {
+  const exceeded: string[] = []
+  for (const { name, value, bound } of figures) {
+    const isKept = 'most' in bound ? value <= bound.most : value >= bound.least
+    const words = 'most' in bound ? `at most ${bound.most}` : `at least ${bound.least}`
+    process.stdout.write(`${isKept ? 'within' : 'BEYOND'}  ${name}: ${value.toFixed(2)}, ${words}\n`)
+    if (!isKept) exceeded.push(name)
+  }
+  return exceeded
+}
+
+/** User and system time of a whole process, in ms. Requires bash. */
+export async function cpuUntilExit({ command, args, env }: Program): Promise<number> {
+  const script = 'TIMEFORMAT="%3U %3S"; time "$@" < /dev/null > /dev/null 2>&1'
+  const { stderr } = await run('bash', ['-ec', script, 'bash', command, ...args], env ? { env } : {})
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
+  // Bash cuts off both at whole milliseconds, by half of one on average.
+  return (user + system) * 1000 + 1
 }

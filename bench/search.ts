@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
 import { startHistory } from './export-100k.ts'
-import { type Program, timeInTurn } from './measure.ts'
+import { cpuUntilExit, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const run = promisify(execFile)
@@ -38,7 +38,7 @@ export async function benchSearch(rounds: number): Promise<void> {
       chatctl('chat', 'models'),
       ...searches.map((words) => chatctl('history', 'search', ...words)),
     ]
-    const medians = await timeInTurn(programs, rounds, cpuTime)
+    const medians = await timeInTurn(programs, rounds, cpuUntilExit)
     const bare = medians.get(models) ?? Number.NaN
     process.stdout.write(
       `CPU time, median of ${rounds} rounds in turn, ${JSON.parse(stdout).messages} messages, Node ${process.versions.node} (bound 1.3)\n`,
@@ -67,12 +67,4 @@ function writeSessions({ home }: Sandbox, baseUrl: string): void {
     ]
     writeFileSync(join(directory, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
-}
-
-/** User and system time of a process in ms. */
-async function cpuTime({ command, args, env }: Program): Promise<number> {
-  const script = 'TIMEFORMAT="%3U %3S"; time "$@" > /dev/null 2>&1'
-  const { stderr } = await run('bash', ['-c', script, 'bash', command, ...args], env ? { env } : {})
-  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
-  return (user + system) * 1000
 }

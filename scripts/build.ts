@@ -33,7 +33,8 @@ async function buildAll(sources: readonly string[]): Promise<void> {
   writeFileSync(join(root, 'dist/licenses.txt'), composeLicenses(root, packages))
   writeFileSync(join(root, 'dist/.packages.json'), JSON.stringify(packages))
   await writeManifest()
-  writeHelp()
+  runScript('write-help.ts')
+  runScript('write-code-cache.ts')
   writeFileSync(stamp, sources.join('\n'))
   // A source saved while the build ran is newer than what was built from it.
   utimesSync(stamp, startedAt, startedAt)
@@ -51,11 +52,9 @@ async function writeManifest(): Promise<void> {
   rmSync(table)
 }
 
-/** In a separate process, which reads the new manifest. */
-function writeHelp(): void {
-  execFileSync(process.execPath, [join(root, 'scripts/write-help.ts')], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
+/** In a separate process, which reads what is built so far. */
+function runScript(name: string): void {
+  execFileSync(process.execPath, [join(root, 'scripts', name)], { stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
 const sources = findSources()

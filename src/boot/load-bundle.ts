@@ -1,5 +1,13 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
@@ -12,57 +20,76 @@ import { replaceFile } from '../system/replace-file.ts'
  * own compile cache contains only the code that was compiled when the file was loaded. This cache is taken
  * after a run, so it also contains the functions that the run called, which saves the most time
  * (docs/decisions/0003-bundling.md).
+ *
+ * The package contains a cache with the functions of common commands (scripts/write-code-cache.ts). It is
+ * used until this machine has written one.
  */
 
 /** Content hash of every bundle by name, set by the build. */
 declare const bundleHashes: Record<string, string>
 
-interface Loaded {
+interface Compiled {
   script: Script
-  exports: unknown
   /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** Whether the file with the cached code is damaged. */
+  /** The directory of the cached code that V8 accepted. */
+  source?: string | undefined
+  /** Whether the file with the cached code of this machine is damaged. */
   isDamaged: boolean
 }
 
+interface Loaded extends Compiled {
+  exports: unknown
+}
+
 const loaded = new Map<string, Loaded>()
-const fromHere = createRequire(__filename)
+
+/** The caches in the package. */
+const packaged = join(__dirname, 'code-cache')
 
 export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
   const path = join(__dirname, `${name}.cjs`)
-  const { script, ...cache } = compile(path, keyOf(name))
+  const compiled = compile(path, keyOf(name))
   const module = { exports: {} }
-  loaded.set(name, { script, ...cache, exports: module.exports })
-  script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
-  loaded.set(name, { script, ...cache, exports: module.exports })
+  loaded.set(name, { ...compiled, exports: module.exports })
+  compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
+  loaded.set(name, { ...compiled, exports: module.exports })
   return module.exports
 }
 
 function keyOf(name: string): string {
-  return `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.arch}`
+  return `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.platform}-${process.arch}`
 }
 
-function compile(path: string, key: string): Omit<Loaded, 'exports'> {
-  const source = readFileSync(path, 'latin1')
+function compile(path: string, key: string): Compiled {
+  const text = readWhole(path).toString('latin1')
   const filename = pathToFileURL(path).href
-  const compileWith = ({ code }: CodeCache) =>
-    new Script(source, { filename, ...(code === undefined ? {} : { cachedData: code }) })
-  const cache = readCodeCache(key)
-  const script = compileWith(cache)
-  if (script.cachedDataRejected !== true) return { script, key, isDamaged: cache.isDamaged }
-  // V8 flags, for example in NODE_OPTIONS, need their own cache.
-  const keyOfFlags = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
-  const cacheOfFlags = readCodeCache(keyOfFlags)
-  return { script: compileWith(cacheOfFlags), key: keyOfFlags, isDamaged: cacheOfFlags.isDamaged }
+  const compileWith = (code: Buffer | undefined) =>
+    new Script(text, { filename, ...(code === undefined ? {} : { cachedData: code }) })
+  const directory = trustedDirectory()
+  let own = readCodeCache(directory, key)
+  let ownKey = key
+  if (own.code !== undefined) {
+    const script = compileWith(own.code)
+    if (script.cachedDataRejected !== true) return { script, key, source: directory, isDamaged: false }
+    // V8 flags, for example in NODE_OPTIONS, need their own cache.
+    ownKey = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
+    own = readCodeCache(directory, ownKey)
+    if (own.code !== undefined) {
+      return { script: compileWith(own.code), key: ownKey, source: directory, isDamaged: false }
+    }
+  }
+  const script = compileWith(readCodeCache(packaged, key).code)
+  const source = script.cachedDataRejected === false ? packaged : undefined
+  return { script, key: ownKey, source, isDamaged: own.isDamaged }
 }
 
 function requireFromBundle(id: string): unknown {
   if (id.startsWith('./')) return loadBundle(id.slice(2, -'.cjs'.length))
   // Faster than `require`, which checks hooks and caches first.
-  return process.getBuiltinModule(id) ?? fromHere(id)
+  return process.getBuiltinModule(id) ?? require(id)
 }
 
 /**
@@ -75,10 +102,11 @@ function requireFromBundle(id: string): unknown {
 export function keepCodeCaches(command: string): void {
   const directory = trustedDirectory()
   if (directory === undefined) return
-  for (const [name, { script, key, isDamaged }] of loaded) {
+  for (const [name, { script, key, source, isDamaged }] of loaded) {
     try {
-      const marker = join(directory, `${key}.${command.replaceAll(':', '-')}`)
-      if (exists(marker) && !isDamaged) continue
+      const mark = `${key}.${command.replaceAll(':', '-')}`
+      const marker = join(directory, mark)
+      if (!isDamaged && exists(join(source ?? directory, mark))) continue
       const note = join(directory, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
@@ -125,19 +153,42 @@ interface CodeCache {
   isDamaged: boolean
 }
 
-function readCodeCache(key: string): CodeCache {
+function readCodeCache(directory: string | undefined, key: string): CodeCache {
   // Coverage counts only code that V8 compiles in this run.
-  const directory = process.env['NODE_V8_COVERAGE'] ? undefined : trustedDirectory()
-  if (directory === undefined) return { isDamaged: false }
+  if (directory === undefined || process.env['NODE_V8_COVERAGE']) return { isDamaged: false }
   let bytes: Buffer
   try {
-    bytes = readFileSync(join(directory, key))
+    bytes = readWhole(join(directory, key))
   } catch {
     return { isDamaged: false }
   }
   const half = bytes.length / 2
   const code = bytes.subarray(0, half)
   return half > 0 && code.equals(bytes.subarray(half)) ? { code, isDamaged: false } : { isDamaged: true }
+}
+
+/** Larger than most bundles and their caches. Pages that are not written to cost nothing. */
+let memory = Buffer.allocUnsafeSlow(4 * 1024 * 1024)
+
+/**
+ * Reads a file into the memory of the previous one, because the system has to provide each page of new
+ * memory: 2% of a short run.
+ *
+ * @returns the content, until the next call
+ */
+function readWhole(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    if (size > memory.length) memory = Buffer.allocUnsafeSlow(size)
+    let length = 0
+    for (let read = -1; length < size && read !== 0; length += read) {
+      read = readSync(file, memory, length, size - length, null)
+    }
+    return memory.subarray(0, length)
+  } finally {
+    closeSync(file)
+  }
 }
 
 let directoryOfThisRun: { path: string | undefined } | undefined

@@ -33,10 +33,8 @@ export class SentChanges {
   }
 
   #note(event: ClientEvent): void {
-    const { type, method } = event
-    // The URL is computed when it is read.
+    const { type, method, url } = event
     if (method === 'GET') return
-    const { url } = event
     if (!changesService({ method, path: new URL(url).pathname })) return
     this.#isAsked = true
     const key = `${method} ${url}`

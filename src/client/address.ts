@@ -13,7 +13,9 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
   if (url.origin !== base.origin || !`${url.pathname}/`.startsWith(`${prefix}/`)) {
     throw refused('The path leads outside the base URL')
   }
-  for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value)
+  // `searchParams.append` would write the whole URL again for each field.
+  const added = new URLSearchParams(query).toString()
+  if (added !== '') url.search = url.search === '' ? added : `${url.search}&${added}`
   return url
 }
 

@@ -2,7 +2,6 @@ import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
-import { deferProperty } from './defer-property.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
 import { type HttpRequest, Interrupted, type Transport } from './open-response.ts'
 import { limitHeaders } from './rate-limit-headers.ts'
@@ -39,7 +38,7 @@ interface Delivery extends Reading {
 
 /** The final response, after redirects and retries. */
 export interface FinalResponse extends AttemptResponse {
-  /** The request of this response, without secrets. Its URL is computed when it is read. */
+  /** The request of this response, without secrets. */
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
   asked?: number
@@ -57,18 +56,14 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
   const { transport, policy, clock, signal, redact, observe } = delivery
   const trace = delivery.openTrace && (await delivery.openTrace())
-  const visited = [first.url.href]
+  const visited = [first.url]
   let httpRequest = first
   let counts = untried
 
   for (let number = 1; ; number++) {
     const { method, url } = httpRequest
-    const request: FailedRequest = deferProperty({ method }, 'url', () => redact(showUrl(url)))
-    const report = (news: News) => {
-      if (!observe) return
-      const event = Object.assign(news, { method, attempt: number })
-      observe(deferProperty(event, 'url', () => request.url) as ClientEvent)
-    }
+    const request: FailedRequest = { method, url: redact(showUrl(url)) }
+    const report = (news: News) => observe?.({ ...news, ...request, attempt: number } as ClientEvent)
     report({ type: 'request' })
     trace?.request(httpRequest, number, redact)
     const started = clock.now()
@@ -88,9 +83,9 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
       if (observe) report(responseNews(response, elapsed, redact))
       const next = delivery.followRedirects ? followRedirect(httpRequest, response, visited) : undefined
       if (next) {
-        visited.push(next.url.href)
+        visited.push(next.url)
         httpRequest = next
-        report(deferProperty({ type: 'redirect', status }, 'to', () => redact(showUrl(next.url))))
+        report({ type: 'redirect', status, to: redact(showUrl(next.url)) })
         continue
       }
       verdict = decide({ type: 'response', status, headers: response.headers })
@@ -122,12 +117,12 @@ function responseNews(
   redact: Redact,
 ): News {
   const requestId = requestIdOf(headers)
-  const news = {
-    type: 'response' as const,
+  return {
+    type: 'response',
     status,
     statusText: redact(statusText),
     elapsed,
+    limits: redact(limitHeaders(headers)),
     ...(requestId === undefined ? {} : { requestId: redact(requestId) }),
   }
-  return deferProperty(news, 'limits', () => redact(limitHeaders(headers)))
 }

@@ -1,8 +1,10 @@
 import { ExactNumber, parseJson } from '../contract/exact-json.ts'
 
+const utf8 = new TextDecoder()
+
 /** Parses JSON in UTF-8, and ignores a byte order mark. Undefined for invalid JSON. */
 export function readJson(bytes: Uint8Array): unknown {
-  const text = new TextDecoder().decode(bytes)
+  const text = utf8.decode(bytes)
   try {
     return parseJson(text)
   } catch (error) {
@@ -21,8 +23,13 @@ function readDeepJson(text: string): unknown {
 
 /** Whether lists and objects are nested deeper than a number of levels. Recurses no deeper itself. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
-  if (!isNested(value)) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return isNested(value)
+  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(levels - 1, inner))
+  for (const name in value) {
+    if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[name])) return true
+  }
+  return false
 }
 
 /** The same value, in which a note replaces everything deeper than a number of levels. */

@@ -29,7 +29,8 @@ export class MessageKeys {
 
   /** @returns whether it is new */
   add(keys: PageKeys, index: number, part: number): boolean {
-    const [low, high] = [keys.low[index] ?? 0, keys.high[index] ?? 0]
+    const low = keys.low[index] ?? 0
+    const high = keys.high[index] ?? 0
     const slot = this.#slotOf(low, high)
     if (this.#parts[slot] !== 0) return false
     this.#put(slot, low, high, part + 1)
@@ -60,8 +61,11 @@ export class MessageKeys {
     this.#high = new Uint32Array(parts.length * 4)
     this.#parts = new Uint16Array(parts.length * 4)
     for (let index = 0; index < parts.length; index++) {
-      const [low = 0, high = 0, part = 0] = [lows[index], highs[index], parts[index]]
-      if (part !== 0) this.#put(this.#slotOf(low, high), low, high, part)
+      const part = parts[index] ?? 0
+      if (part === 0) continue
+      const low = lows[index] ?? 0
+      const high = highs[index] ?? 0
+      this.#put(this.#slotOf(low, high), low, high, part)
     }
   }
 }

@@ -61,10 +61,11 @@ export function redactBytes(bytes: Uint8Array, redact: Redact): Uint8Array {
 
 /** A URL without user info, and without the values of query fields that may be secrets. */
 export function showUrl(url: URL): string {
+  const names = [...new URLSearchParams(url.search).keys()].filter(isSecretParameter)
+  if (names.length === 0 && url.username === '' && url.password === '') return url.href
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
-  const names = [...new Set(shown.searchParams.keys())].filter(isSecretParameter)
   for (const name of names) shown.searchParams.set(name, 'redacted')
   return shown.href
 }

@@ -23,7 +23,7 @@ interface RedirectResponse {
 export function followRedirect(
   httpRequest: HttpRequest,
   response: RedirectResponse,
-  visited: string[],
+  visited: readonly URL[],
 ): HttpRequest | undefined {
   const { status, headers } = response
   const location = headers['location']
@@ -52,7 +52,7 @@ export function followRedirect(
   target.username = ''
   target.password = ''
   target.hash = ''
-  if (visited.includes(target.href))
+  if (visited.some(({ href }) => href === target.href))
     throw rejected(`${httpRequest.url.origin} redirects in a loop (${status})`)
   if (visited.length > maxRedirects) {
     throw rejected(`${httpRequest.url.origin} redirects more than ${maxRedirects} times (${status})`)

@@ -61,9 +61,13 @@ export async function exportHistory(options: ExportOptions): Promise<number> {
     return written
   } catch (error) {
     await file?.discard()
-    store.close()
-    if (store.messages > 0 && !options.isStdoutClosed()) options.onKept(store.messages)
-    else rmSync(directory.path, { recursive: true, force: true })
+    if (store.messages > 0 && !options.isStdoutClosed()) {
+      store.keep()
+      options.onKept(store.messages)
+    } else {
+      store.close()
+      rmSync(directory.path, { recursive: true, force: true })
+    }
     throw error
   } finally {
     withdrawCleanup()

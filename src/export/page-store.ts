@@ -37,8 +37,6 @@ type IndexLine =
 /** In ms. A crash of the system loses the pages that were written after the last flush. */
 const syncInterval = 1000
 
-const newline = 10
-
 /**
  * The pages of an export on disk, because they arrive newest first and are written oldest first. Consists of a
  * file of pages and an index, both only appended to. After a kill, all complete pages can be restored.
@@ -73,15 +71,10 @@ export class PageStore implements HistoryStore {
 
   /** @param messages oldest first */
   append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
-    let size = 0
-    for (const message of messages) {
-      const text = JSON.stringify(message)
-      // A UTF-16 unit is at most three bytes of UTF-8.
-      const room = this.#scratchOf(size + text.length * 3 + 1, size)
-      size += room.write(text, size)
-      room[size++] = newline
-    }
-    const bytes = this.#scratch.subarray(0, size)
+    const text = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
+    // A UTF-16 unit is at most three bytes of UTF-8.
+    const room = this.#scratchOf(text.length * 3)
+    const bytes = room.subarray(0, room.write(text))
     const oldest = firstTime(messages)
     this.#guard(() => {
       writeAll(this.#pagesFile, bytes)
@@ -136,24 +129,24 @@ export class PageStore implements HistoryStore {
     this.#size = 0
   }
 
-  /** Flushes and closes the files. */
-  close(): void {
+  /** Flushes and closes the files, for a later run. */
+  keep(): void {
     try {
       this.#sync()
     } catch {
       // A later run restores the pages that were flushed.
     }
+    this.close()
+  }
+
+  close(): void {
     closeSync(this.#pagesFile)
     closeSync(this.#indexFile)
   }
 
-  /** @param used number of bytes to keep if the buffer grows */
-  #scratchOf(size: number, used = 0): Buffer {
-    if (this.#scratch.length < size) {
-      const larger = Buffer.allocUnsafe(size * 2)
-      this.#scratch.copy(larger, 0, 0, used)
-      this.#scratch = larger
-    }
+  #scratchOf(size: number): Buffer {
+    if (this.#scratch.length < size)
+      this.#scratch = Buffer.allocUnsafe(Math.max(size, this.#scratch.length * 2))
     return this.#scratch
   }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import {
   canonicalNumber,
   ExactNumber,
+  mayHoldExactNumbers,
   numberOf,
   parseJson,
   withDoubles,
@@ -32,6 +33,25 @@ describe('JSON with exact numbers', () => {
       ),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
+  })
+
+  it('is parsed without a reviver if only its texts look like such numbers', () => {
+    for (const text of ['{"at":"2026-01-01T08:30:00.000Z"}', '{"at":"2026-01-01T08:30:00.500000+00:00"}']) {
+      expect(mayHoldExactNumbers(text)).to.equal(false)
+    }
+    for (const number of ['1.0', '0.500', '-2.50']) {
+      for (const text of [`[${number}]`, `{"a":${number}}`, `[${number} ,1]`, number]) {
+        expect(mayHoldExactNumbers(text)).to.equal(true)
+        expect(JSON.stringify(parseJson(text))).to.equal(text.replace(' ', ''))
+      }
+    }
+  })
+
+  it('may be nested more deeply than the search for numbers', () => {
+    const text = `${'['.repeat(1200)}1.0${']'.repeat(1200)}`
+    expect(JSON.stringify(parseJson(text))).to.equal(text)
+    const plain = `${'['.repeat(50_000)}"1"${']'.repeat(50_000)}`
+    expect(parseJson(plain)).to.be.an('array')
   })
 
   it('uses a double if JSON.stringify writes the number in the same way', () => {

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -11,6 +12,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { Directories } from '../../src/system/directories.ts'
+import { root } from '../scripts/package-file.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -141,5 +144,67 @@ describe('the code cache', function () {
     for (let count = 0; count < 2; count++) await run(check)
     for (let count = 0; count < 2; count++) await run(['config', 'path'])
     expect(caches()).to.have.lengthOf(1)
+  })
+})
+
+/** See scripts/write-code-cache.ts. */
+describe('the code cache in the package', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  /** A copy of the installed package. */
+  let copy: string
+  beforeEach(function () {
+    sandbox = createSandbox({ ownCache: true })
+    copy = join(sandbox.home, 'package')
+    for (const name of ['bin', 'dist', 'package.json']) {
+      cpSync(join(root, name), join(copy, name), { recursive: true })
+    }
+    // Another version of Node than that of the build has no cache in the package.
+    if (packaged().length === 0) this.skip()
+  })
+  afterEach(() => sandbox?.remove())
+
+  const packaged = (): string[] =>
+    readdirSync(join(copy, 'dist/code-cache')).filter((name) =>
+      name.endsWith(`-${process.versions.v8}-${process.platform}-${process.arch}`),
+    )
+  const own = (): string[] => readdirSync(new Directories(sandbox.env).cache).sort()
+  const run = async (args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> => {
+    const { exitCode, stderr } = await runProgram(sandbox, args, {
+      env,
+      program: [process.execPath, join(copy, 'bin/run.js')],
+    })
+    expect(exitCode, stderr).to.equal(0)
+  }
+  const send = ['chat', 'send', 'Hello', '--profile', 'local']
+
+  it('is used in another directory, so that common commands write none', async () => {
+    for (let count = 0; count < 3; count++) await run(send)
+    expect(own()).to.deep.equal([])
+  })
+
+  it('is the start of the cache of this machine, which other commands write', async () => {
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    const [name = ''] = packaged().filter((file) => file.startsWith('main-'))
+    expect(own()).to.deep.equal([name, `${name}.config-path`, `${name}.once`])
+    const size = (directory: string) => statSync(join(directory, name)).size
+    expect(size(new Directories(sandbox.env).cache)).to.be.above(size(join(copy, 'dist/code-cache')))
+  })
+
+  it('is not used under other V8 flags', async () => {
+    await run(send, { NODE_OPTIONS: '--stack-trace-limit=50' })
+    expect(own().filter((name) => name.endsWith('.once'))).to.have.lengthOf(packaged().length - 1)
+  })
+
+  it('is not used if any bit of it is wrong', async () => {
+    for (const name of packaged()) {
+      const path = join(copy, 'dist/code-cache', name)
+      const bytes = readFileSync(path)
+      const middle = Math.floor(bytes.length / 4) + 1
+      bytes[middle] = (bytes[middle] ?? 0) ^ 1
+      writeFileSync(path, bytes)
+    }
+    for (let count = 0; count < 2; count++) await run(send)
+    expect(own()).to.include.members(packaged().filter((name) => !name.startsWith('http-')))
   })
 })

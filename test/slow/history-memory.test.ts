@@ -9,7 +9,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takesAll } from '../support/take-sample.ts'
 
 /** Maximum bytes above the peak with an empty history. */
-const bound = 40 * 1024 * 1024
+const bound = 60 * 1024 * 1024
 
 describe('the memory of history export and history sync', function () {
   this.timeout(300_000)

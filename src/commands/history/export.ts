@@ -61,7 +61,7 @@ export default class HistoryExport extends BaseCommand {
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
     const { exportHistory } = await import('../../export/export-history.ts')
-    context.host.keepHeapSmall()
+    context.host.keepHeapSmall('speed')
     const progress = new ExportProgress(output, since)
     let isUnsure = false
     try {

@@ -36,7 +36,7 @@ export default class HistorySync extends BaseCommand {
     const { output } = context
     const client = await context.connect()
     const { syncHistory } = await import('../../mirror/sync-history.ts')
-    context.host.keepHeapSmall()
+    context.host.keepHeapSmall('speed')
     const progress = new ExportProgress(output, undefined)
     try {
       const { facts, path, added, removed, mayLack } = await syncHistory({
