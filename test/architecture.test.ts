@@ -110,9 +110,10 @@ const statefulFor: Record<string, string> = {
   'terminal/editor/graphemes.ts': 'widths of graphemes, which do not depend on the run',
 }
 
-/** Files that change the process and restore it before they return. */
+/** Files that change the process and restore it before they return, or signal others. */
 const changesProcessFor: Record<string, string> = {
   'system/leave-signals-to-system.ts': 'no handler of chatctl while one call blocks the thread',
+  'system/run-command.ts': 'kills the process group of a command that it has started',
   'system/load-sqlite.ts': 'no warning of Node about node:sqlite',
 }
 

@@ -36,6 +36,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
   'client/proxy-and-tls.test.ts': 'variables that Node reads once, when it starts',
   'files/process-lock.test.ts': 'locks that exclude other processes',
+  'files/run-command.test.ts': 'runs a command, and kills it with the processes that it has started',
   'files/split-command.test.ts': 'compares with how sh splits a command',
   'service/administration.test.ts': 'two services, told apart by their process ids',
   'service/oauth/metadata.test.ts': 'what a process has loaded',

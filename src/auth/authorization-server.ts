@@ -19,6 +19,8 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
+  /** The grants that the metadata lists; undefined if it lists none. */
+  grantTypes: readonly string[] | undefined
   /** RFC 8628 section 4. */
   deviceAuthorizationEndpoint: string | undefined
   /** Whether revoking a token ends only this sign-in (docs/reference/service-oauth.md, "Endpoints"). */
@@ -47,6 +49,7 @@ export async function findAuthorizationServer(
       authorizationEndpoint: documented,
       tokenEndpoint,
       revocationEndpoint: undefined,
+      grantTypes: undefined,
       deviceAuthorizationEndpoint: undefined,
       grantPerSignIn: false,
     }
@@ -67,6 +70,7 @@ export async function findAuthorizationServer(
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    grantTypes: Array.isArray(metadata.grant_types_supported) ? metadata.grant_types_supported : undefined,
     deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint),
     grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }

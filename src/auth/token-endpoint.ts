@@ -4,10 +4,12 @@ import {
   type Client,
   customFetch,
   deviceCodeGrantRequest,
+  genericTokenEndpointRequest,
   None,
   nopkce,
   processAuthorizationCodeResponse,
   processDeviceCodeResponse,
+  processGenericTokenEndpointResponse,
   processRefreshTokenResponse,
   processRevocationResponse,
   refreshTokenGrantRequest,
@@ -141,6 +143,59 @@ export async function revokeTokens(tokens: TokenSet, options: TransportOptions):
     demandNoServerError(response)
     await processRevocationResponse(response)
   })
+}
+
+/** How an identity token is sent for an access token. */
+export interface IdentityExchange {
+  server: AuthorizationServer
+  grantType: string
+  /** Of the grant. They contain the identity token. */
+  parameters: Record<string, string>
+  /** Undefined if the server has not named one to us. */
+  clientId: string | undefined
+  /** The requested scope. The server may grant less. */
+  scope: string | undefined
+}
+
+/**
+ * Exchanges an identity token for an access token, as a public client. A refresh token is dropped.
+ *
+ * @throws Failure of the network, or as `tokenFailure`
+ */
+export async function exchangeIdentityToken(
+  { server, grantType, parameters, clientId, scope }: IdentityExchange,
+  identityToken: string,
+  transport: Transport,
+  clock: Clock,
+): Promise<TokenSet> {
+  const as = { issuer: server.issuer, token_endpoint: server.tokenEndpoint }
+  const client = publicClient(clientId ?? 'unknown')
+  const redact = redactorOf(identityToken)
+  const answer = await asFailure(
+    'The exchange of the identity token',
+    server.tokenEndpoint,
+    redact,
+    async () => {
+      const response = await genericTokenEndpointRequest(
+        as,
+        client,
+        clientId === undefined ? () => {} : None(),
+        grantType,
+        { ...parameters, ...(scope === undefined ? {} : { scope }) },
+        through(transport),
+      )
+      demandNoServerError(response)
+      return demandUsable(
+        await processGenericTokenEndpointResponse(as, client, await withoutInvalidMembers(response)),
+      )
+    },
+  )
+  const { refresh_token: _, ...tokens } = tokenSetOf(
+    { server, clientId: clientId ?? '', scope },
+    answer,
+    clock,
+  )
+  return tokens
 }
 
 function tokenSetOf(

@@ -1,12 +1,12 @@
 import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
-import { Failure } from '../contract/failure.ts'
+import { Failure, helpOf } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 
 /** Client options that also apply to requests to an authorization server. */
 export type TransportOptions = Pick<
   ClientOptions,
-  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'trace' | 'env'
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'trace' | 'env' | 'credential'
 > & { clock: Clock }
 
 /** The options with which oauth4webapi calls `fetch`. */
@@ -43,8 +43,23 @@ export function createTransport(options: TransportOptions): Transport {
       // Fetch standard: a "null body status" takes no body, not even an empty one.
       const content = [204, 205, 304].includes(status) ? null : new TextDecoder().decode(bytes)
       return new Response(content, { status, headers: received.headers })
+    } catch (error) {
+      throw error instanceof Failure && error.isOutcomeUnknown ? withoutChange(error) : error
     } finally {
       await client.close()
     }
   }
+}
+
+/** The change that needs the credential was not sent, so its outcome is known. */
+function withoutChange(failure: Failure): Failure {
+  const { kind, message, code, status, details, request } = failure
+  return new Failure(kind, message, {
+    ...helpOf(failure),
+    code,
+    details,
+    cause: failure,
+    ...(status === undefined ? {} : { status }),
+    ...(request === undefined ? {} : { request }),
+  })
 }

@@ -23,9 +23,12 @@ import { readCatalog } from './unknown-command/command-catalog.ts'
 import { refuseValuedSwitches, type Usage, usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
 
-/** The flags of the profile keys, except the output format, which has two flags, and `save`, whose flag is --no-save. */
-const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output' && key !== 'save')].map(
-  (key) => key.replaceAll('_', '-'),
+/** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
+const otherFlags: readonly string[] = ['output', 'save', 'credential_command']
+
+/** The flags of the other profile keys. */
+const optionNames = ['profile', ...profileKeys.filter((key) => !otherFlags.includes(key))].map((key) =>
+  key.replaceAll('_', '-'),
 )
 
 type Values = Record<string, unknown>

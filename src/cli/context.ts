@@ -1,3 +1,4 @@
+import type { Renewal } from '../auth/renew-tokens.ts'
 import type { TransportOptions } from '../auth/transport.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
@@ -8,6 +9,8 @@ import type { DocumentFormat, OutputFormat } from '../config/output-formats.ts'
 import type { FlagValues, Options } from '../config/resolve-options.ts'
 import type { UpstreamChoice, UpstreamFlags } from '../config/resolve-upstream.ts'
 import type { Failure } from '../contract/failure.ts'
+import type { IdentitySource } from '../credentials/identity-source.ts'
+import type { StoredCredential, TokenSet } from '../credentials/stored-credential.ts'
 import type { Administration } from '../service/administration/administration.ts'
 import type { JoinableService } from '../service/find-joinable-service.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
@@ -22,6 +25,7 @@ import type { OneTimeSecret, Output } from './output/output.ts'
 import type { Streams } from './output/streams.ts'
 import type { SentChanges } from './sent-changes.ts'
 import type { CredentialStores } from './sign-in/credential-stores.ts'
+import type { HeldCredential } from './sign-in/held-credential.ts'
 import type { RenewingCredential } from './sign-in/renewing-credential.ts'
 import type { Target } from './target.ts'
 
@@ -71,6 +75,12 @@ export interface Context {
   readonly stores: CredentialStores
   /** The stored credential of the profile; undefined if none or another credential is used. */
   signedIn(): RenewingCredential | undefined
+  /** The credential that this run obtains from a command or the CI; undefined if another one is used. */
+  held(): HeldCredential | undefined
+  /** Replaces a stored credential. @throws Failure `unauthorized` if the user must sign in again */
+  renewTokens(renewal: Renewal): Promise<StoredCredential>
+  /** Exchanges the identity token of the CI job for an access token, which is stored nowhere. */
+  exchangeIdentity(source: IdentitySource, baseUrl: string): Promise<TokenSet>
   /** Whose last conversation `--continue` continues. */
   contextOwner(): ContextOwner
   /**

@@ -6,7 +6,6 @@ import { defaultFormats } from '../config/output-formats.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { resolveUpstream, type UpstreamChoice } from '../config/resolve-upstream.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
-import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import { ChangeRecording } from './change-recording.ts'
@@ -26,13 +25,15 @@ import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { warnOfResponse } from './response-warnings.ts'
 import { SentChanges } from './sent-changes.ts'
-import { adviseOnRefusal, connectionTo, credentialOf, noCredential } from './sign-in/credential-in-use.ts'
-import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
-import { RenewingCredential, warnOfUnsaved } from './sign-in/renewing-credential.ts'
+import { adviseOnRefusal, connectionTo, credentialOf } from './sign-in/credential-in-use.ts'
+import { CredentialStores } from './sign-in/credential-stores.ts'
+import { exchangeOptions, heldCredentialOf } from './sign-in/held-credential.ts'
+import { renewingCredentialOf } from './sign-in/renewing-credential.ts'
 import {
   changesService,
   chooseTarget,
   demandNamedService,
+  environmentReader,
   guardLocalChange,
   isChange,
   refuseOtherService,
@@ -67,7 +68,7 @@ export function createContext(invocation: Invocation): Context {
   // Closed last, because closing the client may decide the outcome of a change.
   cleanups.push(() => recording.close())
 
-  const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env, fromWorkingDirectory)))
+  const target = once(() => chooseTarget(options, environmentReader(env, fromWorkingDirectory)))
   const stores = new CredentialStores(configuration, directories, output)
   let answer: string | undefined
   const upstream: Context['upstream'] = (flags = { name: '' }) => {
@@ -102,31 +103,8 @@ export function createContext(invocation: Invocation): Context {
     trace: debug ? once(() => openTrace(streams, cleanups)) : undefined,
   }
 
-  const signedIn = once(() => {
-    const to = target()
-    if (to.kind === 'local' || to.fromEnvironment || to.profile === undefined) return undefined
-    const store = stores.ofProfile(to.profile)
-    const owner = ownerOf(to.profile, to.baseUrl)
-    return new RenewingCredential({
-      owner,
-      store,
-      signal,
-      clock,
-      missing: () => noCredential(to),
-      renew: async (held, rejected) => {
-        const { renewTokens } = await import('../auth/renew-tokens.ts')
-        return renewTokens({
-          directories,
-          owner,
-          store,
-          held,
-          rejected,
-          transport,
-          onUnsaved: warnOfUnsaved(output, to.profile),
-        })
-      },
-    })
-  })
+  const signedIn = once(() => renewingCredentialOf(context))
+  const held = once(() => heldCredentialOf(context))
 
   const open = async (options: Omit<ClientOptions, keyof typeof transport> & Partial<ClientOptions>) => {
     const { Client } = await import('../client/client.ts')
@@ -168,7 +146,7 @@ export function createContext(invocation: Invocation): Context {
       ...overrides,
       observe: overrides.observe ?? sentChanges.follow(transport.observe),
       ...(to.kind === 'remote'
-        ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
+        ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
         : {
             baseUrl: async () => (await local.next()).url,
             credential: async () => local.answering?.key,
@@ -205,6 +183,12 @@ export function createContext(invocation: Invocation): Context {
     demandNamedService: () => demandNamedService(streams, target()),
     stores,
     signedIn,
+    held,
+    renewTokens: async (renewal) => (await import('../auth/renew-tokens.ts')).renewTokens(renewal),
+    exchangeIdentity: async (source, baseUrl) => {
+      const { exchangeIdentity } = await import('../auth/exchange-identity.ts')
+      return exchangeIdentity(exchangeOptions(context, source, baseUrl))
+    },
     contextOwner: () => {
       const to = target()
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }

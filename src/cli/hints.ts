@@ -37,6 +37,8 @@ const hints: Hints = {
 
   output_format: ({ format }) => `Did you mean: --output ${format}`,
   list_prompts: 'List the prompts with: chatctl chat prompts list',
+  set_base_url: ({ profile }) =>
+    `Set it first with: chatctl config set base_url https://HOST --profile ${quoteWord(profile)}`,
 
   // Signing in
   unusable_credential: (_, connection) =>
@@ -64,6 +66,18 @@ const hints: Hints = {
   name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
     'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
+  token_endpoint_of_exchange:
+    'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
+  foreign_token_endpoint: ({ tokenEndpoint }) =>
+    `If you trust it, run: export CHATCTL_TOKEN_URL=${quoteWord(tokenEndpoint)}`,
+  client_id_of_exchange: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
+  github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
+  gitlab_id_token: ({ audience }) =>
+    `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+  trust_issuer: ({ issuer, subject, audience }) =>
+    `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
+  check_credential_command: ({ line, profile }) =>
+    `Run it yourself: ${line}. To use another command, run: ${login(profile)} --credential-command COMMAND`,
 
   // The embedded service
   other_port: ({ listener }) =>
@@ -86,6 +100,9 @@ const hints: Hints = {
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
+  list_trusts: 'List the trusts with: chatctl service trust list',
+  revoke_trust: ({ name }) =>
+    `Choose another name, or revoke that trust with: chatctl service trust revoke ${name}`,
 
   // Messages and sessions
   larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',

@@ -1,7 +1,8 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
-import type { Credential } from '../credentials/environment-credential.ts'
+import { type Credential, readEnvironmentCredential } from '../credentials/environment-credential.ts'
+import { type IdentitySource, readIdentitySource } from '../credentials/identity-source.ts'
 import { quoteWord } from './command-line.ts'
 import type { Streams } from './output/streams.ts'
 
@@ -14,15 +15,36 @@ export type Target =
       /** Whether the address is the profile's own. */
       isOfProfile: boolean
       fromEnvironment: Credential | undefined
+      /** Of the CI job, if `CHATCTL_OIDC` is set and the environment has no API key. */
+      identity: IdentitySource | undefined
+      /** The credential command of the profile, if the environment has no credential. */
+      command: string | undefined
     }
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
+
+/** The credentials that the environment names. Both may throw. */
+export interface EnvironmentReader {
+  credential(): Credential | undefined
+  identity(): IdentitySource | undefined
+}
+
+/** @param resolvePath resolves the name of a file */
+export function environmentReader(
+  env: NodeJS.ProcessEnv,
+  resolvePath: (name: string) => string,
+): EnvironmentReader {
+  return {
+    credential: () => readEnvironmentCredential(env, resolvePath),
+    identity: () => readIdentitySource(env),
+  }
+}
 
 /**
  * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
  * embedded service, unless an API key shows that another was meant.
  */
-export function chooseTarget(options: Options, readCredential: () => Credential | undefined): Target {
+export function chooseTarget(options: Options, read: EnvironmentReader): Target {
   const baseUrl = options.base_url.value
   const profile = options.profile.value
   if (profile === localProfile) {
@@ -37,16 +59,19 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
   }
   if (baseUrl) {
     const isOfProfile = options.base_url.source === 'profile'
-    return { kind: 'remote', baseUrl, profile, isOfProfile, fromEnvironment: readCredential() }
+    const fromEnvironment = read.credential()
+    const identity = fromEnvironment ? undefined : read.identity()
+    const command = fromEnvironment || identity ? undefined : options.credential_command.value
+    return { kind: 'remote', baseUrl, profile, isOfProfile, fromEnvironment, identity, command }
   }
   if (profile !== undefined) {
     throw new Failure('usage', `Profile "${profile}" has no base URL`, {
       hint: `Set it with: chatctl auth login --profile ${quoteWord(profile)} --base-url https://HOST`,
     })
   }
-  const credential = readCredential()
-  if (credential) {
-    throw new Failure('usage', `${credential.source} is set, but no service is selected`, {
+  const source = read.credential()?.source ?? (read.identity() && 'CHATCTL_OIDC')
+  if (source !== undefined) {
+    throw new Failure('usage', `${source} is set, but no service is selected`, {
       hint: 'Select it with --base-url URL or --profile NAME. The embedded service is --profile local.',
     })
   }

@@ -23,6 +23,7 @@ export const signInKeys = [
 export const profileKeys = [
   'base_url',
   ...signInKeys,
+  'credential_command',
   'model',
   'output',
   'timeout',

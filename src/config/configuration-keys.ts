@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { noUpstream, readUpstream } from '../contract/upstream-address.ts'
+import { readCommand } from '../system/split-command.ts'
 import {
   type Configuration,
   type GlobalKey,
@@ -12,14 +13,13 @@ import {
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
 import { defaultFormats, readOutputFormat } from './output-formats.ts'
+import { readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
 import {
+  forOrigin,
   localProfile,
   readAddress,
   readCount,
   readDuration,
-  readPorts,
-  readRedirectHost,
-  readRedirectPath,
   readSwitch,
   readTimeout,
   readTokenUrl,
@@ -40,6 +40,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   redirect_host: readRedirectHost,
   redirect_port: readPorts,
   redirect_path: readRedirectPath,
+  credential_command: (line) => readCommand(line, 'command'),
   output: (text) => readOutputFormat(text, defaultFormats),
   timeout: readTimeout,
   retries: readCount,
@@ -78,7 +79,8 @@ export function withValue(
   const alias = aliasOf(key)
   const change =
     alias === undefined ? { [known]: value } : { aliases: withAlias(held?.aliases ?? {}, alias, value) }
-  const stored: Profile = { ...held, ...change }
+  const stored: Profile = { ...(known === 'base_url' ? forOrigin(value, held ?? {}) : held), ...change }
+  if (known === 'credential_command' && stored.base_url === undefined) throw withoutAddress(profile)
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }
 
@@ -101,8 +103,16 @@ export function withoutValue(
     const { [alias]: _, ...aliases } = held.aliases ?? {}
     return { ...configuration, profiles: { ...configuration.profiles, [profile]: { ...held, aliases } } }
   }
-  const { [key as ProfileKey]: _, ...stored } = held
+  const { [key as ProfileKey]: _, ...stored } = key === 'base_url' ? forOrigin(undefined, held) : held
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+}
+
+function withoutAddress(profile: string): Failure {
+  return new Failure(
+    'usage',
+    `credential_command is for the base URL of the profile, but profile "${profile}" has none`,
+    { advice: [{ code: 'set_base_url', profile }] },
+  )
 }
 
 function demandProfile({ profiles = {} }: Configuration, name: string): void {
@@ -116,7 +126,9 @@ function demandProfile({ profiles = {} }: Configuration, name: string): void {
 function withUpstream(configuration: Configuration, value: string | undefined): Configuration {
   const { upstream, upstream_key_file: keyFile, ...rest } = configuration
   const keepsKey =
-    keyFile !== undefined && originOf(value) !== undefined && originOf(value) === originOf(upstream)
+    keyFile !== undefined &&
+    originOfUpstream(value) !== undefined &&
+    originOfUpstream(value) === originOfUpstream(upstream)
   return {
     ...rest,
     ...(value !== undefined && { upstream: value }),
@@ -125,7 +137,7 @@ function withUpstream(configuration: Configuration, value: string | undefined): 
 }
 
 /** Undefined for `none`, and for a value that was edited into the file and is invalid. */
-function originOf(upstream: string | undefined): string | undefined {
+function originOfUpstream(upstream: string | undefined): string | undefined {
   try {
     return upstream === undefined ? undefined : readUpstream(upstream).origin
   } catch {
@@ -135,7 +147,7 @@ function originOf(upstream: string | undefined): string | undefined {
 
 /** Without an upstream, the key would go to the next one that is chosen. */
 function demandUpstream({ upstream }: Configuration): void {
-  if (originOf(upstream) !== undefined) return
+  if (originOfUpstream(upstream) !== undefined) return
   throw new Failure('usage', 'upstream_key_file is the key of the stored upstream, but none is stored', {
     advice: [{ code: 'set_upstream' }],
   })

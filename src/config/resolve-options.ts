@@ -1,4 +1,4 @@
-import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
+import { originOf, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
@@ -13,6 +13,7 @@ import {
   outputFormats,
   readOutputFormat,
 } from './output-formats.ts'
+import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
 
@@ -42,6 +43,8 @@ export interface Options {
   /** Tried in order; 0 means any free port. */
   redirect_port: Resolved<readonly number[]>
   redirect_path: Resolved<string>
+  /** Prints the credential of the profile. Only of a profile, and only for the origin of its base URL. */
+  credential_command: Resolved<string | undefined>
   /** The model of an alias, not the alias. */
   model: Resolved<string | undefined>
   aliases: Resolved<ModelAliases>
@@ -104,6 +107,7 @@ export function resolveOptions(
     (mayNameNewProfile ? {} : undefined)
   if (!found) throw unknownProfile(profile, configuration())
   const stored = forAuthorizationServer(given('auth_url')?.value, found)
+  const { credential_command: command } = forOrigin(address?.value ?? found.base_url, found)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
     return (
@@ -144,6 +148,10 @@ export function resolveOptions(
     redirect_host: read('redirect_host', pick('redirect_host'), readRedirectHost, '127.0.0.1'),
     redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
     redirect_path: read('redirect_path', pick('redirect_path'), readRedirectPath, '/callback'),
+    credential_command:
+      command === undefined
+        ? byDefault(undefined)
+        : { value: command, source: 'profile', from: `profile ${inForce}` },
     model: withoutAlias(text('model'), stored.aliases ?? {}),
     aliases: { value: stored.aliases ?? {}, source: 'profile', from: `profile ${inForce}` },
     output: read(
@@ -175,6 +183,15 @@ function withoutAlias(
 export function forAuthorizationServer(authUrl: string | undefined, profile: Profile): Profile {
   if (authUrl === undefined || authUrl === profile.auth_url) return profile
   const { client_id: _, token_url: __, scope: ___, ...rest } = profile
+  return rest
+}
+
+/** The profile without the credential command of another origin, which must not receive its credential. */
+export function forOrigin(baseUrl: string | undefined, profile: Profile): Profile {
+  if (profile.credential_command === undefined) return profile
+  const origin = originOf(baseUrl)
+  if (origin !== undefined && origin === originOf(profile.base_url)) return profile
+  const { credential_command: _, ...rest } = profile
   return rest
 }
 
@@ -271,27 +288,4 @@ export function readCount(text: string): number {
 export function readSwitch(text: string): 'on' | 'off' {
   if (text === 'on' || text === 'off') return text
   throw new Error('is neither on nor off')
-}
-
-/** The hosts to which the browser may be redirected after sign-in. */
-export type RedirectHost = '127.0.0.1' | '::1'
-
-export function readRedirectHost(text: string): RedirectHost {
-  const host = text.replace(/^\[(.*)\]$/, '$1')
-  if (host === '127.0.0.1' || host === '::1') return host
-  // RFC 8252 section 8.3: a host name may resolve to another machine.
-  throw new Error('is not a loopback address: use 127.0.0.1 or ::1')
-}
-
-/** @returns the ports, in the order in which they are tried */
-export function readPorts(text: string): readonly number[] {
-  const ports = text.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : Number.NaN))
-  if (ports.every((port) => port <= 65_535)) return ports
-  throw new Error('is not a port from 0 to 65535, or a comma-separated list of ports')
-}
-
-export function readRedirectPath(text: string): string {
-  // Authorization servers compare the path as a string, so URL normalization must not change it.
-  if (/^\/[\w.~/-]*$/.test(text) && new URL(text, 'http://localhost').pathname === text) return text
-  throw new Error('is not a path such as /callback')
 }

@@ -36,6 +36,7 @@ interface ConfigurationAdvice {
   /** The output format that was probably meant. */
   output_format: { format: string }
   list_prompts: NoData
+  set_base_url: { profile: string }
 }
 
 interface SignInAdvice {
@@ -59,6 +60,17 @@ interface SignInAdvice {
   new_device_code: NoData
   name_token_endpoint: NoData
   name_issuer: NoData
+  /** The metadata has no token endpoint for an identity token, or one that must not receive it. */
+  token_endpoint_of_exchange: NoData
+  foreign_token_endpoint: { tokenEndpoint: string }
+  client_id_of_exchange: NoData
+  /** How a CI job gets an identity token. */
+  github_id_token: NoData
+  gitlab_id_token: { audience: string }
+  /** The service may not trust the issuer of an identity token. */
+  trust_issuer: { issuer: string; subject: string; audience: string }
+  /** A credential command has failed. */
+  check_credential_command: { line: string; profile: string }
 }
 
 /** A server of the embedded service: the one for clients, or the one for metrics and health. */
@@ -82,6 +94,8 @@ interface ServiceAdvice {
   list_users: NoData
   create_key: NoData
   list_sign_ins: NoData
+  list_trusts: NoData
+  revoke_trust: { name: string }
 }
 
 interface SessionAdvice {

@@ -5,6 +5,11 @@ export function isLoopback(host: string): boolean {
   return ['localhost', '::1', '[::1]'].includes(host) || /^127(\.\d+){3}$/.test(host)
 }
 
+/** The scheme, host, and port of a URL; undefined for an invalid one. */
+export function originOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
+}
+
 /**
  * Reads the base URL of a service (docs/interface.md, "Endpoints"). Its path is a prefix of every path of the
  * interface.

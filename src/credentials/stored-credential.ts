@@ -89,7 +89,7 @@ function parseJson(text: string): unknown {
 const margin = 60_000
 
 /** Whether the access token can still be sent. Without an expiry time, it can. */
-export function isFresh(tokens: TokenSet, now: number): boolean {
+export function isFresh(tokens: Pick<TokenSet, 'expires_at' | 'obtained_at'>, now: number): boolean {
   if (tokens.expires_at === undefined) return true
   const expiry = Date.parse(tokens.expires_at)
   // A token with a lifetime of a minute would never be fresh.

@@ -32,6 +32,7 @@ const statuses = {
   too_busy: 503,
   storage_busy: 503,
   storage_unavailable: 503,
+  issuer_unreachable: 503,
   upstream_timeout: 504,
   storage_full: 507,
 }

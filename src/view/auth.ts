@@ -57,9 +57,13 @@ interface SignedOut {
   origin: string
   signed_out: boolean
   revoked: boolean
+  credential_command?: string
 }
 
-function describeSignOut({ profile, origin, revoked }: SignedOut): Span {
+function describeSignOut({ profile, origin, revoked, credential_command: command }: SignedOut): Span {
+  if (command !== undefined) {
+    return { text: `Signed out of ${profile} (${origin}). The profile no longer runs: ${command}\n` }
+  }
   const after = revoked
     ? 'The token is revoked.'
     : 'The credential is deleted on this machine. On the service, it may stay valid until it expires or is revoked.'

@@ -55,6 +55,27 @@ export const newKeyView: View = {
   ],
 }
 
+/** Trusts in issuers of identity tokens. */
+export const trustView: View = {
+  layout: 'records',
+  emptyText: 'No trusts. Create one with: chatctl service trust create NAME',
+  columns: [
+    { path: 'id', secondary: true },
+    { path: 'name', whole: true },
+    { path: 'issuer' },
+    { path: 'audience' },
+    { path: 'subject' },
+    { path: 'permissions' },
+    { path: 'user_id', secondary: true },
+    { path: 'user_email' },
+    { path: 'tier' },
+    { path: 'limit' },
+    { path: 'expires_in' },
+    { path: 'created_at', time: true, secondary: true },
+    { path: 'last_used_at', time: true },
+  ],
+}
+
 export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',

@@ -11,6 +11,7 @@ const server: AuthorizationServer = {
   authorizationEndpoint: 'https://login.example/authorize',
   tokenEndpoint: 'https://login.example/token',
   revocationEndpoint: undefined,
+  grantTypes: undefined,
   deviceAuthorizationEndpoint: 'https://login.example/device',
   grantPerSignIn: false,
 }

@@ -3,6 +3,7 @@ export const password = 'canary-password-of-a-dry-run'
 /** Placeholder for the ID of a key that exists. */
 export const keyToRevoke = 'KEY'
 export const sessionToRevoke = 'SESSION'
+export const trustToRevoke = 'prepared'
 
 /** Files in the working directory of the run, with their content. */
 const usersFile = 'users.csv'
@@ -258,6 +259,31 @@ export const cases: readonly Case[] = [
     command: 'service:keys:revoke',
     args: ['service', 'keys', 'revoke', keyToRevoke],
     change: { revoke: keyToRevoke },
+  },
+  {
+    command: 'service:trust:create',
+    args: [
+      ...['service', 'trust', 'create', 'deploy', '--issuer', 'https://ci.example', '--audience', 'a'],
+      ...['--subject', 'b', '--permission', 'read:chat', '--expires', '5m'],
+    ],
+    change: {
+      create: {
+        name: 'deploy',
+        issuer: 'https://ci.example',
+        audience: 'a',
+        subject: 'b',
+        permissions: ['read:chat'],
+        user_id: 'usr_admin',
+        tier: 'free',
+        limit: 100,
+        expires_in: 300,
+      },
+    },
+  },
+  {
+    command: 'service:trust:revoke',
+    args: ['service', 'trust', 'revoke', trustToRevoke],
+    change: { revoke: trustToRevoke },
   },
   {
     command: 'service:sessions:revoke',

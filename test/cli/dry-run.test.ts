@@ -9,7 +9,15 @@ import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { cases, editing, files, keyToRevoke, password, sessionToRevoke } from './dry-run-cases.ts'
+import {
+  cases,
+  editing,
+  files,
+  keyToRevoke,
+  password,
+  sessionToRevoke,
+  trustToRevoke,
+} from './dry-run-cases.ts'
 
 const key = 'canary-key-of-a-dry-run'
 
@@ -28,8 +36,9 @@ const needsMore = new Set([
   'chatctl users adopt - --state team.state.json < known-users.txt',
 ])
 
-/** Uses another email address if the example creates a user who already exists for other examples. */
+/** Uses another email address or trust, because what the example creates may exist for other examples. */
 function rename(command: string, word: string): string {
+  if (command === 'service:trust:revoke' && word === 'deploy') return trustToRevoke
   return command === 'service:admin:create' ? word.replace(/^ada@/, 'grace@') : word
 }
 
@@ -60,6 +69,10 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    await runChatctl(sandbox, [
+      ...['service', 'trust', 'create', trustToRevoke, '--issuer', 'https://ci.example', '--audience', 'a'],
+      ...['--subject', 'b', '--permission', 'read:chat'],
+    ])
     sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     // The files and profiles that the examples name.

@@ -166,6 +166,94 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere(args)).exitCode).to.equal(3)
     expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
   },
+  'service:trust:create issuer, audience, subject, permission, expires, tier, limit, user, data':
+    async () => {
+      const dir = dataDirectory('trust')
+      const create = ['service', 'trust', 'create', 'deploy', '--data', dir]
+      const given = ['--issuer', 'https://ci.example/', '--audience', 'a b', '--subject', 'repo:acme/*:x']
+      const permissions = [
+        '--permission',
+        'read:chat',
+        '--permission',
+        '*:users',
+        '--permission',
+        'read:chat',
+      ]
+      const limits = ['--expires', '1h', '--tier', 'enterprise', '--limit', '7', '--user', 'Admin@localhost']
+      const made = await runHere([...create, ...given, ...permissions, ...limits, '--json'])
+      const { id: _, created_at: __, ...trust } = JSON.parse(made.stdout)
+      expect(trust).to.deep.equal({
+        name: 'deploy',
+        issuer: 'https://ci.example/',
+        audience: 'a b',
+        subject: 'repo:acme/*:x',
+        permissions: ['read:chat', '*:users'],
+        user_id: 'usr_admin',
+        user_email: 'admin@localhost',
+        tier: 'enterprise',
+        limit: 7,
+        expires_in: 3600,
+        last_used_at: null,
+      })
+      const again = await runHere([...create, ...given, ...permissions])
+      expect(again.exitCode).to.equal(7)
+      expect(again.stderr).to.contain('chatctl service trust revoke deploy')
+      const plain = await runHere([
+        ...create.with(3, 'plain'),
+        ...given,
+        ...permissions,
+        '--jq',
+        '.expires_in',
+      ])
+      expect(plain.stdout).to.equal('900\n')
+      const refused: [string[], string][] = [
+        [['--issuer', 'http://ci.example'], 'https://'],
+        [['--issuer', 'https://user@ci.example'], 'issuer'],
+        [['--issuer', 'ci.example'], 'issuer'],
+        [['--subject', '*'], 'must not begin with *'],
+        [['--subject', 'a***'], 'use ** instead'],
+        [['--subject', 'a\n'], 'control characters'],
+        [['--audience', 'a\u0007'], 'control characters'],
+        [['--permission', 'read:chta'], 'Did you mean read:chat?'],
+        [['--expires', '59s'], '1 minute to 1 hour'],
+        [['--expires', '61m'], '1 minute to 1 hour'],
+      ]
+      for (const [words, sentence] of refused) {
+        const [flag = ''] = words
+        const rest = [...given, ...permissions.slice(0, 2)]
+        const others = rest.filter((_word, index) => rest[index - (index % 2)] !== flag)
+        const slip = await runHere([...create.with(3, 'slip'), ...others, ...words])
+        expect(slip.exitCode, words.join(' ')).to.equal(2)
+        expect(slip.stderr, words.join(' ')).to.contain(sentence)
+      }
+      const wrongName = await runHere([...create.with(3, 'a b'), ...given, ...permissions])
+      expect(wrongName.exitCode).to.equal(2)
+    },
+  'service:trust:list data': async () => {
+    const { stdout } = await runHere(['service', 'trust', 'list', '--data', dataDirectory('trust'), '--json'])
+    expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).to.deep.equal(['deploy', 'plain'])
+    const none = await runHere(['service', 'trust', 'list', '--data', dataDirectory('none'), '--json'])
+    expect(none.stdout).to.equal('[]\n')
+  },
+  'service:trust:revoke data, yes': async () => {
+    const dir = dataDirectory('trust')
+    const args = ['service', 'trust', 'revoke', 'deploy', '--data', dir]
+    expect((await runHere(args)).exitCode).to.equal(3)
+    expect((await runHere([...args.slice(0, 4), '--yes'])).exitCode).to.equal(6)
+    expect((await runHere([...args, '--yes', '--jq', '.name'])).stdout).to.equal('deploy\n')
+    expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
+    const audit = [
+      'service',
+      'audit',
+      '--data',
+      dir,
+      '--target',
+      'deploy',
+      '--jq',
+      '[.[] | .action] | join(" ")',
+    ]
+    expect((await runHere(audit)).stdout).to.equal('trust.create trust.revoke\n')
+  },
   'service:users:list data': async () => {
     const dir = dataDirectory('users-list')
     expect((await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])).exitCode).to.equal(0)

@@ -11,6 +11,8 @@ export interface Names {
   transcriptId: string
   /** Transcripts that an example may delete, each once. */
   deletableIds: string[]
+  /** Trusts that an example may revoke, each once. */
+  trustNames: string[]
   /** A different number for each example. */
   number: number
 }
@@ -24,7 +26,16 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /(?<=base-url )http:\/\/127\.0\.0\.1:8787/g, by: ({ url }) => url, why: 'its port is a free one' },
   { of: /\bmy-client\b/g, by: () => 'chatctl', why: 'the one client of the embedded service' },
-  { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
+  {
+    of: /'op read [^']+'/g,
+    by: ({ home }) => `'cat ${home}/key.txt'`,
+    why: 'no password manager',
+  },
+  {
+    of: /auth login(?![^|&]*--credential-command)/g,
+    by: () => 'auth login --insecure-storage',
+    why: 'no keychain; test/system has one',
+  },
   { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'stdin is not a terminal' },
   {
     of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data| --dry-run|$)/g,
@@ -38,6 +49,12 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /(?<=keys revoke )KEY_ID\b/g, by: ({ revokedKeyId }) => revokedKeyId, why: 'a placeholder' },
   { of: /(?<=keys update )KEY_ID\b/g, by: ({ keyId }) => keyId, why: 'a placeholder' },
+  { of: /(?<=trust create )[a-z]+/g, by: ({ number }) => `$&-${number}`, why: 'a name exists once' },
+  {
+    of: /(?<=trust revoke )[a-z]+/g,
+    by: ({ trustNames }) => trustNames.pop() ?? '',
+    why: 'a trust that exists',
+  },
   { of: /\bSESSION_ID\b/g, by: ({ sessionId }) => sessionId, why: 'a placeholder' },
   { of: /\bMESSAGE_ID\b/g, by: ({ messageId }) => messageId, why: 'a placeholder' },
   { of: /(--context) ID\b/g, by: ({ contextId }) => `$1 ${contextId}`, why: 'a placeholder' },
@@ -130,6 +147,14 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     text,
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
+  })),
+  ...[
+    '    - chatctl settings apply settings.yaml --yes',
+    'CHATCTL_OIDC=gitlab chatctl auth login --ci --profile job --base-url "$SERVICE_URL" --insecure-storage\nchatctl settings diff settings.yaml --profile job\n',
+  ].map((text) => ({
+    text,
+    why: 'needs an identity token of GitLab',
+    test: 'test/auth/ci-embedded-service.test.ts',
   })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',

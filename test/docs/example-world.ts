@@ -153,6 +153,18 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   )
   const makeKey = (name: string) => json('', 'service', 'keys', 'create', '--name', name, '--tier', 'pro')
   const { key } = await makeKey('mine')
+  const trustNames = ['one', 'two', 'three', 'four']
+  const ofTrust = [
+    '--issuer',
+    'https://ci.example',
+    '--audience',
+    'a',
+    '--subject',
+    'b',
+    '--permission',
+    '*:chat',
+  ]
+  for (const name of trustNames) await json('', 'service', 'trust', 'create', name, ...ofTrust)
   await json('', 'chat', 'send', 'Hello', '--no-stream', '-p', 'local')
   const sent = await json('', 'chat', 'send', '--continue', 'Again', '--no-stream', '-p', 'local')
   for (const [name, text] of Object.entries(prompts)) await json(text, 'chat', 'prompts', 'set', name)
@@ -164,6 +176,7 @@ async function fill(sandbox: Sandbox): Promise<Things> {
     userId: user.id,
     keyId: (await makeKey('other')).id,
     revokedKeyId: (await makeKey('old')).id,
+    trustNames,
     contextId: sent.context_id,
     messageId: sent.id,
     sessionId: await plantBrowserSession(data),

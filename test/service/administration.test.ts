@@ -12,6 +12,7 @@ import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startBuilt, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
+import { until } from '../support/until.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(
@@ -46,7 +47,8 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         expect(profile.body.id).to.equal('usr_admin')
         const [listed] = await administration.listKeys()
         expect(listed).to.include({ id, prefix: key.slice(0, 9), revoked_at: null })
-        expect(listed?.last_used_at).to.be.a('string')
+        // Written after the response.
+        await until(async () => typeof (await administration.listKeys())[0]?.last_used_at === 'string')
         const revoked = await administration.revokeKey(id)
         expect(revoked.revoked_at).to.be.a('string')
         expect((await call('GET', '/api/user/profile')).status).to.equal(401)
@@ -140,7 +142,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             expect(rest).to.deep.equal({
               data: dataDir,
               database: locationOf(place),
-              schema_version: 2,
+              schema_version: 3,
               users: 1,
               contexts: 1,
               messages: 2,

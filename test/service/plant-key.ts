@@ -49,6 +49,7 @@ export async function plantKey(
       revoked_at: null,
       permissions: null,
       expires_at: null,
+      trust_id: null,
       ...fields,
     })
     .execute()

@@ -273,6 +273,7 @@ const otherCalls: readonly LocalCall[] = [
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:keys:update', args: ['service', 'keys', 'update', 'key_1', '--name', 'x'] },
   { name: 'service:sessions:revoke', args: ['service', 'sessions', 'revoke', 'ses_1', '--yes'] },
+  { name: 'service:trust:revoke', args: ['service', 'trust', 'revoke', 'deploy', '--yes'] },
   { name: 'users:apply', args: ['users', 'apply', 'no-such-file.csv', '--yes'] },
   { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
 ]

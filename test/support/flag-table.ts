@@ -128,6 +128,12 @@ const byCommand: Record<string, FlagRow> = {
   'activity since': { base: 'activity' },
   'api include': { jsonEnds: [2] },
   'auth:list profile': { invalidEnds: [0] },
+  'auth:login ci': { base: 'auth login --insecure-storage', ends: [2] },
+  'auth:login credential-command': {
+    valid: 'echo another-key',
+    invalid: 'echo key | cat',
+    base: 'auth login --no-verify',
+  },
   'auth:login profile': {
     base: 'auth login --with-api-key --insecure-storage --no-verify',
     stdin: 'another-key\n',
@@ -247,6 +253,13 @@ const byCommand: Record<string, FlagRow> = {
   },
   'service:sessions:revoke data': { ends: [6] },
   'service:sessions:revoke yes': { base: 'service sessions revoke SESSION' },
+  'service:trust:create expires': { valid: '5m', invalid: '2h' },
+  'service:trust:create issuer': { valid: 'https://ci.example', invalid: 'http://ci.example' },
+  'service:trust:create subject': { valid: 'repo:acme/app:**', invalid: '*' },
+  'service:trust:create audience': { valid: 'https://chat.example' },
+  'service:trust:create permission': { valid: 'read:chat', invalid: 'all' },
+  'service:trust:revoke data': { ends: [6] },
+  'service:trust:revoke yes': { base: 'service trust revoke TRUST' },
   'service:users:reset data': { ends: [6] },
   'service:users:reset password-file': { base: 'service users reset usr_admin' },
   'service:users:reset password-stdin': {
@@ -409,6 +422,18 @@ for (const flag of ['format', 'skip-invalid', 'concurrency', 'quota', 'results',
 }
 rowOf('users:permissions:assign', 'file').base = 'users permissions assign --yes'
 rowOf('users:permissions:assign', 'yes').base = 'users permissions assign --file roles.csv'
+
+/** Required flags of a trust. */
+const ofTrust = ['issuer', 'audience', 'subject', 'permission']
+const trustWithout = (flag: string) =>
+  ofTrust
+    .filter((name) => name !== flag)
+    .reduce(
+      (line, name) => `${line} --${name} ${rowOf('service:trust:create', name).valid}`,
+      'service trust create new',
+    )
+for (const flag of ofTrust) rowOf('service:trust:create', flag).base = trustWithout(flag)
+rowOf('service:trust:create', 'limit').base = `${trustWithout('')} --tier enterprise`
 
 /** Flags of the sign-in with a browser, which no person completes. */
 const byBrowser = ['--auth-url URL', '--token-url URL', '--client-id chatctl', '--wait 1s', '--no-browser']

@@ -35,7 +35,7 @@ export async function suggestFlagValue(
     case 'role':
       return candidates(roles)
     case 'permission':
-      return candidates([...permissions, 'all'])
+      return candidates(line.command?.id.startsWith('service:keys:') ? [...permissions, 'all'] : permissions)
     case 'theme':
       return candidates(themeModes)
     case 'allowed-method':

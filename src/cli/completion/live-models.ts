@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { resolveUpstream, type UpstreamChoice } from '../../config/resolve-upstream.ts'
-import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { isFresh, secretOf } from '../../credentials/stored-credential.ts'
 import { decodeText } from '../../system/decode-text.ts'
@@ -14,7 +13,7 @@ import { replaceFile } from '../../system/replace-file.ts'
 import { type Host, resolvePath } from '../host.ts'
 import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
-import { chooseTarget, type Target } from '../target.ts'
+import { chooseTarget, environmentReader, type Target } from '../target.ts'
 
 /** Where a list of models is. */
 interface ModelList {
@@ -57,8 +56,9 @@ export async function findModels(
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
   })
-  const target = chooseTarget(options, () =>
-    readEnvironmentCredential(env, (name) => resolvePath(host, name)),
+  const target = chooseTarget(
+    options,
+    environmentReader(env, (name) => resolvePath(host, name)),
   )
   const upstream = target.kind === 'local' ? chosenUpstream(host, configuration()) : undefined
   if (target.kind === 'local' && !upstream) return []
@@ -104,13 +104,13 @@ async function remoteList(
   return { baseUrl: target.baseUrl, path: endpoints.listModels.path, credential }
 }
 
-/** Undefined if the profile is not signed in, or the token must be renewed. */
+/** Undefined if the profile is not signed in, or the token must be renewed. Tab runs no credential command. */
 async function storedSecret(
-  { profile, baseUrl }: Remote,
+  { profile, baseUrl, identity, command }: Remote,
   configuration: () => Configuration,
   host: Host,
 ): Promise<string | undefined> {
-  if (profile === undefined) return undefined
+  if (profile === undefined || identity || command !== undefined) return undefined
   const isInFile = configuration().profiles?.[profile]?.storage === 'file'
   const store = isInFile
     ? new InsecureFile(new Directories(host.env))

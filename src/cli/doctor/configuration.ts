@@ -46,14 +46,14 @@ function faultsOf(name: string, profile: Profile): Examined[] {
   const missing = isAddressed ? [] : [warning('configuration', `Profile "${name}" has no base URL`, signIn)]
   const place = ` --profile ${quoteWord(name)}`
   const unreadable = profileKeys.flatMap((key) =>
-    faultsOfValue(`Profile "${name}"`, key, profile[key], name, place),
+    faultsOfValue(`Profile "${name}"`, key, profile[key], name, place, { profiles: { [name]: profile } }),
   )
   return [...missing, ...unreadable]
 }
 
 /**
  * @param place the flag that selects the profile of the key
- * @param others the keys that belong to no profile
+ * @param others the other keys that it may depend on
  */
 function faultsOfValue(
   owner: string,
@@ -65,7 +65,7 @@ function faultsOfValue(
 ): Examined[] {
   if (value === undefined) return []
   try {
-    withValue({ ...others, profiles: { [profile]: {} } }, profile, key, value)
+    withValue({ profiles: { [profile]: {} }, ...others }, profile, key, value)
     return []
   } catch (error) {
     if (!(error instanceof Failure)) throw error

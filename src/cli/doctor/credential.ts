@@ -8,10 +8,11 @@ import { type Examined, ok, skipped, warning } from './finding.ts'
 export async function examineCredential({ context }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   const signedIn = context.signedIn()
-  const used = await credentialInUse(target, signedIn)
+  const used = await credentialInUse(target, signedIn, context.held())
   const kind = used.kind === 'oauth' ? 'OAuth' : 'API key'
   const end = used.expires_at === null ? '' : `, expires ${used.expires_at}`
-  const words = target.kind === 'local' ? used.credential : `${used.credential} (${kind}${end})`
+  const isPlain = target.kind === 'local' || used.kind === null
+  const words = isPlain ? used.credential : `${used.credential} (${kind}${end})`
   const isOver = used.expires_at !== null && Date.parse(used.expires_at) < context.host.clock.now()
   if (!isOver) return [ok('credential', words)]
   const stored = await signedIn?.stored()

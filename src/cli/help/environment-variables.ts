@@ -34,6 +34,9 @@ export const flagVariables: readonly Row[] = [
 export const credentialVariables: readonly Row[] = [
   ['CHATCTL_API_KEY', 'API key, instead of the stored credential'],
   ['CHATCTL_API_KEY_FILE', 'File that contains the API key, if CHATCTL_API_KEY is not set'],
+  ['CHATCTL_OIDC', 'CI identity: github, gitlab, env:NAME, or file:PATH'],
+  ['CHATCTL_OIDC_AUDIENCE', 'Audience of that identity (default: base URL origin)'],
+  ['CHATCTL_ID_TOKEN', 'Identity token for CHATCTL_OIDC=gitlab'],
 ]
 
 export const otherVariables: readonly Row[] = [

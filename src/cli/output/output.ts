@@ -245,7 +245,7 @@ export class Output {
   /** An address that the user must open, shown even with --quiet; a link if the terminal supports links. */
   async showAddress(text: string, url: string): Promise<void> {
     if (this.isJson) return this.streams.say(JSON.stringify({ notice: { message: text, url } }))
-    this.streams.say(text)
+    this.streams.say(wrapWords(text, this.streams.messageWidth))
     this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColor))
   }
 

@@ -2,11 +2,13 @@ import type { Client } from '../../client/client.ts'
 import type { CredentialSource } from '../../client/client-options.ts'
 import type { Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import { describeIdentitySource } from '../../credentials/identity-source.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import { quoteWord } from '../command-line.ts'
 import type { Connection } from '../connection.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
+import type { HeldCredential } from './held-credential.ts'
 import type { RenewingCredential } from './renewing-credential.ts'
 
 /** Which credential requests use, and why. Without the secret. */
@@ -14,8 +16,9 @@ export interface CredentialInUse {
   /** Where it comes from, in words. */
   credential: string
   reason: string
-  kind: 'api_key' | 'oauth'
-  storage: 'environment' | 'keychain' | 'file' | 'process'
+  /** Null if it is not known. */
+  kind: 'api_key' | 'oauth' | null
+  storage: 'environment' | 'keychain' | 'file' | 'process' | 'command'
   expires_at: string | null
   scope: string | null
 }
@@ -24,6 +27,7 @@ export interface CredentialInUse {
 export async function credentialInUse(
   target: Target,
   signedIn: RenewingCredential | undefined,
+  held: HeldCredential | undefined,
 ): Promise<CredentialInUse> {
   const lasting = { kind: 'api_key', expires_at: null, scope: null } as const
   if (target.kind === 'local') {
@@ -34,6 +38,17 @@ export async function credentialInUse(
   if (target.fromEnvironment) {
     const reason = 'environment variables take precedence over profiles'
     return { ...lasting, credential: target.fromEnvironment.source, reason, storage: 'environment' }
+  }
+  const { expires_at = null, scope = null, kind = null } = held?.current ?? {}
+  if (target.identity) {
+    const credential = `an access token for ${describeIdentitySource(target.identity)}`
+    const reason = 'CHATCTL_OIDC is set, and CHATCTL_API_KEY is not'
+    return { credential, reason, kind: 'oauth', storage: 'process', expires_at, scope }
+  }
+  if (target.command !== undefined) {
+    const credential = `the output of the command: ${target.command}`
+    const reason = `profile "${target.profile}" has a credential command, and CHATCTL_API_KEY is not set`
+    return { credential, reason, kind, storage: 'command', expires_at, scope }
   }
   const stored = await signedIn?.stored()
   if (!signedIn || !stored) throw noCredential(target)
@@ -96,9 +111,12 @@ export async function adviseOnRefusal(
 /** What to do if the service rejects the credential. @param kind of what the profile is signed in with */
 function describeRefusal(target: Target, kind: StoredCredential['kind'] | undefined): string | undefined {
   if (target.kind === 'local') return undefined
-  const { fromEnvironment, profile } = target
+  const { fromEnvironment, identity, command, profile } = target
   if (fromEnvironment)
     return `The API key comes from ${fromEnvironment.source}. It may be mistyped, revoked, or expired.`
+  if (identity) return `The access token comes from ${describeIdentitySource(identity)} (CHATCTL_OIDC).`
+  if (command !== undefined)
+    return `The credential may be revoked or expired. Profile "${profile}" gets it from the command: ${command}`
   if (profile === undefined) return undefined
   const flag = kind === 'api_key' ? ' --with-api-key' : ''
   return `Sign in again with: chatctl auth login --profile ${quoteWord(profile)}${flag}`
@@ -108,8 +126,9 @@ function describeRefusal(target: Target, kind: StoredCredential['kind'] | undefi
 export function credentialOf(
   to: Extract<Target, { kind: 'remote' }>,
   signedIn: RenewingCredential | undefined,
+  held: HeldCredential | undefined,
 ): string | CredentialSource {
-  const credential = to.fromEnvironment?.secret ?? signedIn?.secret
+  const credential = to.fromEnvironment?.secret ?? held?.secret ?? signedIn?.secret
   if (credential === undefined) throw noCredential(to)
   return credential
 }
@@ -122,7 +141,7 @@ export function noticeCredentialPrecedence({
   env: NodeJS.ProcessEnv
   output: Output
 }): void {
-  const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE'].find((name) => env[name])
+  const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE', 'CHATCTL_OIDC'].find((name) => env[name])
   if (variable) output.notice(`${variable} is set and takes precedence over the sign-in.`)
 }
 

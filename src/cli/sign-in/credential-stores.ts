@@ -1,5 +1,5 @@
 import type { Configuration, Profile } from '../../config/configuration-file.ts'
-import { readBaseUrl } from '../../contract/base-url.ts'
+import { originOf, readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
@@ -15,7 +15,8 @@ export interface CredentialPlace {
   profile: string
   /** An address of the service, as the profile has it; of a former one the origin. */
   baseUrl: string
-  storage: Storage
+  /** `command` for the credential command of the profile. */
+  storage: Storage | 'command'
 }
 
 /** Where the credentials of this configuration's profiles are kept. */
@@ -46,10 +47,10 @@ export class CredentialStores {
 
   /** The place of a profile's own address, then those where it was signed in before that changed. */
   placesOf(profile: string): CredentialPlace[] {
-    const baseUrl = this.#profile(profile).base_url
-    const { storage } = this.ofProfile(profile)
+    const { base_url: baseUrl, credential_command: command } = this.#profile(profile)
+    const storage = command === undefined ? this.ofProfile(profile).storage : ('command' as const)
     if (baseUrl === undefined) return this.formerPlaces(profile, undefined)
-    const own = { profile, baseUrl, storage }
+    const own: CredentialPlace = { profile, baseUrl, storage }
     return [own, ...this.formerPlaces(profile, own)]
   }
 
@@ -76,10 +77,6 @@ type Place = Pick<CredentialPlace, 'baseUrl' | 'storage'>
 
 export function isSamePlace(one: Place, other: Place): boolean {
   return one.storage === other.storage && originOf(one.baseUrl) === originOf(other.baseUrl)
-}
-
-function originOf(baseUrl: string): string | undefined {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
 }
 
 /** @throws Failure `refused` where the profile's address is none */

@@ -69,6 +69,7 @@ async function readSignIns(
     .filter(([, profile]) => profile.client_id === clientId)
     .flatMap(([name]) => stores.placesOf(name))
   for (const { profile, baseUrl, storage } of places) {
+    if (storage === 'command') continue
     try {
       const owner = ownerOf(profile, baseUrl)
       const stored = await stores.of(storage).read(owner, signal.aborted ? undefined : signal)

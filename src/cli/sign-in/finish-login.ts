@@ -3,7 +3,7 @@ import { type StoredCredential, secretOf } from '../../credentials/stored-creden
 import { stripControls } from '../../terminal/strip-controls.ts'
 import type { Context } from '../context.ts'
 import { fetchAccount, type SignedInAccount } from './credential-in-use.ts'
-import { ownerOf } from './credential-stores.ts'
+import { type CredentialPlace, ownerOf } from './credential-stores.ts'
 import { endDroppedSignIn, type Revoke } from './end-dropped-sign-in.ts'
 import type { LoginPlan } from './plan-login.ts'
 import { deleteFormerCredentials, type Replaced, storeLogin } from './store-login.ts'
@@ -12,8 +12,9 @@ import { deleteFormerCredentials, type Replaced, storeLogin } from './store-logi
 export interface Login {
   profile: string
   base_url: string
-  kind: StoredCredential['kind']
-  storage: LoginPlan['storage']
+  /** Null if it is not known. */
+  kind: StoredCredential['kind'] | null
+  storage: CredentialPlace['storage']
   verified: boolean
   expires_at: string | null
   scope: string | null
@@ -49,7 +50,9 @@ export async function finishLogin(
     throw error
   }
   const former = await deleteFormerCredentials(context, plan)
-  for (const old of [...replaced, ...former]) await endReplaced(context, profile, old, revoke, credential)
+  for (const old of [...replaced, ...former]) {
+    await endReplaced(context, profile, old, revoke, secretOf(credential), credential)
+  }
   if (plan.storage === 'file') {
     await context.output.warn(
       'The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
@@ -73,18 +76,23 @@ function withUser(credential: StoredCredential, user: SignedInAccount | undefine
   return user ? { ...credential, user: { id: user.id, email: user.email } } : credential
 }
 
-async function endReplaced(
+/**
+ * @param secret of the new credential, if it is known
+ * @param kept the new credential if it is stored
+ */
+export async function endReplaced(
   context: Context,
   profile: string,
   { origin, credential: old }: Replaced,
   revoke: Revoke,
-  credential: StoredCredential,
+  secret: string | undefined,
+  kept?: StoredCredential,
 ): Promise<void> {
   if (old.kind === 'oauth') {
     const dropped = { profile, tokens: old, subject: 'The earlier sign-in' }
-    return endDroppedSignIn(context, dropped, revoke, credential)
+    return endDroppedSignIn(context, dropped, revoke, kept)
   }
-  if (secretOf(credential) === old.key) return
+  if (secret === old.key) return
   context.output.notice(
     `chatctl cannot revoke API keys. The key that was stored before may stay valid at ${origin}.`,
   )
@@ -98,11 +106,11 @@ async function endReplaced(
  */
 async function confirmOwner(
   { stores, prompter, signal }: Context,
-  { connection: { profile, baseUrl } }: LoginPlan,
+  { connection: { profile, baseUrl }, isUnattended }: LoginPlan,
   { kind }: StoredCredential,
   owner: SignedInAccount | undefined,
 ): Promise<void> {
-  if (kind === 'api_key' || !owner) return
+  if (kind === 'api_key' || !owner || isUnattended) return
   const earlier = await stores
     .ofProfile(profile)
     .read(ownerOf(profile, baseUrl), signal)

@@ -10,7 +10,7 @@ interface SignInRow {
   profile: string
   origin: string | null
   kind: StoredCredential['kind'] | null
-  storage: Storage | null
+  storage: Storage | 'command' | null
   expires_at: string | null
   default: boolean
 }
@@ -42,6 +42,9 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
   if (baseUrl === undefined) return row
+  if (context.configuration.profiles?.[profile]?.credential_command !== undefined) {
+    return { ...row, storage: 'command' }
+  }
   const owner = ownerOf(profile, baseUrl)
   const store = context.stores.ofProfile(profile)
   const isLost = isKeychainGone && store.storage === 'keychain'

@@ -3,10 +3,14 @@ import type { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { isFresh, type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
 import type { Clock } from '../../system/clock.ts'
+import type { Context } from '../context.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
+import type { Target } from '../target.ts'
+import { noCredential } from './credential-in-use.ts'
+import { ownerOf } from './credential-stores.ts'
 
-export interface RenewingCredentialOptions {
+interface RenewingCredentialOptions {
   owner: CredentialOwner
   store: CredentialStore
   /** Nobody is signed in. */
@@ -66,8 +70,31 @@ export class RenewingCredential {
   }
 }
 
+/** The stored credential of the profile; undefined if another one is used. */
+export function renewingCredentialOf(context: Context): RenewingCredential | undefined {
+  const { stores, directories, output, signal, transport } = context
+  const to = context.target()
+  if (to.kind === 'local' || to.profile === undefined || isOtherInUse(to)) return undefined
+  const store = stores.ofProfile(to.profile)
+  const owner = ownerOf(to.profile, to.baseUrl)
+  const onUnsaved = warnOfUnsaved(output, to.profile)
+  return new RenewingCredential({
+    owner,
+    store,
+    signal,
+    clock: transport.clock,
+    missing: () => noCredential(to),
+    renew: (held, rejected) =>
+      context.renewTokens({ directories, owner, store, held, rejected, transport, onUnsaved }),
+  })
+}
+
+function isOtherInUse({ fromEnvironment, identity, command }: Extract<Target, { kind: 'remote' }>): boolean {
+  return fromEnvironment !== undefined || identity !== undefined || command !== undefined
+}
+
 /** Says what renewed tokens that cannot be stored mean for the next command; this one has them. */
-export function warnOfUnsaved(output: Output, profile: string | undefined) {
+function warnOfUnsaved(output: Output, profile: string | undefined) {
   return ({ message }: Failure, isSpent: boolean): Promise<void> =>
     output.warn(
       isSpent

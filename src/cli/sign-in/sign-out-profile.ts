@@ -1,4 +1,4 @@
-import { localProfile } from '../../config/resolve-options.ts'
+import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
@@ -14,6 +14,8 @@ export interface SignOutRow {
   signed_out: boolean
   /** Whether the server has ended the token. */
   revoked: boolean
+  /** Removed from the profile. Its credential was not stored. */
+  credential_command?: string
 }
 
 /**
@@ -52,11 +54,15 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
  * @throws Failure where it could not be deleted
  */
 export async function signOutProfile(
-  { directories, stores, output, signal }: Context,
+  { configuration, directories, stores, output, signal }: Context,
   { profile, baseUrl, storage }: CredentialPlace,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
   const owner = ownerOf(profile, baseUrl)
+  if (storage === 'command') {
+    const { credential_command: command = '' } = configuration.profiles?.[profile] ?? {}
+    return { profile, origin: owner.origin, signed_out: true, revoked: false, credential_command: command }
+  }
   const store = stores.of(storage)
   // A renewal that is under way would bring back what is deleted meanwhile.
   const { stored, signedOut } = await withCredentialLock(directories, owner, signal, async () => ({
@@ -90,12 +96,23 @@ async function tryToRevoke(
   }
 }
 
-/** Says how to sign out at former addresses of a profile. */
+/**
+ * Says what a change of the base URL of a profile means for its credentials: how to sign out at former addresses, and
+ * that its credential command is removed.
+ */
 export function adviseSignOut(
-  { stores, output }: Context,
+  { configuration, stores, output }: Context,
   profile: string,
   baseUrl: string | undefined,
 ): void {
+  const before = configuration.profiles?.[profile]?.credential_command
+  if (
+    before !== undefined &&
+    forOrigin(baseUrl, configuration.profiles?.[profile] ?? {}).credential_command === undefined
+  )
+    output.notice(
+      `The credential command of profile "${profile}" is removed, because it was for another base URL: ${before}`,
+    )
   const { storage } = stores.ofProfile(profile)
   const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
   for (const place of stores.formerPlaces(profile, own)) {

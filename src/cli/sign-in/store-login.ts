@@ -3,6 +3,7 @@ import { forAuthorizationServer, localProfile } from '../../config/resolve-optio
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
+import type { Directories } from '../../system/directories.ts'
 import type { Context } from '../context.ts'
 import { type CredentialPlace, ignoreUnreadable, isSamePlace, ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
@@ -21,9 +22,10 @@ export interface Replaced {
  */
 export async function storeLogin(
   { directories, stores, output, signal }: Context,
-  { connection, storage, settings }: LoginPlan,
+  plan: LoginPlan,
   credential: StoredCredential,
 ): Promise<Replaced[]> {
+  const { connection, storage } = plan
   const { profile, baseUrl } = connection
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
@@ -38,26 +40,15 @@ export async function storeLogin(
     return there
   })
   try {
-    await changeConfiguration(directories, (now) => {
-      const { storage: _, ...before } = forAuthorizationServer(
-        settings.auth_url,
-        now.profiles?.[profile] ?? {},
-      )
+    await changeProfile(directories, plan, ({ storage: _, credential_command: __, ...before }) => {
       const places = (before.credentials ?? []).filter(
         (place) => place.origin !== owner.origin || place.storage !== storage,
       )
-      const kept: Profile = {
+      return {
         ...before,
-        ...settings,
-        base_url: baseUrl,
         ...(storage === 'file' ? { storage } : {}),
         credentials: [{ origin: owner.origin, storage }, ...places],
       }
-      const profiles = { ...now.profiles, [profile]: kept }
-      const isFirst = Object.keys(profiles).every((name) => name === profile || name === localProfile)
-      const standard = now.default_profile ?? (isFirst ? profile : undefined)
-      const isThere = standard === localProfile || (standard && Object.hasOwn(profiles, standard))
-      return { ...now, ...(standard && { default_profile: isThere ? standard : profile }), profiles }
     })
   } catch (error) {
     await withCredentialLock(directories, owner, undefined, async () => {
@@ -70,6 +61,32 @@ export async function storeLogin(
   return replaced ? [{ origin: owner.origin, credential: replaced }] : []
 }
 
+/** Stores the command that obtains the credential of the profile. @throws Failure `storage`, `config` */
+export async function storeCommand(
+  { directories }: Context,
+  plan: LoginPlan,
+  command: string,
+): Promise<void> {
+  await changeProfile(directories, plan, (before) => ({ ...before, credential_command: command }))
+}
+
+/** Stores the options of a sign-in in its profile. The first profile becomes the default. */
+async function changeProfile(
+  directories: Directories,
+  { connection: { profile, baseUrl }, settings }: LoginPlan,
+  change: (before: Profile) => Profile,
+): Promise<void> {
+  await changeConfiguration(directories, (now) => {
+    const before = forAuthorizationServer(settings.auth_url, now.profiles?.[profile] ?? {})
+    const kept = { ...change(before), ...settings, base_url: baseUrl }
+    const profiles = { ...now.profiles, [profile]: kept }
+    const isFirst = Object.keys(profiles).every((name) => name === profile || name === localProfile)
+    const standard = now.default_profile ?? (isFirst ? profile : undefined)
+    const isThere = standard === localProfile || (standard && Object.hasOwn(profiles, standard))
+    return { ...now, ...(standard && { default_profile: isThere ? standard : profile }), profiles }
+  })
+}
+
 /**
  * Deletes the credentials of a profile for other addresses, or in the other storage. Warns about a
  * credential that cannot be deleted, which `auth logout` can still delete.
@@ -78,7 +95,7 @@ export async function storeLogin(
  */
 export async function deleteFormerCredentials(
   context: Context,
-  { connection, storage }: LoginPlan,
+  { connection, storage }: Pick<LoginPlan, 'connection'> & Pick<CredentialPlace, 'storage'>,
 ): Promise<Replaced[]> {
   const { directories, stores, output, signal } = context
   const { profile } = connection
@@ -88,6 +105,8 @@ export async function deleteFormerCredentials(
   const recorded = stores.formerPlaces(profile, own)
   // An earlier version did not record the place of the profile's own address.
   for (const place of stores.placesOf(profile).filter((one) => !isSamePlace(one, own))) {
+    // The sign-in has removed it from the profile.
+    if (place.storage === 'command') continue
     try {
       const owner = ownerOf(profile, place.baseUrl)
       const store = stores.of(place.storage)
@@ -124,6 +143,11 @@ export async function forgetPlaces(
 }
 
 function withoutPlace(configuration: Configuration, { profile, baseUrl, storage }: CredentialPlace) {
+  const { credential_command: command, ...others } = configuration.profiles?.[profile] ?? {}
+  if (storage === 'command') {
+    if (command === undefined) return configuration
+    return { ...configuration, profiles: { ...configuration.profiles, [profile]: others } }
+  }
   const { credentials, ...rest } = configuration.profiles?.[profile] ?? {}
   if (credentials === undefined) return configuration
   const { origin } = new URL(baseUrl)

@@ -75,6 +75,9 @@ export const guesses: Readonly<Record<string, string>> = {
   use: 'auth use PROFILE',
   switch: 'auth use PROFILE',
 
+  create:
+    'Create a user with: {=users create}. Create an API key with: {=service keys create --name NAME}. Create an admin with: {=service admin create EMAIL}',
+
   // Configuration
   'config view': 'config list',
   'config show': 'config list',

@@ -4,26 +4,39 @@ import type { SignIn } from '../../auth/sign-in.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { durationFlag } from '../../cli/flag-types.ts'
+import { durationFlag, textFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
+import { finishCommandLogin } from '../../cli/sign-in/finish-command-login.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
 import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
+import { demandIdentitySource, signInWithIdentity } from '../../cli/sign-in/sign-in-with-identity.ts'
 import { signInKeys } from '../../config/configuration-file.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import { describeIdentitySource } from '../../credentials/identity-source.ts'
 import type { ApiKey, TokenSet } from '../../credentials/stored-credential.ts'
+import { readCommand } from '../../system/split-command.ts'
 import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
   'with-api-key': Flags.boolean({
     summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
+  }),
+  'credential-command': textFlag({
+    helpValue: 'CMD',
+    summary: 'Store a command that prints the API key or token',
+    exclusive: ['with-api-key', 'web', 'device', 'wait', 'ci', 'insecure-storage'],
+  }),
+  ci: Flags.boolean({
+    summary: 'Sign in with the identity token of a CI job',
+    exclusive: ['with-api-key', 'web', 'device', 'wait'],
   }),
   web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
   device: Flags.boolean({
@@ -81,6 +94,11 @@ export default class AuthLogin extends BaseCommand {
       command: 'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
     },
     {
+      description: 'Get the API key from a password manager',
+      command:
+        "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://work/chat/key'",
+    },
+    {
       description: 'Sign in over SSH',
       command: 'chatctl auth login --base-url http://127.0.0.1:8787 --device',
     },
@@ -91,22 +109,34 @@ export default class AuthLogin extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin)
+    const command = flags['credential-command']
+    if (command !== undefined) readCommand(command, 'credential command')
+    const source = flags.ci ? demandIdentitySource(context) : undefined
     const withKey =
       flags['with-api-key'] ||
-      (!flags.web && !flags.device && !impliesBrowser(context, flags) && (await prefersKey(context)))
+      (!command &&
+        !source &&
+        !flags.web &&
+        !flags.device &&
+        !impliesBrowser(context, flags) &&
+        (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
     if (flags.qr) demandTerminalForQrCode(context)
     if (context.dryRun) {
-      const way = withKey ? 'an API key' : flags.device ? 'a code on any device' : 'the browser'
-      return this.showLocalChange({
-        sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
-      })
+      const byBrowser = flags.device ? 'a code on any device' : 'the browser'
+      const way = source ? describeIdentitySource(source) : withKey ? 'an API key' : byBrowser
+      const shown = command ? { with: command, storage: 'command' } : { with: way, storage: plan.storage }
+      return this.showLocalChange({ sign_in: { profile, base_url: baseUrl, ...shown, ...plan.settings } })
     }
-    await checkStorage(context, plan)
-    const login = withKey
-      ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
-      : await signInWithOAuth(context, plan, flags)
+    if (command === undefined) await checkStorage(context, plan)
+    const login = command
+      ? await finishCommandLogin(context, plan, command, flags.verify, revoke)
+      : source
+        ? await signInWithIdentity(context, plan, source, flags.verify, revoke)
+        : withKey
+          ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
+          : await signInWithOAuth(context, plan, flags)
     // With JSON output, the code was an event too.
     await (flags.device && context.output.isJson
       ? context.output.showEvent({ ...login })
@@ -185,8 +215,10 @@ async function getTokensOnDevice(
   const onCode: DeviceSignIn['onCode'] = (code) => showDeviceCode(context, code, qr)
   const tokens = await signInOnDevice({ ...server, wait, transport: context.transport, onCode })
   if (tokens || !device) return tokens
+  const hint =
+    'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.'
   throw new Failure('usage', `${server.authUrl} does not offer a sign-in on another device`, {
-    hint: 'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.',
+    hint: server.tokenUrl === undefined ? hint : `${hint} With --token-url, the metadata is not read.`,
   })
 }
 

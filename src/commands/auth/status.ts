@@ -28,12 +28,12 @@ export default class AuthStatus extends BaseCommand {
       profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),
       base_url: target.kind === 'local' ? null : target.baseUrl,
       service: target.kind === 'local' ? 'embedded' : 'remote',
-      ...(await credentialInUse(target, context.signedIn())),
+      ...(await credentialInUse(target, context.signedIn(), context.held())),
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
     const user = await fetchAccount(await context.connect())
-    // The credential may have been renewed for the question.
+    // The credential may have been renewed or obtained for the question.
     await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
   }
 }

@@ -11,7 +11,7 @@ export default class AuthToken extends BaseCommand {
     'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential.'
   static override requests = {
     ...calls(),
-    note: 'none to the service; a token that is about to expire is renewed at its authorization server.',
+    note: 'none to the service; a token that is about to expire is renewed at its authorization server. With CHATCTL_OIDC, a token is requested there.',
   }
   static override view = tokenView
   static override examples = [
@@ -34,6 +34,11 @@ export default class AuthToken extends BaseCommand {
     if (fromEnvironment) {
       const { secret } = fromEnvironment
       return context.output.show(tokenView, { token: secret, kind: 'api_key', expires_at: null })
+    }
+    const held = await context.held()?.usable()
+    if (held) {
+      const { secret, kind, expires_at = null } = held
+      return context.output.show(tokenView, { token: secret, kind, expires_at })
     }
     const credential = await context.signedIn()?.usable()
     if (!credential) throw noCredential(target)

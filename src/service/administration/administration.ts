@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
 import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
+import { administerTrusts, type TrustAdministration } from './administer-trusts.ts'
 import { accessData } from './data-access.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 
@@ -41,6 +42,7 @@ export interface Administration
   extends KeyAdministration,
     AccountAdministration,
     SessionAdministration,
+    TrustAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
   /** The database: a file, or `postgres://host:port/name`. */
@@ -67,7 +69,7 @@ export interface Administration
 /** In ms. To count a large table takes longer than a request may take. */
 const statementTimeout = 60_000
 
-/** Only `createKey`, `createAdmin`, and `restore` create a database. @throws Failure `storage` */
+/** Only `createKey`, `createTrust`, `createAdmin`, and `restore` create a database. @throws Failure `storage` */
 export async function openAdministration(
   given: DataLocation,
   clock: Clock = systemClock,
@@ -91,6 +93,7 @@ export async function openAdministration(
     ...administerKeys(data),
     ...administerAccounts(data),
     ...administerSessions(data),
+    ...administerTrusts(data),
     ...readAuditLog(data),
     status: () =>
       reportingFailures(async () => {
@@ -145,7 +148,7 @@ async function count({ db }: Store): Promise<Counts> {
       (select count(*) from users) as users,
       (select count(*) from contexts) as contexts,
       (select count(*) from messages) as messages,
-      (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
+      (select count(*) from api_keys where revoked_at is null and trust_id is null) as keys`.execute(db)
   return { ...noCounts, ...rows[0] }
 }
 

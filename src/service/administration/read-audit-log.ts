@@ -53,11 +53,17 @@ function actionsOf(name: string): AuditAction[] {
 const actorOf = async (db: Database, name: string) =>
   name === 'machine' ? name : (await requireUser(db, name)).id
 
-/** A user, a key, or one of the two documents. */
+/** A user, a key, a trust, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {
-  if (name === 'settings' || name === 'api_configuration') return name
+  if (name === 'settings' || name === 'api_configuration' || (await isTrust(db, name))) return name
   if (!name.startsWith('key_')) return (await requireUser(db, name)).id
   const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
   if (key) return name
   throw unknownKey(name)
+}
+
+/** A trust that was revoked is in the log only. */
+async function isTrust(db: Database, name: string): Promise<boolean> {
+  const entries = db.selectFrom('audit_log').select('seq').where('target', '=', name)
+  return (await entries.where('action', 'like', 'trust.%').limit(1).execute()).length > 0
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from './merge.ts'
 
 /** Who makes a change, with which key, in which request, and the clock that dates it. */
 export interface AuditContext {
-  /** A user's id, or `machine`. */
+  /** A user's id, `machine`, or `anonymous`. */
   actor: string
   keyId: string | null
   requestId: string | null
@@ -25,6 +25,10 @@ export const auditActions = [
   'key.update',
   'session.revoke',
   'settings.update',
+  'trust.create',
+  'trust.exchanged',
+  'trust.refused',
+  'trust.revoke',
   'user.assign',
   'user.create',
   'user.password',

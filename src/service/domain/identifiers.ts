@@ -15,7 +15,7 @@ const random = [0, 0, 0, 0]
  * A new identifier, `usr_01jd…`: 48 bits of time in ms and 80 random bits, so that identifiers
  * sort by creation time. Within one process and one ms, they count upwards.
  */
-export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl'): string {
+export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'tru' | 'req' | 'chatcmpl'): string {
   const now = Date.now()
   if (now > lastTime) {
     lastTime = now

@@ -78,8 +78,8 @@ export async function createUser(
 
 /** @throws ApiError `user_not_found` */
 export async function readUser(db: Database, id: string): Promise<User> {
-  const { document, ...row } = await findUser(db, id)
-  return present(row, preferencesOf(document))
+  const row = await findUser(db, id)
+  return present(row, preferencesOf(row.document))
 }
 
 /**

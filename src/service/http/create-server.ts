@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import { toApiError } from '../to-api-error.ts'
 import { HttpRequest } from './http-request.ts'
 import { type Exposure, issuerOf, signInIsOff } from './listening/exposure.ts'
+import { RequestTurns } from './listening/request-turns.ts'
 import { serverOptions } from './listening/server-options.ts'
 import { watchConnections } from './listening/watch-connections.ts'
 import { serveOAuth } from './oauth-routes.ts'
@@ -60,8 +61,27 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (metrics || logger) recordResponse(request, reply, opened, records)
     return opened
   }
-  const answer = async (request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, await pipeline.respond(open(request, reply)))
+  // A proxy must not send another request on a connection that is about to close.
+  const announceClose = (reply: FastifyReply) => {
+    if (pipeline.readiness.isStopping) reply.header('connection', 'close')
+  }
+  const send = (reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply => {
+    announceClose(reply)
+    return reply.code(status).headers(headers).send(body)
+  }
+  const turns = new RequestTurns()
+  const answer = (fastifyRequest: FastifyRequest, reply: FastifyReply) => {
+    const request = open(fastifyRequest, reply)
+    turns.wait(request, async () => {
+      const response = await pipeline.respond(request)
+      turns.remember(request)
+      try {
+        send(reply, response)
+      } catch (error) {
+        reply.send(error)
+      }
+    })
+  }
 
   const server = fastify({
     ...serverOptions({ logger, exposure, requestTimeout }),
@@ -69,15 +89,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       if (respondToUnparsed(error, socket, logger)) metrics?.countUnparsed()
     },
     // Fastify runs no hook for a malformed path.
-    frameworkErrors: (_error, request, reply) => void answer(request, reply),
+    frameworkErrors: (_error, request, reply) => answer(request, reply),
   })
-  // A proxy must not send another request on a connection that is about to close.
-  const announceClose = async (_: FastifyRequest, reply: FastifyReply) => {
-    if (pipeline.readiness.isStopping) reply.header('connection', 'close')
-  }
-  // In both hooks: OAuth responses skip `onSend`, and the service may stop after `onRequest`.
-  server.addHook('onRequest', announceClose)
-  server.addHook('onSend', announceClose)
   server.addHook('onClose', () => pipeline.close())
   // The pipeline and the OAuth server read bodies themselves.
   server.removeAllContentTypeParsers()
@@ -93,18 +106,19 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.setNotFoundHandler(answer)
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
+      const opened = open(request, reply)
+      await new Promise<void>((start) => turns.wait(opened, start))
       const headers = {}
-      const preflight = await pipeline.begin(open(request, reply), headers)
+      const preflight = await pipeline.begin(opened, headers)
       reply.headers(headers)
+      // The OAuth server does not call `send`.
+      announceClose(reply)
       return preflight && send(reply, preflight)
     })
     serveOAuth(scope, () => loadOAuth(server, options, clock))
   })
   return server
 }
-
-const send = (reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply =>
-  reply.code(status).headers(headers).send(body)
 
 /** @throws ApiError `not_found` if the service does not know its public origin */
 async function loadOAuth(

@@ -27,8 +27,8 @@ export interface EndpointRequest<N extends EndpointName> {
   query: QueryOf<N>
   /** `{id}` of the path; empty if the path has none. */
   id: string
-  /** Aborted when the client disconnects or the service stops. */
-  signal: AbortSignal
+  /** Returns the signal that is aborted when the client disconnects or the service stops. Call it once. */
+  openSignal: () => AbortSignal
   reserve: ReserveMemory
 }
 
@@ -55,12 +55,12 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: async ({ upstream, settingsCache, body, signal }) =>
-    complete(upstream, (await settingsCache.read()).settings, body, signal),
-  listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, signal, reserve }) => {
+  createCompletion: async ({ upstream, settingsCache, body, openSignal }) =>
+    complete(upstream, (await settingsCache.read()).settings, body, openSignal()),
+  listModels: ({ upstream, openSignal }) => listModels(upstream, openSignal()),
+  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, openSignal, reserve }) => {
     const { settings } = await settingsCache.read()
-    const context = { signal, reserve, clock: by.clock }
+    const context = { signal: openSignal(), reserve, clock: by.clock }
     return body.stream
       ? new EventStream(streamMessage(db, upstream, settings, principal.userId, body, context))
       : sendMessage(db, upstream, settings, principal.userId, body, context)

@@ -57,9 +57,8 @@ export async function handleEndpoint<N extends EndpointName>(
     query,
     id,
     reserve: (bytes: number) => memory.reserve(request, principal, bytes),
-    get signal() {
-      return signals.signalFor(request)
-    },
+    // Not a getter: V8 would create a hidden class for each object, which keeps the request until a major GC.
+    openSignal: () => signals.signalFor(request),
   }
   const result = await handlers[name](endpointRequest as EndpointRequest<N>)
   if (result instanceof Created) {

@@ -139,13 +139,17 @@ export class RequestPipeline {
     const authenticatedAt = this.#options.clock.monotonic()
     let principal = await authenticate(this.#credentials, request.headers)
     request.keyId = principal.keyId
-    await this.#enforceRateLimits(principal, headers)
+    if (principal.isRateLimited) {
+      const settings = await this.#resources.settingsCache.read()
+      await enforceRateLimits(this.#limiter, principal, settings, headers, this.#options.metrics)
+    }
     if (!known || name === undefined) throw unmatched(request, path, known, headers)
 
     // Before the body is read: without the permission, a client does not learn what is wrong with its body.
     const permission = requiredPermissions[name]
     authorize(principal, permission)
-    const body = await this.#readBody(request, principal)
+    // The body of a GET has no meaning.
+    const body = method === 'GET' || method === 'HEAD' ? undefined : await this.#readBody(request, principal)
     // A client that delays its body must not keep a permission that was revoked in the meantime.
     if (this.#options.clock.monotonic() - authenticatedAt > promptArrival) {
       principal = await authenticate(this.#credentials, request.headers)
@@ -154,15 +158,8 @@ export class RequestPipeline {
     return handleEndpoint({ name, id: known.id, principal, request, body }, this.#resources, headers)
   }
 
-  async #enforceRateLimits(principal: Principal, headers: ResponseHeaders): Promise<void> {
-    if (!principal.isRateLimited) return
-    const settings = await this.#resources.settingsCache.read()
-    await enforceRateLimits(this.#limiter, principal, settings, headers, this.#options.metrics)
-  }
-
-  /** The parsed body. Undefined if there is none, and for methods whose body has no meaning. */
+  /** The parsed body. Undefined if there is none. */
   async #readBody(request: ServiceRequest, principal: Principal): Promise<unknown> {
-    if (request.method === 'GET' || request.method === 'HEAD') return undefined
     const { memory } = this.#resources
     const measure = memory.reserveBody(request, principal)
     requireJson(request)

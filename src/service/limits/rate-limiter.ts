@@ -46,8 +46,8 @@ interface Queue extends RequestLimits {
 const maxSpent = 10_000
 
 /**
- * Admits requests as the counters allow. All requests that arrive in one turn of the event loop, or during
- * a count, are counted together, with one count request for each key.
+ * Admits requests as the counters allow. All requests that start together (see `RequestTurns`), or during a
+ * count, are counted together, with one count request for each key.
  */
 export class RateLimiter {
   readonly #counters: Counters
@@ -89,7 +89,8 @@ export class RateLimiter {
   }
 
   async #run(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
+    // After the microtasks, in which the other requests that started together are authenticated.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
     while (this.#queues.size > 0) {
       const queues = this.#queues
       this.#queues = new Map()

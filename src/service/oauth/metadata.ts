@@ -1,4 +1,5 @@
 import { scopes } from './scopes.ts'
+import { identityGrants } from './trust/identity-grants.ts'
 
 /** The only client: `chatctl` on a person's machine, a public client (RFC 8252). */
 export const clientId = 'chatctl'
@@ -30,7 +31,7 @@ export function metadataOf(issuer: string): object {
     scopes_supported: Object.keys(scopes),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token', deviceGrantType],
+    grant_types_supported: ['authorization_code', 'refresh_token', deviceGrantType, ...identityGrants],
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],

@@ -20,6 +20,8 @@ import { defaultScope, scopeNames } from './scopes.ts'
 import { SecondFactorCipher } from './second-factor-cipher.ts'
 import { beginSignIn, showSignIn, submitSignIn } from './sign-in.ts'
 import { SignInRateLimit } from './sign-in-rate-limit.ts'
+import { answerTokenRequest } from './trust/answer-token-request.ts'
+import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
 
 interface OAuthParts {
   db: Database
@@ -70,6 +72,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   const shared = { db, issuer, removeExpired, clock, allowsDeviceAdmin }
   const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
+  const exchange = new IdentityTokenExchange(db, clock, issuer)
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
@@ -89,7 +92,8 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
           server.startLimit.take(address)
           prepareRequest(request, visit)
         }
-        await serve(request, response)
+        const left = await answerTokenRequest(visit, { db, exchange, removeExpired, onError })
+        if (left) await serve(left, response)
       } catch (error) {
         if (response.headersSent) throw error
         sendPage(response, pageOf(error, onError))

@@ -25,6 +25,11 @@ async function removeExpired(db: Database, now: number): Promise<void> {
     .where('expires_at', '<=', Math.floor(now / 1000))
     .execute()
   await db
+    .deleteFrom('api_keys')
+    .where('trust_id', 'is not', null)
+    .where('expires_at', '<=', new Date(now).toISOString())
+    .execute()
+  await db
     .deleteFrom('sign_in_failures')
     .where('last_failure_at', '<=', now - failureLifetime)
     .execute()

@@ -9,7 +9,15 @@ class Placeholder {
   }
 }
 
+/** The adapter of an engine whose reads need no connection of Kysely, which costs as much as the query. */
+export interface ReadingAdapter {
+  /** Reads committed data. Not for a transaction. */
+  read<Row>(query: CompiledQuery): Row[]
+}
+
 const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
+
+const canRead = (adapter: object): adapter is ReadingAdapter => 'read' in adapter
 
 /**
  * A query that is compiled only once for each engine, because compiling costs more than running it. Only
@@ -31,6 +39,9 @@ export function prepareQuery<Row, Values extends object>(
     const parameters = query.parameters.map((value) =>
       value instanceof Placeholder ? values[value.name as keyof Values] : value,
     )
-    return (await db.executeQuery<Row>({ ...query, parameters })).rows
+    const prepared = { ...query, parameters }
+    const isRead = query.query.kind === 'SelectQueryNode'
+    if (isRead && !db.isTransaction && canRead(adapter)) return adapter.read<Row>(prepared)
+    return (await db.executeQuery<Row>(prepared)).rows
   }
 }

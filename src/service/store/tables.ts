@@ -9,6 +9,7 @@ export interface Tables {
   contexts: { id: string; user_id: string; created_at: string }
   messages: MessageRow
   api_keys: ApiKeyRow
+  trusts: TrustRow
   audit_log: AuditRow
   oauth_records: OAuthRow
   /** Signing keys by name, which all processes share. */
@@ -71,6 +72,29 @@ export interface ApiKeyRow {
   /** JSON array of the permissions of the key; null for all permissions of its user. */
   permissions: string | null
   expires_at: string | null
+  /** The trust whose access token this is; null for an API key. */
+  trust_id: string | null
+}
+
+/** A trust in the identity tokens of an issuer. */
+export interface TrustRow {
+  id: string
+  name: string
+  /** The `iss`, `aud`, and `sub` of the identity tokens. The subject is a pattern (match-subject.ts). */
+  issuer: string
+  audience: string
+  subject: string
+  /** JSON array. */
+  permissions: string
+  /** The user whom access tokens act as. */
+  user_id: string
+  tier: Tier
+  /** Requests per hour; null for no limit. */
+  hourly_limit: number | null
+  /** Seconds until an access token expires. */
+  token_lifetime: number
+  created_at: string
+  last_used_at: string | null
 }
 
 /** One administrative change. */

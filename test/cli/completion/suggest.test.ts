@@ -115,6 +115,7 @@ describe('tab completion', () => {
     ['users permissions assign ', []],
     ['users permissions assign u1 --role e', ['editor']],
     ['service keys create --permission al', ['all']],
+    ['service trust create ci --permission a', ['assign:*', 'assign:permissions']],
     ['users update u1 --notifications ', ['off', 'on']],
     ['chat models --fields ', ['created', 'id', 'object', 'owned_by']],
     ['chat models --fields id,o', ['id,object', 'id,owned_by']],

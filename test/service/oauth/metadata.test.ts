@@ -30,6 +30,8 @@ describe('the OAuth server of the embedded service', () => {
           'authorization_code',
           'refresh_token',
           'urn:ietf:params:oauth:grant-type:device_code',
+          'urn:ietf:params:oauth:grant-type:token-exchange',
+          'client_credentials',
         ],
         token_endpoint_auth_methods_supported: ['none'],
         revocation_endpoint_auth_methods_supported: ['none'],

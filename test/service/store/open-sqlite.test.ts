@@ -39,6 +39,19 @@ describe('the store of the embedded service', () => {
       await again.close()
     }))
 
+  it('shows a commit of its process at once, even in the turn of the event loop that read the state before it', () =>
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
+      let before = Number.NaN
+      // Runs before the commit, in the same phase of the event loop.
+      setImmediate(() => {
+        before = store.generation()
+      })
+      await store.db.updateTable('users').set({ name: 'Written' }).execute()
+      expect(store.generation()).to.be.greaterThan(before)
+      await store.close()
+    }))
+
   it('knows the checksums of its migrations', () => {
     for (const { statements, checksum } of migrations) expect(checksum).to.equal(hash('sha256', statements))
   })

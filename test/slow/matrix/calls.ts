@@ -6,7 +6,7 @@ import type { Form } from './forms.ts'
 export interface Call {
   /** Command id, followed by a space and a distinction if the command has several calls. */
   name: string
-  /** KEY, SESSION, and TRANSCRIPT are replaced by ids of the prepared home. */
+  /** KEY, SESSION, TRUST, and TRANSCRIPT are replaced by ids of the prepared home. */
   args: readonly string[]
   stdin?: string
   /** Exit code if nothing is wrong. */
@@ -39,6 +39,7 @@ const prepared: Record<string, Partial<Call>> = {
   'service:keys:revoke': { args: ['service', 'keys', 'revoke', 'KEY', '--yes'] },
   'service:keys:update': { args: ['service', 'keys', 'update', 'KEY', '--name', 'x'] },
   'service:sessions:revoke': { args: ['service', 'sessions', 'revoke', 'SESSION', '--yes'] },
+  'service:trust:revoke': { args: ['service', 'trust', 'revoke', 'TRUST', '--yes'] },
   'service:users:reset': {
     args: ['service', 'users', 'reset', 'usr_admin', '--password-stdin'],
     stdin: 'a long enough password\n',

@@ -29,7 +29,7 @@ const files: Record<string, string> = {
 }
 
 /**
- * A home directory with a profile that is signed in, data of the embedded service with a key and a session,
+ * A home directory with a profile that is signed in, data of the embedded service with a key, a trust, and a session,
  * and a transcript. Beside it is a working directory with the files that the calls name.
  */
 export class PreparedHome {
@@ -58,6 +58,17 @@ export class PreparedHome {
     const data = join(home, '.local', 'share', 'chatctl')
     const ids = new Map([['URL', url]])
     ids.set('KEY', await run('service', 'keys', 'create', '--name', 'x', '--jq', '.id'))
+    const of = [
+      '--issuer',
+      'https://ci.example',
+      '--audience',
+      'a',
+      '--subject',
+      'b',
+      '--permission',
+      'read:chat',
+    ]
+    ids.set('TRUST', await run('service', 'trust', 'create', 'prepared', ...of, '--jq', '.name'))
     ids.set('SESSION', await plantBrowserSession(data))
     ids.set('TRANSCRIPT', plantTranscript(join(data, 'sessions'), url))
     await run('service', 'backup', '--to', join(here, 'copy.db'))

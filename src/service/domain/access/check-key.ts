@@ -42,12 +42,13 @@ export function checkGrantable(
   permissions: readonly string[],
   rights: readonly string[],
   user: string,
+  credential = 'An API key',
 ): void {
   const missing = permissions.filter((permission) => !covers(rights, permission))
   if (missing.length === 0) return
   throw new Failure(
     'refused',
-    `An API key of ${user} cannot have ${missing.join(', ')}: the user does not have it`,
+    `${credential} of ${user} cannot have ${missing.join(', ')}: the user does not have it`,
     {
       hint: `Permissions of the user: ${[...new Set(rights)].join(', ')}`,
     },

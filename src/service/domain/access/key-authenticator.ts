@@ -35,6 +35,8 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
     .innerJoin('users', 'users.id', 'api_keys.user_id')
     .select([
       'api_keys.id',
+      'api_keys.name',
+      'api_keys.trust_id',
       'api_keys.user_id',
       'api_keys.last_used_at',
       'api_keys.hourly_limit',
@@ -97,21 +99,28 @@ async function readKey(db: Database, digest: string): Promise<CachedKey | undefi
   const ofUser = userPermissions(row.user_id, row.role, JSON.parse(row.user_permissions))
   const ofKey: string[] =
     row.key_permissions === null ? ['*:*'] : [alwaysGranted, ...JSON.parse(row.key_permissions)]
+  const isOfTrust = row.trust_id !== null
   return {
     principal: {
-      keyId: row.id,
+      keyId: isOfTrust ? `trust:${row.name}` : row.id,
       userId: row.user_id,
       can: (permission) => covers(ofUser, permission) && covers(ofKey, permission),
       denialReason: (permission) =>
         covers(ofUser, permission)
-          ? 'the API key does not have it'
-          : 'the user of the API key does not have it',
+          ? `the ${isOfTrust ? 'access token' : 'API key'} does not have it`
+          : `the user of the ${isOfTrust ? 'access token' : 'API key'} does not have it`,
       hourlyLimit: row.hourly_limit,
       isRateLimited: true,
     },
     expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    usedAt: row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at),
+    usedAt: lastUse(row),
   }
+}
+
+/** The use of an access token is not recorded, so it counts as always in use. */
+function lastUse(row: { trust_id: string | null; last_used_at: string | null }): number {
+  if (row.trust_id !== null) return Number.POSITIVE_INFINITY
+  return row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at)
 }
 
 async function recordUsage(db: Database, id: string, time: number): Promise<void> {

@@ -29,8 +29,9 @@ export interface KeyRecord {
 /** The attributes of a key that is created. */
 export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
 
-/** `ck_` and 256 random bits. */
-export const generateKey = (): string => `ck_${randomBytes(32).toString('base64url')}`
+/** `ck_` and 256 random bits. An access token of a trust begins with `ct_`. */
+export const generateKey = (kind: 'ck' | 'ct' = 'ck'): string =>
+  `${kind}_${randomBytes(32).toString('base64url')}`
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
 export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)
@@ -56,6 +57,7 @@ export async function storeKey(
     revoked_at: null,
     permissions: permissions && JSON.stringify(permissions),
     expires_at,
+    trust_id: null,
   }
   return db.transaction().execute(async (transaction) => {
     await transaction.insertInto('api_keys').values(row).execute()
@@ -131,6 +133,7 @@ function selectKeys(db: Database) {
     .innerJoin('users', 'users.id', 'api_keys.user_id')
     .selectAll('api_keys')
     .select('users.email as user_email')
+    .where('api_keys.trust_id', 'is', null)
 }
 
 function present(row: ApiKeyRow & { user_email: string }): KeyRecord {

@@ -78,7 +78,7 @@ export const alwaysGranted = 'read:profile' satisfies Permission
 
 /** The user and the credential that a request acts for, and what they may do. */
 export interface Principal {
-  /** The id that is counted, logged, and audited: of an API key, `oauth:<user id>` for a token, or `process`. */
+  /** The id that is counted, logged, and audited: of an API key, `oauth:<user id>` for a token, `trust:<name>` for one of a trust, or `process`. */
   keyId: string
   userId: string
   /** Whether the user and the credential both have a permission, or everything that a pattern such as `read:*` covers. */

@@ -47,14 +47,14 @@ export async function authenticate(
   return principal
 }
 
-/** The format of `generateKey`. Access tokens are shorter. */
-const keyPattern = /^ck_[A-Za-z0-9_-]{43}$/
+/** The format of `generateKey`. Other access tokens are shorter. */
+const keyPattern = /^c[kt]_[A-Za-z0-9_-]{43}$/
 
 /** Anything that does not have the format of a key may be an access token. */
-async function findPrincipal(
+function findPrincipal(
   { keys, db, isProcessKey, clock }: CredentialSources,
   key: string,
-): Promise<Principal | undefined> {
+): Principal | Promise<Principal | undefined> {
   if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
   return isProcessKey(key) ? processPrincipal : keys.find(hashKey(key))
 }

@@ -46,6 +46,6 @@ export class FailureLog {
   }
 }
 
-/** Whether all requests have the same failure: of the database, the model server, or this process. A bug is always logged. */
+/** Whether many requests have the same failure: of the database, another server, or this process. A bug is always logged. */
 const isShared = (code: ApiErrorCode) =>
-  code.startsWith('storage_') || code === 'upstream_unreachable' || code === 'too_busy'
+  code.startsWith('storage_') || code.endsWith('_unreachable') || code === 'too_busy'

@@ -1,5 +1,6 @@
 import { initial } from './0001-initial.ts'
 import { team } from './0002-team.ts'
+import { trusts } from './0003-trusts.ts'
 
 export interface Migration {
   /** 1, 2, 3 …: the position in the list. */
@@ -12,4 +13,4 @@ export interface Migration {
 }
 
 /** Only append to this list: these migrations have run on existing databases. */
-export const migrations: readonly Migration[] = [initial, team]
+export const migrations: readonly Migration[] = [initial, team, trusts]

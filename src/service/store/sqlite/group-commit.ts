@@ -25,11 +25,16 @@ interface Group {
 export class GroupCommit {
   readonly #connection: DatabaseSync
   readonly #mutex = createMutex()
+  readonly #onCommit: () => void
   #group: Group | undefined
 
-  /** @param connection with a `busy_timeout` of 0 */
-  constructor(connection: DatabaseSync) {
+  /**
+   * @param connection with a `busy_timeout` of 0
+   * @param onCommit called after each COMMIT, before its operations succeed
+   */
+  constructor(connection: DatabaseSync, onCommit: () => void) {
     this.#connection = connection
+    this.#onCommit = onCommit
   }
 
   /**
@@ -117,6 +122,7 @@ export class GroupCommit {
     try {
       if (this.#group !== group) return
       this.#connection.exec('commit')
+      this.#onCommit()
       this.#end()
     } catch (error) {
       this.#end(error)

@@ -60,23 +60,25 @@ function requireWritableFile(file: string): void {
 
 function createStore(connections: SqliteConnections, file: string, created: boolean): SqliteStore {
   const { reader, writer } = connections
-  const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, including `writer`.
   const version = reader.prepare('pragma data_version')
   let known: number | undefined
+  const forget = () => {
+    known = undefined
+  }
+  const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections, forget) })
   return {
     engine: 'sqlite',
     db,
     connection: writer,
     location: file,
     created,
-    // The pragma locks the file and costs as much as a query, so it runs once per turn of the event loop.
+    // The pragma locks the file and costs as much as a query, so it runs once per turn of the event loop, and
+    // once more after a commit of this process: the next request must find what the last one changed.
     generation() {
       if (known === undefined) {
         known = (version.get() as { data_version: number }).data_version
-        setImmediate(() => {
-          known = undefined
-        })
+        setImmediate(forget)
       }
       return known
     },

@@ -8,6 +8,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { ReadingAdapter } from '../prepared-query.ts'
 import { GroupCommit } from './group-commit.ts'
 
 /** Two connections to one file, so that reads see only committed data. */
@@ -19,19 +20,22 @@ export interface SqliteConnections {
 /**
  * Kysely with node:sqlite. Outside of a transaction, a read uses the reader at once, and each write is a
  * separate operation. A transaction is one operation on the writer.
+ * @param onCommit called after each COMMIT, before its writes succeed
  */
-export function createSqliteDialect({ reader, writer }: SqliteConnections): Dialect {
+export function createSqliteDialect({ reader, writer }: SqliteConnections, onCommit: () => void): Dialect {
   const reading = createStatements(reader)
   const writing = createStatements(writer)
-  const commits = new GroupCommit(writer)
+  const commits = new GroupCommit(writer, onCommit)
+  // Used again, because Kysely keeps a record of each connection.
+  const released: SqliteConnection[] = []
   return {
-    createAdapter: () => new Adapter(),
+    createAdapter: () => new Adapter(reading),
     createQueryCompiler: () => new Compiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => ({
       init: async () => {},
-      acquireConnection: async () => new SqliteConnection(reading, writing, commits),
-      releaseConnection: async () => {},
+      acquireConnection: async () => released.pop() ?? new SqliteConnection(reading, writing, commits),
+      releaseConnection: async (connection) => void released.push(connection as SqliteConnection),
       beginTransaction: (connection) => (connection as SqliteConnection).begin(),
       commitTransaction: (connection) => (connection as SqliteConnection).commit(),
       rollbackTransaction: (connection) => (connection as SqliteConnection).rollback(),
@@ -50,7 +54,18 @@ export function closeBoth({ reader, writer }: SqliteConnections): void {
 }
 
 /** Otherwise, Kysely would run one query at a time. `GroupCommit` orders the writes. */
-class Adapter extends SqliteAdapter {
+class Adapter extends SqliteAdapter implements ReadingAdapter {
+  readonly #reading: SqliteStatements
+
+  constructor(reading: SqliteStatements) {
+    super()
+    this.#reading = reading
+  }
+
+  read<Row>(query: CompiledQuery): Row[] {
+    return this.#reading<Row>(query).rows
+  }
+
   override get supportsMultipleConnections(): boolean {
     return true
   }

@@ -1,0 +1,89 @@
+import type { CredentialSource } from '../../client/client-options.ts'
+import { readBaseUrl } from '../../contract/base-url.ts'
+import type { IdentitySource } from '../../credentials/identity-source.ts'
+import { isFresh } from '../../credentials/stored-credential.ts'
+import type { TemporaryCredential } from '../../credentials/temporary-credential.ts'
+import type { Clock } from '../../system/clock.ts'
+import type { Context } from '../context.ts'
+import { obtainFromCommand } from './obtain-from-command.ts'
+
+/** A rejected credential is obtained again only after this time, in ms, because a new one would be the same. */
+const retention = 60_000
+
+/** A credential that is obtained with the first request, and held in memory until it expires or is rejected. */
+export class HeldCredential {
+  readonly #obtain: () => Promise<TemporaryCredential>
+  readonly #clock: Clock
+  #pending: Promise<TemporaryCredential> | undefined
+  #held: { credential: TemporaryCredential; since: number } | undefined
+
+  constructor(obtain: () => Promise<TemporaryCredential>, clock: Clock) {
+    this.#obtain = obtain
+    this.#clock = clock
+  }
+
+  /** Undefined before the first request. */
+  get current(): TemporaryCredential | undefined {
+    return this.#held?.credential
+  }
+
+  /** @param rejected what the service has answered with 401 */
+  async usable(rejected?: string): Promise<TemporaryCredential> {
+    const held = this.#held
+    if (held) {
+      const isRejected = held.credential.secret === rejected
+      const isDue = isRejected
+        ? this.#clock.monotonic() - held.since >= retention
+        : !isFresh(held.credential, this.#clock.now())
+      if (!isDue) return held.credential
+    }
+    this.#pending ??= this.#renew().finally(() => {
+      this.#pending = undefined
+    })
+    return this.#pending
+  }
+
+  readonly secret: CredentialSource = async (rejected) => (await this.usable(rejected)).secret
+
+  async #renew(): Promise<TemporaryCredential> {
+    const credential = await this.#obtain()
+    this.#held = { credential, since: this.#clock.monotonic() }
+    return credential
+  }
+}
+
+/** The credential that this run obtains from the CI or from a command; undefined if the target has another one. */
+export function heldCredentialOf(context: Context): HeldCredential | undefined {
+  const to = context.target()
+  if (to.kind === 'local') return undefined
+  const { identity, command, baseUrl, profile = '' } = to
+  const { clock } = context.host
+  if (identity) {
+    return new HeldCredential(async () => {
+      const tokens = await context.exchangeIdentity(identity, baseUrl)
+      return { ...tokens, secret: tokens.access_token }
+    }, clock)
+  }
+  if (command === undefined) return undefined
+  return new HeldCredential(() => obtainFromCommand(context, command, profile), clock)
+}
+
+/** What an exchange of the identity token needs. */
+export function exchangeOptions(
+  { env, options, resolvePath, transport }: Context,
+  source: IdentitySource,
+  baseUrl: string,
+) {
+  return {
+    source,
+    baseUrl,
+    audience: env['CHATCTL_OIDC_AUDIENCE'] || readBaseUrl(baseUrl).origin,
+    env,
+    resolvePath,
+    transport,
+    authUrl: options.auth_url.value,
+    tokenUrl: options.token_url.value,
+    clientId: options.client_id.value,
+    scope: options.scope.value,
+  }
+}

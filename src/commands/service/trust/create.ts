@@ -1,0 +1,92 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
+import { durationFlag, textFlag } from '../../../cli/flag-types.ts'
+import { databaseFlag, dataFlag, keyFlags, tiers } from '../../../cli/service-flags.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { trustView } from '../../../view/service.ts'
+
+export default class ServiceTrustCreate extends BaseCommand {
+  static override summary = 'Trust the identity tokens of CI jobs'
+  static override description =
+    'A CI job whose identity token matches gets a short-lived access token from a running service, so that it needs no stored key. In the subject, * matches any characters except a colon, and ** any characters.'
+  static override requests = serviceData
+  static override view = trustView
+  static override examples = [
+    {
+      description: 'Let the jobs of one environment change the settings',
+      command:
+        "chatctl service trust create deploy --issuer https://ci.example --audience https://chat.example --subject repo:acme/app:environment:prod --permission '*:settings'",
+    },
+    {
+      description: 'Let the jobs of every branch chat for 5 minutes',
+      command:
+        "chatctl service trust create review --issuer https://ci.example --audience https://chat.example --subject 'repo:acme/app:ref:refs/heads/*' --permission '*:chat' --expires 5m",
+    },
+  ]
+  static override args = {
+    name: Args.string({ description: 'Name of the trust', required: true, ignoreStdin: true }),
+  }
+  static override flags = {
+    issuer: textFlag({
+      helpValue: 'URL',
+      required: true,
+      summary: 'Claim "iss" of the identity tokens',
+    }),
+    audience: textFlag({
+      helpValue: 'TEXT',
+      required: true,
+      summary: 'Claim "aud" of the identity tokens',
+    }),
+    subject: textFlag({
+      helpValue: 'PATTERN',
+      required: true,
+      summary: 'Claim "sub", with * and ** as wildcards',
+    }),
+    permission: textFlag({
+      helpValue: 'PERMISSION',
+      required: true,
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Permission of the access tokens, such as read:chat or *:users',
+    }),
+    expires: durationFlag({
+      helpValue: 'DURATION',
+      summary: 'Lifetime of access tokens, 1m to 1h (default: 15m)',
+    }),
+    tier: Flags.option({
+      helpValue: 'TIER',
+      options: tiers,
+      default: 'free',
+      summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
+    })(),
+    limit: keyFlags.limit,
+    user: textFlag({
+      helpValue: 'USER',
+      summary: 'User that jobs act as: ID or email address (default: the built-in administrator)',
+    }),
+    data: dataFlag,
+    database: databaseFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceTrustCreate)
+    const { issuer, audience, subject, permission, expires, tier, limit, user } = flags
+    const request = {
+      name: args.name,
+      issuer,
+      audience,
+      subject,
+      permissions: permission,
+      expiresIn: expires === undefined ? undefined : expires / 1000,
+      tier,
+      limit,
+      user,
+    }
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) return this.showLocalChange({ create: await administration.planTrust(request) })
+    await context.output.show(trustView, await administration.createTrust(request))
+  }
+}

@@ -1,0 +1,24 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
+import { trustView } from '../../../view/service.ts'
+
+export default class ServiceTrustList extends BaseCommand {
+  static override summary = 'List the trusts of the embedded service'
+  static override requests = serviceData
+  static override view = trustView
+  static override examples = [
+    { description: 'List the trusts', command: 'chatctl service trust list' },
+    {
+      description: 'Show when each trust was last used',
+      command: 'chatctl service trust list --fields name,subject,last_used_at',
+    },
+  ]
+  static override flags = { data: dataFlag, database: databaseFlag }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(ServiceTrustList)
+    const administration = await context.openToInspect(flags)
+    await context.output.show(trustView, await administration.listTrusts())
+  }
+}

@@ -1,0 +1,35 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
+import { trustView } from '../../../view/service.ts'
+
+export default class ServiceTrustRevoke extends BaseCommand {
+  static override summary = 'Revoke a trust and all its access tokens'
+  static override requests = serviceData
+  static override view = trustView
+  static override examples = [
+    {
+      description: 'Show what would be revoked',
+      command: 'chatctl service trust revoke deploy --dry-run',
+    },
+    {
+      description: 'Revoke a trust without confirmation',
+      command: 'chatctl service trust revoke deploy --yes',
+    },
+  ]
+  static override args = {
+    name: Args.string({ description: 'Name of the trust', required: true, ignoreStdin: true }),
+  }
+  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceTrustRevoke)
+    const administration = await context.openAdministration(flags)
+    const { name } = await administration.findTrust(args.name)
+    if (context.dryRun) return this.showLocalChange({ revoke: name })
+    if (!flags.yes) await context.prompter.confirm(`Revoke the trust ${name} and its access tokens?`)
+    await context.output.show(trustView, await administration.revokeTrust(name))
+  }
+}

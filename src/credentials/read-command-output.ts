@@ -1,0 +1,82 @@
+import { isUtf8 } from 'node:buffer'
+import { isRecord } from '../contract/exact-json.ts'
+import type { TemporaryCredential } from './temporary-credential.ts'
+
+/** The member of a JSON output that has the credential, and what it then is. */
+const members = { api_key: 'api_key', access_token: 'oauth', token: null } as const
+
+/**
+ * Reads the output of a credential command: one line, or a JSON object with `api_key`, `access_token`, or `token`, and
+ * optionally `expires_at`, `expiration`, or `expires_in`.
+ *
+ * @throws Error with a description of the fault, which never quotes the output
+ */
+export function readCommandOutput(output: Uint8Array, now: number): TemporaryCredential {
+  if (!isUtf8(output)) throw new Error('wrote bytes that are not UTF-8')
+  const text = new TextDecoder().decode(output).trim()
+  if (text === '') throw new Error('wrote nothing')
+  const found = text.startsWith('{') ? readObject(text, now) : { secret: text, kind: null }
+  if (/\n/.test(found.secret)) throw new Error('wrote more than one line')
+  if (/[^\x20-\x7e\xa0-\xff]/.test(found.secret))
+    throw new Error('wrote characters that no HTTP header can contain')
+  return { ...found, obtained_at: new Date(now).toISOString() }
+}
+
+function readObject(text: string, now: number): Omit<TemporaryCredential, 'obtained_at'> {
+  const value = parse(text)
+  if (!isRecord(value)) throw new Error('wrote an invalid JSON object')
+  const names = Object.keys(members).filter((name) => value[name] !== undefined) as (keyof typeof members)[]
+  const [name] = names
+  if (name === undefined || names.length > 1) {
+    throw new Error('wrote a JSON object without exactly one of api_key, access_token, and token')
+  }
+  const secret = value[name]
+  if (typeof secret !== 'string' || secret.trim() === '') {
+    throw new Error(`wrote a JSON object in which ${name} is not a text`)
+  }
+  const expiry = readExpiry(value, now)
+  // A time in the past may be due to a clock that is wrong. The service decides.
+  const isAhead = expiry !== undefined && expiry > now
+  return {
+    secret: secret.trim(),
+    kind: members[name],
+    ...(isAhead && { expires_at: new Date(expiry).toISOString() }),
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The message of the parser would quote the text.
+    return undefined
+  }
+}
+
+/** Later times are limited to this one. */
+const lastTime = Date.UTC(9999, 0)
+
+/** @returns ms since the epoch; undefined if the output names no time */
+function readExpiry(value: Record<string, unknown>, now: number): number | undefined {
+  for (const name of ['expires_at', 'expiration', 'expires_in']) {
+    const said = value[name]
+    if (said === undefined || said === null) continue
+    const time = name === 'expires_in' ? now + 1_000 * secondsOf(said) : timeOf(said)
+    if (Number.isNaN(time)) throw new Error(`wrote a JSON object in which ${name} is not a time`)
+    return Math.min(time, lastTime)
+  }
+  return undefined
+}
+
+/** Seconds as a number, or as its digits. */
+function secondsOf(value: unknown): number {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN
+}
+
+/** RFC 3339, or seconds since the epoch. */
+function timeOf(value: unknown): number {
+  const isTime =
+    typeof value === 'string' && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/i.test(value)
+  return isTime ? Date.parse(value.replace(' ', 'T')) : 1_000 * secondsOf(value)
+}

@@ -1,0 +1,64 @@
+import { isLoopback } from '../../../contract/base-url.ts'
+import { Failure } from '../../../contract/failure.ts'
+
+/** How long an access token may be valid, in seconds. */
+const tokenLifetimes = { minimum: 60, maximum: 3600 }
+
+/** Maximum characters of an issuer, an audience, and a subject. */
+const maxClaim = 512
+
+/** @throws Failure `usage` */
+export function checkTrustName(name: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return
+  throw new Failure(
+    'usage',
+    'The name of a trust must have 1 to 64 letters, digits, dots, underscores, or hyphens, and begin with a letter or digit',
+  )
+}
+
+/**
+ * Whether the keys of an issuer may be read at a URL: the connection is encrypted, or stays on this
+ * machine.
+ */
+export function isSafeIssuerUrl(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+}
+
+/** OpenID Connect Discovery section 3. @throws Failure `usage` */
+export function checkIssuer(issuer: string): void {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined
+  if (url && isSafeIssuerUrl(url) && !/[?#@\s]/.test(issuer) && issuer.length <= maxClaim) return
+  throw new Failure(
+    'usage',
+    'The issuer must be an https:// URL without user, query, and fragment, exactly as in the claim "iss" of its tokens',
+    { hint: 'Plain HTTP is possible only for an issuer on loopback' },
+  )
+}
+
+/** @throws Failure `usage` */
+export function checkAudience(audience: string): void {
+  if (isClaim(audience)) return
+  throw new Failure('usage', `The audience must have 1 to ${maxClaim} characters without control characters`)
+}
+
+/** @throws Failure `usage` for a pattern that any subject of the issuer could match */
+export function checkSubject(subject: string): void {
+  if (!isClaim(subject)) {
+    throw new Failure('usage', `The subject must have 1 to ${maxClaim} characters without control characters`)
+  }
+  if (subject.startsWith('*')) {
+    throw new Failure('usage', 'The subject must not begin with *: other users of the issuer would match it')
+  }
+  if (subject.includes('***')) throw new Failure('usage', 'The subject must not contain ***: use ** instead')
+}
+
+/** A text without control characters, which a claim has too. */
+export const isClaim = (text: string): boolean =>
+  text.trim() !== '' && text.length <= maxClaim && text.isWellFormed() && !/\p{Cc}/u.test(text)
+
+/** @throws Failure `usage` */
+export function checkTokenLifetime(seconds: number): void {
+  const { minimum, maximum } = tokenLifetimes
+  if (Number.isInteger(seconds) && seconds >= minimum && seconds <= maximum) return
+  throw new Failure('usage', 'The access tokens of a trust must expire after 1 minute to 1 hour')
+}

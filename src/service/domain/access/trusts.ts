@@ -1,0 +1,175 @@
+import { isoNow } from '../../../system/clock.ts'
+import type { Database, Tier, TrustRow } from '../../store/tables.ts'
+import { type AuditContext, recordChange } from '../audit.ts'
+import { createId } from '../identifiers.ts'
+import { generateKey, hashKey } from './keys.ts'
+
+/** A trust: identity tokens of an issuer for an audience and a subject are exchanged for access tokens. */
+export interface TrustRecord {
+  id: string
+  name: string
+  issuer: string
+  audience: string
+  /** A pattern: see `matchesSubject`. */
+  subject: string
+  /** The permissions of its access tokens, within those of its user. */
+  permissions: string[]
+  user_id: string
+  user_email: string
+  tier: Tier
+  /** Requests per hour; null for no limit. */
+  limit: number | null
+  /** Seconds until an access token expires. */
+  expires_in: number
+  created_at: string
+  /** When an identity token was last exchanged. */
+  last_used_at: string | null
+}
+
+/** The attributes of a trust that is created. */
+export type NewTrust = Omit<TrustRecord, 'id' | 'user_email' | 'created_at' | 'last_used_at'>
+
+/** An access token, which acts as the user of its trust. Only its digest is stored. */
+export interface IssuedToken {
+  token: string
+  expiresIn: number
+}
+
+export async function storeTrust(db: Database, wanted: NewTrust, by: AuditContext): Promise<TrustRecord> {
+  const { limit, expires_in, permissions, ...rest } = wanted
+  const row: TrustRow = {
+    ...rest,
+    id: createId('tru'),
+    permissions: JSON.stringify(permissions),
+    hourly_limit: limit,
+    token_lifetime: expires_in,
+    created_at: isoNow(by.clock),
+    last_used_at: null,
+  }
+  return db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('trusts').values(row).execute()
+    await recordChange(transaction, by, {
+      action: 'trust.create',
+      target: row.name,
+      before: null,
+      after: wanted,
+    })
+    return present(await selectTrusts(transaction).where('trusts.id', '=', row.id).executeTakeFirstOrThrow())
+  })
+}
+
+/** Oldest first. */
+export async function listTrusts(db: Database): Promise<TrustRecord[]> {
+  return (await selectTrusts(db).orderBy('trusts.id').execute()).map(present)
+}
+
+/** The trusts in an issuer, which must be exactly the same text. Oldest first. */
+export async function listTrustsIn(db: Database, issuer: string): Promise<TrustRecord[]> {
+  const rows = await selectTrusts(db).where('trusts.issuer', '=', issuer).orderBy('trusts.id').execute()
+  return rows.map(present)
+}
+
+/** Undefined for an unknown name. */
+export async function findTrust(db: Database, name: string): Promise<TrustRecord | undefined> {
+  const row = await selectTrusts(db).where('trusts.name', '=', name).executeTakeFirst()
+  return row && present(row)
+}
+
+/** Deletes a trust and its access tokens. Undefined for an unknown name. */
+export function deleteTrust(db: Database, name: string, by: AuditContext): Promise<TrustRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    await transaction.selectFrom('trusts').select('id').where('name', '=', name).forUpdate().execute()
+    const before = await findTrust(transaction, name)
+    if (!before) return undefined
+    await transaction.deleteFrom('api_keys').where('trust_id', '=', before.id).execute()
+    await transaction.deleteFrom('trusts').where('id', '=', before.id).execute()
+    await recordChange(transaction, by, { action: 'trust.revoke', target: name, before, after: null })
+    return before
+  })
+}
+
+/**
+ * Stores a new access token.
+ * @param permissions those of the trust, or fewer
+ * @param subject the `sub` of the identity token, for the audit log
+ * @returns undefined if the trust was revoked in the meantime
+ */
+export function issueToken(
+  db: Database,
+  trust: TrustRecord,
+  permissions: readonly string[],
+  subject: string,
+  by: AuditContext,
+): Promise<IssuedToken | undefined> {
+  const token = generateKey('ct')
+  const now = isoNow(by.clock)
+  const expiresAt = new Date(by.clock.now() + trust.expires_in * 1000).toISOString()
+  return db.transaction().execute(async (transaction) => {
+    const { numUpdatedRows } = await transaction
+      .updateTable('trusts')
+      .set({ last_used_at: now })
+      .where('id', '=', trust.id)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return undefined
+    const row = {
+      id: createId('key'),
+      name: trust.name,
+      hash: hashKey(token),
+      prefix: token.slice(0, 9),
+      user_id: trust.user_id,
+      tier: trust.tier,
+      hourly_limit: trust.limit,
+      created_at: now,
+      last_used_at: null,
+      revoked_at: null,
+      permissions: JSON.stringify(permissions),
+      expires_at: expiresAt,
+      trust_id: trust.id,
+    }
+    await transaction.insertInto('api_keys').values(row).execute()
+    const after = { issuer: trust.issuer, subject, permissions, expires_at: expiresAt }
+    await recordChange(transaction, by, {
+      action: 'trust.exchanged',
+      target: trust.name,
+      before: null,
+      after,
+    })
+    return { token, expiresIn: trust.expires_in }
+  })
+}
+
+/** Ends an access token of a trust. Does nothing for any other text. */
+export async function revokeToken(db: Database, token: string): Promise<void> {
+  await db
+    .deleteFrom('api_keys')
+    .where('hash', '=', hashKey(token))
+    .where('trust_id', 'is not', null)
+    .execute()
+}
+
+function selectTrusts(db: Database) {
+  return db
+    .selectFrom('trusts')
+    .innerJoin('users', 'users.id', 'trusts.user_id')
+    .selectAll('trusts')
+    .select('users.email as user_email')
+}
+
+function present(row: TrustRow & { user_email: string }): TrustRecord {
+  const { id, name, issuer, audience, subject, user_id, user_email, tier, created_at, last_used_at } = row
+  return {
+    id,
+    name,
+    issuer,
+    audience,
+    subject,
+    permissions: JSON.parse(row.permissions),
+    user_id,
+    user_email,
+    tier,
+    limit: row.hourly_limit,
+    expires_in: row.token_lifetime,
+    created_at,
+    last_used_at,
+  }
+}

@@ -1,0 +1,123 @@
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import type { Clock } from '../../../system/clock.ts'
+import { isSafeIssuerUrl } from '../../domain/access/check-trust.ts'
+
+/** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
+export class UnreadableKeys extends Error {}
+
+/** Finds the key of a token. */
+export type IssuerKeySet = ReturnType<typeof createLocalJWKSet>
+
+/** Maximum bytes of a document of an issuer, and maximum number of its keys. */
+const maxBytes = 64 * 1024
+const maxKeys = 100
+
+/** How long keys are used, in ms: usually, if a token names an unknown one, and after they could not be read. */
+const lifetimes = { usual: 10 * 60_000, unknownKey: 60_000, failed: 5_000 }
+
+/** How long, in ms, an issuer may take to send a document. */
+const defaultTimeout = 5_000
+
+interface Reading {
+  /** Time of the monotonic clock. */
+  at: number
+  keys: Promise<IssuerKeySet>
+  hasFailed: boolean
+}
+
+/** The public keys of issuers (OpenID Connect Discovery). Kept in the memory of the process. */
+export class IssuerKeys {
+  readonly #clock: Clock
+  readonly #timeout: number
+  readonly #readings = new Map<string, Reading>()
+
+  constructor(clock: Clock, timeout = defaultTimeout) {
+    this.#clock = clock
+    this.#timeout = timeout
+  }
+
+  /**
+   * @param isKeyUnknown whether the known keys lack the key of a token, because the issuer may have a new one
+   * @throws UnreadableKeys
+   */
+  find(issuer: string, isKeyUnknown = false): Promise<IssuerKeySet> {
+    const now = this.#clock.monotonic()
+    const last = this.#readings.get(issuer)
+    if (last && now - last.at < lifetimeOf(last, isKeyUnknown)) return last.keys
+    const reading: Reading = { at: now, keys: readKeys(issuer, this.#timeout), hasFailed: false }
+    reading.keys.catch(() => {
+      reading.hasFailed = true
+    })
+    this.#readings.set(issuer, reading)
+    return reading.keys
+  }
+}
+
+function lifetimeOf({ hasFailed }: Reading, isKeyUnknown: boolean): number {
+  if (hasFailed) return lifetimes.failed
+  return isKeyUnknown ? lifetimes.unknownKey : lifetimes.usual
+}
+
+async function readKeys(issuer: string, timeout: number): Promise<IssuerKeySet> {
+  // OpenID Connect Discovery section 4.1.
+  const address = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  const metadata = await readObject(address, timeout)
+  if (metadata['issuer'] !== issuer) throw new UnreadableKeys(`${address} is of another issuer`)
+  const keysAddress = readAddress(metadata['jwks_uri'], address)
+  const { keys } = await readObject(keysAddress, timeout)
+  if (!Array.isArray(keys) || keys.length > maxKeys) {
+    throw new UnreadableKeys(`${keysAddress} does not have a list of at most ${maxKeys} keys`)
+  }
+  try {
+    return createLocalJWKSet({ keys } as JSONWebKeySet)
+  } catch {
+    throw new UnreadableKeys(`${keysAddress} does not have a list of keys`)
+  }
+}
+
+/** Only an issuer on this machine may have its keys at a plain HTTP address. */
+function readAddress(text: unknown, metadataAddress: URL): URL {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url && isSafeIssuerUrl(url) && (url.protocol === 'https:' || metadataAddress.protocol === 'http:')) {
+    return url
+  }
+  throw new UnreadableKeys(`${metadataAddress} does not have a jwks_uri that may be read`)
+}
+
+/** Reads a JSON object, without following redirects. @throws UnreadableKeys */
+async function readObject(url: URL, timeout: number): Promise<Record<string, unknown>> {
+  const signal = AbortSignal.timeout(timeout)
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/json' },
+      redirect: 'manual',
+      signal,
+    })
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      throw new UnreadableKeys(`${url} responds with status ${response.status}`)
+    }
+    const value: unknown = JSON.parse(await readText(response, url))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>
+    }
+  } catch (error) {
+    if (error instanceof UnreadableKeys) throw error
+    if (signal.aborted) throw new UnreadableKeys(`${url} does not respond within ${timeout / 1000} s`)
+    if (!(error instanceof SyntaxError))
+      throw new UnreadableKeys(`${url} cannot be reached`, { cause: error })
+  }
+  throw new UnreadableKeys(`${url} does not respond with a JSON object`)
+}
+
+async function readText(response: Response, url: URL): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    // Leaving the loop cancels the body.
+    if (length > maxBytes) throw new UnreadableKeys(`${url} responds with more than 64 KiB`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

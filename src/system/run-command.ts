@@ -1,0 +1,97 @@
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import { type Clock, describeDuration } from './clock.ts'
+import { describeSystemError } from './describe-system-error.ts'
+
+/** A program and its arguments. */
+export type Command = readonly [program: string, ...words: string[]]
+
+export interface CommandOptions {
+  env: NodeJS.ProcessEnv
+  cwd: string | undefined
+  clock: Clock
+  signal: AbortSignal
+  /** Maximum duration, in ms. */
+  maxDuration: number
+  /** Receives its stderr (default: stderr of this process). */
+  onMessage?: (text: string) => void
+  /** Registers how to stop it if this process ends first. @returns the function to call at its end */
+  untilEnded?: (stop: () => void) => () => void
+}
+
+/** Maximum size of the output, in bytes. */
+const maxOutput = 64 * 1024
+
+/**
+ * Runs a command without a shell, without input, and without a terminal. A command that takes too long, writes too
+ * much, or is interrupted is killed together with the processes that it has started.
+ *
+ * @returns its stdout, or why it failed, for the end of a sentence: `exited with code 1`
+ * @throws the reason of the signal
+ */
+export async function runCommand(
+  [program, ...words]: Command,
+  { env, cwd, clock, signal, maxDuration, onMessage, untilEnded }: CommandOptions,
+): Promise<{ output: Buffer } | { problem: string }> {
+  const { spawn } = await import('node:child_process')
+  signal.throwIfAborted()
+  const options: SpawnOptions = {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', onMessage ? 'pipe' : 'inherit'],
+    windowsHide: true,
+    // A process group, so that all of it can be killed. Windows would open a window.
+    detached: process.platform !== 'win32',
+  }
+  const child = spawn(program, words, options)
+  const chunks: Buffer[] = []
+  let size = 0
+  const ended = new AbortController()
+  const exited = untilEnded?.(() => kill(child))
+  try {
+    return await new Promise((resolve, reject) => {
+      const stop = (settle: () => void) => {
+        kill(child)
+        // A process outside of the group may keep the pipes open.
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+        settle()
+      }
+      const fail = (problem: string) => stop(() => resolve({ problem }))
+      signal.addEventListener('abort', () => stop(() => reject(signal.reason)), { signal: ended.signal })
+      clock.sleep(maxDuration, ended.signal).then(
+        () => fail(`did not end within ${describeDuration(maxDuration)}`),
+        () => {},
+      )
+      child.stdout?.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size > maxOutput) fail(`wrote more than ${maxOutput / 1024} KiB`)
+        else chunks.push(chunk)
+      })
+      if (onMessage) child.stderr?.setEncoding('utf8').on('data', onMessage)
+      child.once('error', (error) =>
+        resolve({
+          problem: `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`,
+        }),
+      )
+      child.once('close', (code, by) => {
+        if (code === 0) resolve({ output: Buffer.concat(chunks) })
+        else resolve({ problem: code === null ? `failed: ${by}` : `exited with code ${code}` })
+      })
+    })
+  } finally {
+    ended.abort()
+    exited?.()
+  }
+}
+
+function kill(child: ChildProcess): void {
+  if (child.pid === undefined || process.platform === 'win32') {
+    child.kill('SIGKILL')
+    return
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}

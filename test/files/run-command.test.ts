@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
+import { type CommandOptions, runCommand } from '../../src/system/run-command.ts'
+import { perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
+
+const options: CommandOptions = {
+  env: process.env,
+  cwd: undefined,
+  clock: systemClock,
+  signal: new AbortController().signal,
+  maxDuration: 60_000,
+}
+
+describe('a command that chatctl runs', () => {
+  const sandbox = perTest(createSandbox)
+
+  /** Runs a script of Node.js. */
+  const run = (script: string, more: Partial<CommandOptions> = {}) =>
+    runCommand([process.execPath, '-e', script], { ...options, cwd: sandbox.home, ...more })
+
+  it('gives its stdout, and its messages apart', async () => {
+    let messages = ''
+    const onMessage = (text: string) => {
+      messages += text
+    }
+    const result = await run('console.log("out"); console.error("über")', { onMessage })
+    expect(result).to.deep.equal({ output: Buffer.from('out\n') })
+    expect(messages).to.equal('über\n')
+  })
+
+  it('has an empty stdin, the environment, and the working directory of the caller', async () => {
+    const script =
+      'const fs = require("fs"); fs.writeFileSync("here", fs.readFileSync(0, "utf8") + process.env.MINE)'
+    await run(script, { env: { ...process.env, MINE: 'yes' } })
+    expect(readFileSync(join(sandbox.home, 'here'), 'utf8')).to.equal('yes')
+  })
+
+  it('is killed together with the processes that it has started', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const file = join(sandbox.home, 'pid')
+    const child = 'setInterval(() => {}, 1000)'
+    const script = `const { spawn } = require('child_process')
+      const child = spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' })
+      require('fs').writeFileSync('pid', String(child.pid))
+      setInterval(() => {}, 1000)`
+    const controller = new AbortController()
+    const running = run(script, { signal: controller.signal }).catch((error: unknown) => error)
+    await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '')
+    const pid = Number(readFileSync(file, 'utf8'))
+    const reason = new Error('interrupted')
+    controller.abort(reason)
+    expect(await running).to.equal(reason)
+    await until(() => !isRunning(pid))
+  })
+
+  it('can be killed when the process of the caller ends', async () => {
+    const stops: (() => void)[] = []
+    let isOver = false
+    const untilEnded: CommandOptions['untilEnded'] = (stop) => {
+      stops.push(stop)
+      return () => {
+        isOver = true
+      }
+    }
+    const running = run('setInterval(() => {}, 1000)', { untilEnded })
+    await until(() => stops.length > 0)
+    stops[0]?.()
+    expect(await running).to.deep.equal({ problem: 'failed: SIGKILL' })
+    expect(isOver).to.equal(true)
+  })
+})
+
+/** Not as a zombie, whose parent has not noticed its end. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    const status = `/proc/${pid}/stat`
+    return !existsSync(status) || !/\) Z /.test(readFileSync(status, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,85 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { matchesSubject } from '../../../src/service/oauth/trust/match-subject.ts'
+
+const cases: [pattern: string, matching: string[], others: string[]][] = [
+  [
+    'repo:acme/app:ref:refs/heads/main',
+    ['repo:acme/app:ref:refs/heads/main'],
+    [
+      ...['x-repo:acme/app:ref:refs/heads/main', 'repo:acme/app:ref:refs/heads/main2', ''],
+      ...['repo:acme/app:ref:refs/heads/main\n', 'repo:Acme/app:ref:refs/heads/main'],
+    ],
+  ],
+  [
+    'repo:acme/app:ref:refs/heads/*',
+    [
+      'repo:acme/app:ref:refs/heads/main',
+      'repo:acme/app:ref:refs/heads/a/b',
+      'repo:acme/app:ref:refs/heads/',
+    ],
+    [
+      'repo:acme/app:ref:refs/heads/a:b',
+      'repo:acme/app-evil:ref:refs/heads/main',
+      'repo:acme/app:ref:refs/tags/a',
+    ],
+  ],
+  [
+    'repo:acme/*:environment:prod',
+    ['repo:acme/a:environment:prod'],
+    ['repo:acme/a:environment:prod:environment:prod'],
+  ],
+  ['repo:acme/app:**', ['repo:acme/app:', 'repo:acme/app:ref:refs/heads/main'], ['repo:acme/app-evil:x']],
+  ['a**z', ['az', 'a:b:z', 'azz'], ['a', 'az:', 'za']],
+  ['a.b[c]?(d|e)+^$\\', ['a.b[c]?(d|e)+^$\\'], ['axb[c]?(d|e)+^$\\', 'a.bc']],
+  ['😀*', ['😀', '😀x'], ['\u{1f601}x']],
+]
+
+/** The same rules as a regular expression, whose time may be exponential. */
+const asExpression = (pattern: string) =>
+  new RegExp(
+    `^${pattern
+      .split(/(\*\*|\*)/)
+      .map((part) => (part === '**' ? '.*' : part === '*' ? '[^:]*' : part.replace(/[^\w]/gu, '\\$&')))
+      .join('')}$`,
+    's',
+  )
+
+describe('a pattern of subjects', () => {
+  for (const [pattern, matching, others] of cases) {
+    it(`matches whole subjects: ${pattern}`, () => {
+      for (const subject of matching) expect(matchesSubject(pattern, subject), subject).to.equal(true)
+      for (const subject of others) expect(matchesSubject(pattern, subject), subject).to.equal(false)
+    })
+  }
+
+  it('matches as a regular expression does', () => {
+    const text = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 12 })
+    let matches = 0
+    fc.assert(
+      fc.property(text('ab:/*'), text('ab:/*'), (given, subject) => {
+        const pattern = given.replaceAll(/\*{3,}/g, '**')
+        const expected = asExpression(pattern).test(subject)
+        if (expected && subject !== '') matches += 1
+        expect(matchesSubject(pattern, subject)).to.equal(expected)
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(matches).to.be.above(20)
+  })
+
+  it('matches every subject from which it was made', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 6 }), fc.nat(), (parts, at) => {
+        const subject = parts.join(':')
+        const pattern = parts.with(at % parts.length, '**').join(':')
+        expect(matchesSubject(pattern.replaceAll(/\*{3,}/g, '**'), subject)).to.equal(true)
+      }),
+    )
+  })
+
+  it('ends for a pattern that makes a regular expression backtrack without end', () => {
+    const pattern = `${'a**'.repeat(170)}b`
+    expect(matchesSubject(pattern, 'a'.repeat(512))).to.equal(false)
+  })
+})

@@ -1,0 +1,68 @@
+import type { Administration } from '../../../src/service/administration/administration.ts'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
+import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import type { TemporaryService, WithService } from '../temporary-service.ts'
+import { askForToken, type TokenAnswer } from './flow.ts'
+
+export const audience = 'https://chat.example'
+export const mainBranch = 'repo:acme/app:ref:refs/heads/main'
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const idTokenType = 'urn:ietf:params:oauth:token-type:id_token'
+export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+type TrustRequest = Parameters<Administration['createTrust']>[0]
+
+/** A service that may trust an issuer. */
+export interface TrustedService {
+  service: TemporaryService
+  issuer: IdentityIssuer
+  administration: Administration
+  clock: SteppedClock
+  /** Creates a trust in the main branch, which may read settings. */
+  trust(changes?: Partial<TrustRequest>): ReturnType<Administration['createTrust']>
+  /** A token of the main branch. Default: for the audience of the trust. */
+  identity(claims?: object): Promise<string>
+  exchange(token: string, fields?: Record<string, string>): Promise<TokenAnswer>
+}
+
+export const exchangeAt = (url: string, token: string, fields: Record<string, string> = {}) =>
+  askForToken(url, {
+    ...{ grant_type: tokenExchange, subject_token: token, subject_token_type: idTokenType, ...fields },
+  })
+
+export async function withTrustedService(
+  withService: WithService,
+  use: (place: TrustedService) => Promise<void>,
+): Promise<void> {
+  const clock = new SteppedClock()
+  const issuer = await startIdentityIssuer(() => clock.now())
+  try {
+    await withService(
+      async (service) => {
+        const administration = await openAdministration(service.place, clock)
+        try {
+          await use({
+            service,
+            issuer,
+            administration,
+            clock,
+            trust: (changes) =>
+              administration.createTrust({
+                ...{ name: 'deploy', issuer: issuer.url, audience, subject: mainBranch },
+                ...{ permissions: ['read:settings'], tier: 'pro', ...changes },
+              }),
+            identity: (claims) => issuer.sign({ sub: mainBranch, aud: audience, ...claims }),
+            exchange: (token, fields) => exchangeAt(service.url, token, fields),
+          })
+        } finally {
+          await administration.close()
+        }
+      },
+      { clock },
+    )
+  } finally {
+    await issuer.close()
+  }
+}
