@@ -83,7 +83,14 @@ export class Keychain implements CredentialStore {
     if (values.length > 1) {
       throw keychainFailure(new Error(`matched by ${values.length} credentials`), itemOf(owner))
     }
+    if (values[0] === undefined) await this.#demandAnswer(owner)
     return values[0] ?? null
+  }
+
+  /** @throws Failure `unauthorized` with code `keychain_locked` if a locked keychain may have the item */
+  async #demandAnswer(owner: CredentialOwner): Promise<void> {
+    const { hidesItems } = await import('./default-collection.ts')
+    if (await hidesItems(this.#options.env)) throw keychainFailure(new Error('locked'), itemOf(owner))
   }
 
   async #get(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {

@@ -4,15 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hasDefaultCollection } from '../../src/credentials/default-collection.ts'
+import { hasDefaultCollection, hidesItems } from '../../src/credentials/default-collection.ts'
 
-/** What a dbus-daemon sent after BEGIN: a signal, and the replies to Hello and ReadAlias. */
-const recorded = (path: string): Buffer =>
+/** What a dbus-daemon sent after BEGIN: a signal, the reply to Hello, and the last message. */
+const session = (last: Buffer): Buffer =>
   Buffer.concat([
     message(4, 1, [field(1, 'o', text('/org/freedesktop/DBus')), signature('s')], text(':1.7')),
     message(2, 2, [field(5, 'u', uint32(1)), signature('s')], text(':1.7')),
-    message(2, 3, [field(5, 'u', uint32(2)), field(7, 's', text(':1.0')), signature('o')], text(path)),
+    last,
   ])
+/** With the reply to ReadAlias. */
+const recorded = (path: string): Buffer =>
+  session(message(2, 3, [field(5, 'u', uint32(2)), field(7, 's', text(':1.0')), signature('o')], text(path)))
+/** With an error. */
+const refused = (name: string): Buffer =>
+  session(message(3, 3, [field(5, 'u', uint32(2)), field(4, 's', text(name)), signature('s')], text(name)))
 
 const uint32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4)
@@ -31,7 +37,7 @@ function message(kind: number, serial: number, fields: Buffer[], body: Buffer): 
   return Buffer.concat([padded(Buffer.concat([...start, all])), body])
 }
 
-describe('the query for the default collection of a Secret Service', () => {
+describe('a query about the default collection of a Secret Service', () => {
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
@@ -57,7 +63,8 @@ describe('the query for the default collection of a Secret Service', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  const ask = () => hasDefaultCollection({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus,guid=1` })
+  const env = () => ({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus,guid=1` })
+  const ask = () => hasDefaultCollection(env())
 
   const answerWith = (bytes: Buffer, cuts: readonly number[] = []): void => {
     script = (send, begun, end) => {
@@ -95,6 +102,17 @@ describe('the query for the default collection of a Secret Service', () => {
         expect(await ask()).to.be.oneOf([undefined, false, true])
       }),
       { seed: 23, numRuns: 100 },
+    ))
+
+  it('tells a locked collection that hides its items from other replies, however the reply is split', () =>
+    fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(fc.nat(), { maxLength: 8 }), async (isLocked, cuts) => {
+        answerWith(refused(`org.freedesktop.Secret.Error.${isLocked ? 'IsLocked' : 'NoSuchObject'}`), cuts)
+        expect(await hidesItems(env())).to.equal(isLocked)
+        answerWith(recorded('/a'), cuts)
+        expect(await hidesItems(env())).to.equal(false)
+      }),
+      { seed: 23, numRuns: 60 },
     ))
 
   it('is undefined if the bus refuses us, disconnects, or sends endlessly', async () => {

@@ -71,6 +71,7 @@ describe('the embedded service, used by openid-client', () => {
         issuer: service.url,
         token_endpoint: `${service.url}/oauth/token`,
         revocation_endpoint: `${service.url}/oauth/revoke`,
+        device_authorization_endpoint: `${service.url}/oauth/device_authorization`,
       })
     }))
 
@@ -167,5 +168,35 @@ describe('the embedded service, used by openid-client', () => {
         expect(failed).to.be.instanceOf(oauth.AuthorizationResponseError)
         expect((failed as oauth.AuthorizationResponseError).error).to.equal(error)
       }
+    }))
+
+  /** The person enters the code and decides. @returns what the program receives */
+  async function signInOnDevice(config: oauth.Configuration, decision: 'allow' | 'deny') {
+    const response = await oauth.initiateDeviceAuthorization(config, { scope: 'chat:write' })
+    const browser = new Browser()
+    const page = await signIn(browser, await browser.open(response.verification_uri_complete ?? ''))
+    const consent = await browser.submit(page, { user_code: response.user_code })
+    expect((await browser.submit(consent, { decision })).status).to.equal(200)
+    // The person has decided, so the first poll may come at once.
+    return oauth.pollDeviceAuthorizationGrant(config, { ...response, interval: 0 })
+  }
+
+  it('issues tokens to a program on another device after the person has entered its code', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const config = await discover(service)
+      const tokens = await signInOnDevice(config, 'allow')
+      expect(tokens.scope).to.equal('chat:write')
+      expect(await statusOf(config, service, tokens.access_token)).to.equal(200)
+      const renewed = await oauth.refreshTokenGrant(config, tokens.refresh_token ?? '')
+      await oauth.tokenRevocation(config, renewed.refresh_token ?? '')
+      expect(await statusOf(config, service, renewed.access_token)).to.equal(401)
+    }))
+
+  it('tells a program on another device that the person has denied the request', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const config = await discover(service)
+      expect(await refusal(signInOnDevice(config, 'deny'))).to.equal('access_denied')
     }))
 })

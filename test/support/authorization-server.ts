@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type JWTPayload, SignJWT } from 'jose'
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
 import { handleInteraction, interactionPath } from './interaction-pages.ts'
 import { createMemoryStore, type MemoryStore } from './memory-adapter.ts'
@@ -27,11 +28,18 @@ export interface AuthorizationServer {
   url: string
   /** A public native client (RFC 8252): no secret, any port of the loopback redirect URIs. */
   clientId: string
+  /** A client that authenticates with an identity token (RFC 7523 section 2.2). */
+  jobId: string
+  /** Signs an identity token of the job. By default, it is valid for 5 minutes. */
+  signIdentity(claims?: JWTPayload): Promise<string>
   /** Method, path, and query of all requests, oldest first. */
   requests: { method: string; path: string }[]
   grants: Grant[]
   /** The number of grants of one type that were given or refused. */
-  count(type: 'authorization_code' | 'refresh_token', ending?: 'given' | 'refused'): number
+  count(
+    type: 'authorization_code' | 'refresh_token' | 'client_credentials',
+    ending?: 'given' | 'refused',
+  ): number
   /** Tokens sent to the revocation endpoint (RFC 7009). */
   revoked: string[]
   /** Whether an access token would be accepted now. */
@@ -42,6 +50,12 @@ export interface AuthorizationServer {
 }
 
 const clientId = 'chatctl-test'
+const jobId = 'job'
+
+const jobKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+/** RFC 8628 section 3.4. */
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Starts a real authorization server (oidc-provider) on a free loopback port of this process. */
 export async function startAuthorizationServer(
@@ -67,13 +81,23 @@ export async function startAuthorizationServer(
   return {
     url,
     clientId,
+    jobId,
+    signIdentity: (claims) => {
+      const seconds = Math.floor(Date.now() / 1000)
+      const standard = { iss: jobId, sub: jobId, aud: url, iat: seconds, exp: seconds + 300 }
+      return new SignJWT({ ...standard, jti: randomUUID(), ...claims })
+        .setProtectedHeader({ alg: 'ES256' })
+        .sign(jobKey.privateKey)
+    },
     requests,
     grants,
     count: (type, ending = 'given') =>
       grants.filter((grant) => grant.type === type && (grant.error === undefined) === (ending === 'given'))
         .length,
     revoked,
-    isLive: async (accessToken) => (await provider.AccessToken.find(accessToken)) !== undefined,
+    isLive: async (accessToken) =>
+      ((await provider.AccessToken.find(accessToken)) ??
+        (await provider.ClientCredentials.find(accessToken))) !== undefined,
     endAccessTokens: () => store.forget('AccessToken'),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve))
@@ -95,11 +119,21 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
         client_id: clientId,
         application_type: 'native',
         token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code', 'refresh_token'],
+        grant_types: ['authorization_code', 'refresh_token', deviceGrant],
         redirect_uris: ['callback', 'oauth/done'].flatMap((path) => [
           `http://127.0.0.1/${path}`,
           `http://[::1]/${path}`,
         ]),
+        id_token_signed_response_alg: 'ES256',
+      },
+      {
+        client_id: jobId,
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'ES256',
+        jwks: { keys: [jobKey.publicKey.export({ format: 'jwk' })] },
+        grant_types: ['client_credentials'],
+        response_types: [],
+        redirect_uris: [],
         id_token_signed_response_alg: 'ES256',
       },
     ],
@@ -107,6 +141,14 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
     cookies: { keys: [randomBytes(16).toString('hex')] },
     expiresWithSession: () => false,
     features: {
+      clientCredentials: { enabled: true },
+      deviceFlow: {
+        enabled: true,
+        // After an error, such as a denial, it would show the form again.
+        userCodeInputSource: (ctx, form, _, error) => showPage(ctx, error ? 'The code is not valid.' : form),
+        userCodeConfirmSource: (ctx, form) => showPage(ctx, form),
+        successSource: (ctx) => showPage(ctx, 'You are signed in on the device.'),
+      },
       devInteractions: { enabled: false },
       revocation: {
         enabled: true,
@@ -129,6 +171,8 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
     ttl: {
       AccessToken: accessTokenLife,
       AuthorizationCode: 60,
+      ClientCredentials: accessTokenLife,
+      DeviceCode: 600,
       Grant: day,
       IdToken: 3600,
       Interaction: 3600,
@@ -136,6 +180,11 @@ function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore
       Session: day,
     },
   }
+}
+
+function showPage(ctx: KoaContextWithOIDC, content: string): void {
+  ctx.type = 'html'
+  ctx.body = content
 }
 
 function watchGrants(provider: Provider): Pick<AuthorizationServer, 'grants' | 'revoked'> {

@@ -33,27 +33,49 @@ export async function openStartPage(address: string): Promise<{ authorizationUrl
 }
 
 /** Acts as a browser up to the redirect, and returns its address, which a person would paste. */
-export async function agreeByHttp(
-  authorizationUrl: string,
-  { deny = false }: PersonOptions = {},
+export async function agreeByHttp(authorizationUrl: string, options: PersonOptions = {}): Promise<string> {
+  return (await followForms(authorizationUrl, options)).url
+}
+
+/**
+ * Acts as the browser and the user of a sign-in on another device.
+ *
+ * @param userCode not needed if the address contains it
+ * @returns the last page of the authorization server
+ */
+export async function enterCodeByHttp(
+  address: string,
+  userCode?: string,
+  options: PersonOptions = {},
 ): Promise<string> {
+  const fields: Record<string, string> = userCode === undefined ? {} : { user_code: userCode }
+  return (await followForms(address, options, fields)).page
+}
+
+/** Submits one form after another, up to a redirect to another origin or a page without a form. */
+async function followForms(
+  address: string,
+  { deny = false }: PersonOptions,
+  fields: Record<string, string> = {},
+): Promise<{ url: string; page: string }> {
   const cookies = new CookieJar()
-  const { origin } = new URL(authorizationUrl)
-  let request = new Request(authorizationUrl)
-  // A login and a consent, each with a page, a form, and two redirects.
-  for (let step = 0; step < 12; step++) {
+  const { origin } = new URL(address)
+  let request = new Request(address)
+  // A code, a login, and a consent, each with a page, a form, and two redirects.
+  for (let step = 0; step < 20; step++) {
     const { url } = request
-    if (new URL(url).origin !== origin) return url
+    if (new URL(url).origin !== origin) return { url, page: '' }
     request.headers.set('cookie', cookies.for(url))
     const response = await fetch(request, { redirect: 'manual' })
     cookies.take(url, response.headers.getSetCookie())
     const location = response.headers.get('location')
     const page = await response.text()
     if (location !== null) request = new Request(new URL(location, url))
-    else if (response.ok) request = submitForm(page, url, deny)
-    else throw new Error(`${url} answered ${response.status}: ${page}`)
+    else if (!response.ok) throw new Error(`${url} answered ${response.status}: ${page}`)
+    else if (!page.includes('<form')) return { url, page }
+    else request = submitForm(page, url, { decision: deny ? 'deny' : 'allow', ...fields })
   }
-  throw new Error(`${authorizationUrl} leads nowhere`)
+  throw new Error(`${address} leads nowhere`)
 }
 
 /** Opens the redirect URI as a browser does. */
@@ -62,11 +84,15 @@ export async function openPage(url: string, cookie = ''): Promise<FinalPage> {
   return { url, status: response.status, headers: response.headers, text: await response.text() }
 }
 
-function submitForm(page: string, url: string, deny: boolean): Request {
-  const action = /<form method="post" action="([^"]+)"/.exec(page)?.[1]
+/** Fills in a form: fields without a value get a name. */
+function submitForm(page: string, url: string, fields: Record<string, string>): Request {
+  const action = /<form\b[^>]* action="([^"]+)"/.exec(page)?.[1]
   if (action === undefined) throw new Error(`${url} holds no form: ${page}`)
-  const body = new URLSearchParams({ decision: deny ? 'deny' : 'allow' })
-  for (const [, name = ''] of page.matchAll(/<input name="([^"]+)"/g)) body.set(name, 'ada')
+  const body = new URLSearchParams(fields)
+  for (const [input] of page.matchAll(/<input\b[^>]*>/g)) {
+    const name = /\bname="([^"]+)"/.exec(input)?.[1] ?? ''
+    body.set(name, fields[name] ?? /\bvalue="([^"]*)"/.exec(input)?.[1] ?? 'ada')
+  }
   return new Request(new URL(action, url), { method: 'POST', body })
 }
 

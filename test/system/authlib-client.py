@@ -1,6 +1,6 @@
 """Authlib as an OAuth client of the service whose address is the one argument.
 
-It prints the authorization URL, reads the address to which the browser is sent, and prints a JSON
+It prints each address for the browser, reads the address to which the browser is sent, and prints a JSON
 object with the result of each step. Authlib includes no HTTP client and requires only a Session.
 """
 
@@ -95,4 +95,26 @@ steps["revoked"] = {"status": revoked.status_code, "profile": profile()}
 steps["refresh_after_revocation"] = refused(
     lambda: client.refresh_token(metadata["token_endpoint"], refresh_token=second["refresh_token"])
 )
+third = dict(client.fetch_token(metadata["token_endpoint"], **sign_in()))
+client.refresh_token(metadata["token_endpoint"])
+steps["refresh_token_used_twice"] = refused(
+    lambda: client.refresh_token(metadata["token_endpoint"], refresh_token=third["refresh_token"])
+)
+steps["profile_after_that"] = profile()
+
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+device = session.post(
+    metadata["device_authorization_endpoint"], {"client_id": "chatctl", "scope": "chat:write"}, {}
+).json()
+
+
+def poll():
+    arguments = {"grant_type": DEVICE_GRANT, "device_code": device["device_code"]}
+    return dict(client.fetch_token(metadata["token_endpoint"], **arguments))
+
+
+steps["device_pending"] = refused(poll)
+print(device["verification_uri_complete"], flush=True)
+sys.stdin.readline()
+steps["device"] = {"scope": poll()["scope"], "profile": profile()}
 print(json.dumps(steps))

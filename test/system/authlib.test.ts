@@ -9,7 +9,7 @@ import { createPerson, redirectUri, signIn } from '../service/oauth/flow.ts'
 import { withService } from '../service/temporary-service.ts'
 
 describe('Authlib with the embedded service', () => {
-  it('discovers the service, and gets, renews, and revokes tokens', () =>
+  it('discovers the service, gets tokens with a code and on another device, renews, and revokes them', () =>
     withService(async (service) => {
       await createPerson(service)
       const script = join(import.meta.dirname, 'authlib-client.py')
@@ -21,11 +21,13 @@ describe('Authlib with the embedded service', () => {
       const browser = new Browser()
       for await (const line of createInterface({ input: child.stdout })) {
         last = line
-        if (!line.startsWith(`${service.url}/oauth/authorize?`)) continue
+        if (!line.startsWith(service.url)) continue
         let page = await browser.open(line)
         if (page.text.includes('name="password"')) page = await signIn(browser, page)
+        const code = new URL(line).searchParams.get('user_code')
+        if (code !== null) page = await browser.submit(page, { user_code: code })
         const { url } = await browser.submit(page, { decision: 'allow' })
-        expect(url.startsWith(redirectUri), url).to.equal(true)
+        if (code === null) expect(url.startsWith(redirectUri), url).to.equal(true)
         child.stdin.write(`${url}\n`)
       }
       const [exitCode] = await ended
@@ -37,6 +39,10 @@ describe('Authlib with the embedded service', () => {
         refreshed: { rotated: true, profile: 200 },
         revoked: { status: 200, profile: 401 },
         refresh_after_revocation: 'invalid_grant',
+        refresh_token_used_twice: 'invalid_grant',
+        profile_after_that: 401,
+        device_pending: 'authorization_pending',
+        device: { scope: 'chat:write', profile: 200 },
       })
     }))
 })

@@ -46,6 +46,11 @@ describe('an unusable keychain', () => {
     expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
   })
 
+  it('lists its items although it is locked, so that a profile without one is not signed in', async () => {
+    keyring.lock()
+    expectCode(await run(models), 'unauthorized')
+  })
+
   it('causes an error with a hint if two items match, and neither is used', async () => {
     store(storedKey('canary-1'))
     store(storedKey('canary-2'), 'extra', 'x')
