@@ -115,7 +115,8 @@ async function copyCredential(
 /** Without a keychain, a profile that was never signed in can still be renamed. */
 function unlessNeeded(isRecorded: boolean) {
   return (error: unknown): undefined => {
-    if (isRecorded || !(error instanceof Failure)) throw error
+    // An unreadable credential exists, so it must not stay behind.
+    if (isRecorded || !(error instanceof Failure) || /_(unreadable|unsafe)$/.test(error.code)) throw error
   }
 }
 
