@@ -25,10 +25,11 @@ export interface ExchangeOptions extends IdentityRequest {
 export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenSet> {
   const { authUrl = options.baseUrl, tokenUrl, scope } = options
   const transport = createTransport(options.transport)
+  // First, because a job without the right to a token fails wherever its server is.
+  const token = await obtainIdentityToken(options)
   const server = await findServer(authUrl, tokenUrl, options)
   const isSelf = options.authUrl === undefined && tokenUrl === undefined
   const clientId = options.clientId ?? (isSelf ? defaultClientId : undefined)
-  const token = await obtainIdentityToken(options)
   const grant = chooseGrant(server, token, clientId)
   try {
     const exchange = { server, clientId, scope, ...grant }

@@ -182,6 +182,8 @@ describe('a CI job without a stored key', () => {
       expectFailure(await models(env), 4, 'ACTIONS_ID_TOKEN_REQUEST_URL is not set', words)
       const url = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://github.example' }
       expectFailure(await models({ ...env, ...url }), 4, 'ACTIONS_ID_TOKEN_REQUEST_TOKEN is not set', words)
+      const unreachable = { CHATCTL_BASE_URL: 'http://127.0.0.1:1', CHATCTL_AUTH_URL: '' }
+      expectFailure(await models({ ...env, ...unreachable }, ...hurried), 4, words)
     })
 
     it('sends its request token only with TLS, or on this machine', async () => {
