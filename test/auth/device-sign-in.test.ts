@@ -373,7 +373,8 @@ describe('auth login --device', () => {
     ] as const) {
       it(`signs in with the browser if the server refuses ${what}`, async () => {
         server.script.device = behavior
-        const running = start([], { host: { openBrowser: async () => false } })
+        const openBrowser = async () => expect.fail('a browser was opened on a machine without a display')
+        const running = start([], { host: { openBrowser } })
         await until(() => /oauth\/authorize/.test(running.written().stderr))
         expect(running.written().stderr).to.contain('No code for another device').and.to.contain(reason)
         running.interrupt('SIGTERM')

@@ -217,7 +217,9 @@ async function signInWithBrowser(
   flags: BrowserFlags,
   finish: (tokens: TokenSet) => Promise<Login>,
 ): Promise<Login> {
-  const { options, output, transport } = context
+  const { host, options, output, transport } = context
+  // Over SSH, a browser might open on a screen that the person does not see.
+  const opensBrowser = flags.browser && (flags.web || host.hasDisplay)
   const { signIn } = await import('../../auth/sign-in.ts')
   return signIn(
     {
@@ -230,7 +232,7 @@ async function signInWithBrowser(
       },
       wait: flags.wait ?? browserWait,
       transport,
-      openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
+      openBrowser: opensBrowser ? (url) => host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
       pasted: (signal) => readLines(context.streams, signal),
