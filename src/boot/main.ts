@@ -13,7 +13,12 @@ declare const commandIds: readonly string[]
  * @param root file URL of the package's directory
  * @param onEnd receives the ID of the command that ran, such as `settings:get`, or `help`
  */
-export async function main(argv: string[], root: URL, onEnd: (command: string) => void): Promise<never> {
+export async function main(
+  argv: string[],
+  root: URL,
+  loadCommand: (id: string) => Command.Class,
+  onEnd: (command: string) => void,
+): Promise<never> {
   // oclif would search two directories for a theme.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
   let command = 'help'
@@ -28,9 +33,4 @@ export async function main(argv: string[], root: URL, onEnd: (command: string) =
   }
   const host = createProcessHost({ onReaderGone: () => end(0) })
   return end(await run(argv, host, { root, commandIds, loadCommand: load }))
-}
-
-/** The main bundle contains every command, and evaluates a command on its first `require`. */
-function loadCommand(id: string): Command.Class {
-  return require(`../commands/${id.replaceAll(':', '/')}.ts`).default
 }
