@@ -15,8 +15,10 @@ export interface DeviceSignIn {
   /** Maximum wait in ms for the user. */
   wait: number
   transport: TransportOptions & { signal: AbortSignal }
-  /** Shows the code to the user. */
-  onCode: (code: DeviceCode) => Promise<void>
+  /** Shows the code to the user. @param wait maximum time in ms that is left */
+  onCode: (code: DeviceCode, wait: number) => Promise<void>
+  /** Called if the server issues no code, before the sign-in ends without tokens. If omitted, it fails. */
+  onRefused: ((reason: Failure) => void) | undefined
 }
 
 /** After these failures, the same poll may succeed later. */
@@ -32,13 +34,16 @@ const passing: ReadonlySet<FailureKind> = new Set([
 /** How many polls in succession may fail in this way. */
 const maxFailures = 5
 
+/** A server may offer this in its metadata, and yet not to every client or for every scope. */
+const refusals: ReadonlySet<FailureKind> = new Set(['unauthorized', 'invalid_response'])
+
 /** In seconds. RFC 8628 section 3.5. */
 const slowDown = 5
 
 /**
  * Signs in with a code that the user enters on any device (RFC 8628).
  *
- * @returns undefined if the server does not offer this
+ * @returns undefined if the server does not offer this, or after `onRefused`
  * @throws Failure `unauthorized` if the sign-in was denied or not completed in time; a failure of the network
  */
 export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | undefined> {
@@ -46,12 +51,14 @@ export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | 
   const server = await findAuthorizationServer(options.authUrl, options.tokenUrl, transport)
   const { deviceAuthorizationEndpoint: endpoint } = server
   if (endpoint === undefined) return undefined
-  const code = await requestDeviceCode(server, endpoint, options, transport).catch(withAdvice)
+  const code = await requestDeviceCode(server, endpoint, options, transport).catch(withoutCode(options))
+  if (!code) return undefined
   const { clock, signal } = options.transport
   // The clock of the server may differ, so only durations count.
   const lifetime = (code.expiresIn ?? Infinity) * 1_000
-  const end = clock.monotonic() + Math.min(options.wait, lifetime)
-  await options.onCode(code)
+  const wait = Math.min(options.wait, lifetime)
+  const end = clock.monotonic() + wait
+  await options.onCode(code, wait)
   let { interval } = code
   for (let failures = 0; ; ) {
     const left = end - clock.monotonic()
@@ -92,10 +99,17 @@ function finalFailure(failure: Failure): Failure {
   return failure.reworded(failure.message.replace(/^.*?, /, 'The authorization server denied the sign-in: '))
 }
 
-function withAdvice(error: unknown): never {
-  if (!(error instanceof Failure) || error.code !== 'invalid_scope') throw error
-  throw error.reworded(error.message, { advice: [{ code: 'known_scope' }] })
-}
+const withoutCode =
+  ({ onRefused }: DeviceSignIn) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof Failure) || !refusals.has(error.kind)) throw error
+    if (onRefused) {
+      onRefused(error)
+      return undefined
+    }
+    if (error.code !== 'invalid_scope') throw error
+    throw error.reworded(error.message, { advice: [{ code: 'scope_of_device' }] })
+  }
 
 function codeExpired(): Failure {
   return new Failure('unauthorized', 'The code expired before the sign-in was completed', {

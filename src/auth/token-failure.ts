@@ -20,8 +20,8 @@ export async function asFailure<T>(
 }
 
 /**
- * Converts an error of a request to a token, device authorization, or revocation endpoint. The causes of oauth4webapi are dropped, because
- * they contain response bodies, and possibly tokens.
+ * Converts an error of a request to a token, device authorization, or revocation endpoint. The causes of oauth4webapi
+ * are dropped, because they contain response bodies, and possibly tokens.
  *
  * @param what was tried, for a sentence: `The sign-in`
  */
@@ -73,7 +73,7 @@ function tokenFailure(
       status: cause.status,
     })
   }
-  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && cause instanceof Response)
+  if (cause instanceof Response && cause.status !== 200)
     return unusable(`the unexpected status ${cause.status}`)
   return unusable(describe(code, endpoint))
 }

@@ -57,13 +57,14 @@ const hints: Hints = {
     'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
   other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,
   known_scope: 'Request a scope that the authorization server supports, with --scope.',
+  scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
   sign_in_conflict:
     'Another user of this machine may have tried to sign you in to their account. Sign in again. To open the address yourself, add --no-browser.',
   issuer_mismatch:
     'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
   nobody_came: ({ redirectUri }) =>
     `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
-  new_device_code: 'Get a new code with: chatctl auth login --device',
+  new_device_code: 'Run the same command again. It gets a new code.',
   name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
   name_issuer:
     'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',

@@ -112,8 +112,9 @@ function tidy(message: string): string {
     .replace(/^Parsing (--\S+)\s+/, '$1: ')
     .replace(/^Missing required flag (\S+)/, 'Missing flag --$1')
     .replace(
-      /^(--[\w-]+)=.* cannot also be provided when using (--\S+)$/s,
-      '$2 and $1 cannot be used together',
+      /^--([\w-]+)=(.*) cannot also be provided when using (--\S+)$/s,
+      (_, flag, value, other) =>
+        `${other} and --${value === 'false' ? 'no-' : ''}${flag} cannot be used together`,
     )
     .replace(/^All of the following must be provided when using (--\S+): /, '$1 requires ')
     .replace(

@@ -55,6 +55,8 @@ interface SignInAdvice {
   /** The loopback address of the other IP version. */
   other_redirect_host: { host: string }
   known_scope: NoData
+  /** The server refuses the scope for a sign-in on another device, and perhaps only there. */
+  scope_of_device: NoData
   sign_in_conflict: NoData
   issuer_mismatch: NoData
   nobody_came: { redirectUri: string }

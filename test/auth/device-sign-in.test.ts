@@ -75,7 +75,7 @@ describe('auth login --device', () => {
         'Enter this code there: WDJB-MJHT',
         'Or open the address that contains the code:',
         `${uri}?user_code=WDJB-MJHT`,
-        'Waiting until you have signed in. The code is valid for 30m.',
+        'Waiting up to 15m until you have signed in.',
         'Warning: The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
         '',
       ].join('\n'),
@@ -167,12 +167,12 @@ describe('auth login --device', () => {
     ['15 minutes have passed', {}, [], 'not completed within 15 min', 900],
     ['15 minutes of a code for centuries', { expires_in: 1e300 }, [], 'not completed within 15 min', 900],
     ['15 minutes of a code without a lifetime', { expires_in: -1 }, [], 'not completed within 15 min', 900],
-    ['an interval that is longer than the wait', { interval: 1e12 }, [], 'not completed within 15 min', 900],
+    ['the interval is longer than the wait', { interval: 1e12 }, [], 'not completed within 15 min', 900],
   ] as const) {
     it(`exits 4 when ${what}`, async () => {
       server.script.device = json(200, { ...code, ...fields })
       server.script.token = [pending]
-      const { stderr } = await fail(4, [message, 'chatctl auth login --device'], [...flags])
+      const { stderr } = await fail(4, [message, 'Run the same command again'], [...flags])
       expect(stderr).to.contain('WDJB-MJHT')
       expect(clock.monotonic()).to.equal(seconds * 1_000)
       if ('interval' in fields) expect(server.tokenRequests).to.deep.equal([])
@@ -226,7 +226,7 @@ describe('auth login --device', () => {
     ['a reset connection', 69, reset],
     ['400 without a reason', 4, answer(400), '400'],
     ['invalid_client', 4, refusing('invalid_client'), 'invalid_client'],
-    ['invalid_scope', 4, refusing('invalid_scope', 'no admin'), 'no admin', '--scope'],
+    ['invalid_scope', 4, refusing('invalid_scope', 'no admin'), 'no admin', '--scope', '--no-browser'],
     ['a web page', 1, webPage, 'not JSON', 'device authorization endpoint'],
     ['a body that is not JSON', 1, garbage, 'not JSON'],
     ['a list', 1, json(200, ['canary'])],
@@ -366,9 +366,38 @@ describe('auth login --device', () => {
       expect(server.authorizations).to.deep.equal([])
     })
 
+    for (const [what, behavior, reason] of [
+      ['this client', refusing('unauthorized_client'), 'unauthorized_client'],
+      ['the scope', refusing('invalid_scope', 'no admin'), 'no admin'],
+      ['the request without a reason', answer(404), '404'],
+    ] as const) {
+      it(`signs in with the browser if the server refuses ${what}`, async () => {
+        server.script.device = behavior
+        const openBrowser = async () => expect.fail('a browser was opened on a machine without a display')
+        const running = start([], { host: { openBrowser } })
+        await until(() => /oauth\/authorize/.test(running.written().stderr))
+        expect(running.written().stderr).to.contain('No code for another device').and.to.contain(reason)
+        running.interrupt('SIGTERM')
+        await running.ended
+      })
+    }
+
+    it('exits 69 if the server does not respond', async () => {
+      server.script.device = reset
+      const running = start([])
+      expectFailure(await running.ended, 69)
+      expect(server.authorizations).to.deep.equal([])
+    })
+
+    it('shows with --dry-run what it would try', async () => {
+      const { stdout } = await start(['--dry-run']).ended
+      expect(stdout).to.contain('sign_in.with\ta code on any device, or the browser')
+    })
+
     for (const [what, flags, offered] of [
       ['with --web', ['--web'], true],
       ['with --no-browser', ['--no-browser'], true],
+      ['with --redirect-port', ['--redirect-port', '0'], true],
       ['with JSON output', ['--json'], true],
       ['if the server does not offer it', [], false],
     ] as const) {
@@ -429,6 +458,17 @@ describe('auth login --device', () => {
     })
   })
 
+  it('says how long it waits, which is no longer than the code is valid', async () => {
+    for (const [flags, expires_in, expected] of [
+      [['--wait', '20m'], 600, '10m'],
+      [['--wait', '2m'], 600, '2m'],
+      [[], 1e306, '15m'],
+    ] as const) {
+      server.script.device = json(200, { ...code, expires_in })
+      expect((await signIn([...flags])).stderr).to.contain(`Waiting up to ${expected} until`)
+    }
+  })
+
   it('refuses --qr without a terminal before anything is sent', async () => {
     await fail(2, ['--qr cannot be used if stderr is not a terminal'], ['--qr'])
     expect(server.deviceRequests).to.deep.equal([])
@@ -442,7 +482,7 @@ describe('auth login --device', () => {
     ['--redirect-port', '8400'],
   ] as [string, ...string[]][]) {
     it(`refuses ${flag}`, async () => {
-      await fail(2, ['--device', flag.replace('--no-', '')], [flag, ...value])
+      await fail(2, [`--device and ${flag} cannot be used together`], [flag, ...value])
     })
   }
 

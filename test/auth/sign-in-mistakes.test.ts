@@ -35,6 +35,23 @@ describe('signing in with a common mistake', () => {
     expect(work).to.include({ base_url: service.url, auth_url: server.url })
   })
 
+  for (const way of [['--with-api-key'], ['--ci'], ['--credential-command', 'op read x']]) {
+    for (const option of [['--no-browser'], ['--no-pkce'], ['--redirect-port', '8400']]) {
+      it(`refuses ${way[0]} with ${option[0]}, which it would ignore`, async () => {
+        const env = { CHATCTL_OIDC: 'env:X' }
+        const args = ['auth', 'login', '--base-url', service.url, '--dry-run', ...way, ...option]
+        const words = `${way[0]} and ${option[0]} cannot be used together`
+        expectFailure(await runChatctl(sandbox, args, { env }), 2, words)
+      })
+    }
+  }
+
+  it('refuses --credential-command with --scope, which it would store for nothing', async () => {
+    const flags = ['--base-url', service.url, '--credential-command', 'op read x', '--scope', 'chat:read']
+    const run = await runChatctl(sandbox, ['auth', 'login', ...flags])
+    expectFailure(run, 2, '--credential-command and --scope cannot be used together')
+  })
+
   it('prints a useful hint if --base-url is given without the profile', async () => {
     await storeKey(sandbox, 'key-1', service)
     const run = await runChatctl(sandbox, ['auth', 'status', '--base-url', service.url])

@@ -140,14 +140,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'needs a terminal',
     test: 'test/cli/prompts/prompt-commands.test.ts',
   },
-  ...[
-    'chatctl auth login --base-url http://127.0.0.1:8787 --device',
-    'chatctl auth login --profile work --base-url https://chat.example --device',
-  ].map((text) => ({
-    text,
+  {
+    text: 'chatctl auth login --profile work --base-url https://chat.example --device',
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',
-  })),
+  },
   ...[
     '    - chatctl settings apply settings.yaml --yes',
     'CHATCTL_OIDC=gitlab chatctl auth login --ci --profile job --base-url "$SERVICE_URL" --insecure-storage\nchatctl settings diff settings.yaml --profile job\n',

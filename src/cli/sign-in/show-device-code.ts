@@ -27,9 +27,15 @@ export function demandTerminalForQrCode({ streams, output }: Context): void {
 /**
  * Shows where to enter which code, on stderr. With JSON output, it is an event on stdout.
  *
+ * @param wait maximum time in ms until the sign-in is complete
  * @param withQrCode whether to draw the address as a QR code
  */
-export async function showDeviceCode(context: Context, code: ShownCode, withQrCode: boolean): Promise<void> {
+export async function showDeviceCode(
+  context: Context,
+  code: ShownCode,
+  wait: number,
+  withQrCode: boolean,
+): Promise<void> {
   const { output, streams } = context
   const { userCode, verificationUri: uri, verificationUriComplete: complete, expiresIn, interval } = code
   if (output.isJson) {
@@ -49,8 +55,7 @@ export async function showDeviceCode(context: Context, code: ShownCode, withQrCo
   if (sendToClipboard(context, userCode)) {
     output.notice('The code is also on the clipboard if your terminal allows it (OSC 52).')
   }
-  const life = expiresIn === undefined ? '' : ` The code is valid for ${roundDuration(expiresIn * 1_000)}.`
-  output.notice(`Waiting until you have signed in.${life}`)
+  output.notice(`Waiting up to ${roundDuration(wait)} until you have signed in.`)
 }
 
 async function showQrCode({ output, streams }: Context, url: string): Promise<void> {

@@ -11,12 +11,19 @@ import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
 import { finishCommandLogin } from '../../cli/sign-in/finish-command-login.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
+import {
+  type BrowserFlags,
+  describeOAuth,
+  impliesBrowser,
+  prefersDevice,
+  prefersKey,
+  redirectWays,
+} from '../../cli/sign-in/login-way.ts'
 import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
 import { demandIdentitySource, signInWithIdentity } from '../../cli/sign-in/sign-in-with-identity.ts'
-import { signInKeys } from '../../config/configuration-file.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeIdentitySource } from '../../credentials/identity-source.ts'
@@ -27,21 +34,24 @@ import { loginView } from '../../view/auth.ts'
 const signInFlags = {
   'with-api-key': Flags.boolean({
     summary: 'Sign in with an API key from stdin or a hidden prompt',
-    exclusive: ['web', 'wait'],
+    exclusive: ['web', 'wait', ...redirectWays],
   }),
   'credential-command': textFlag({
     helpValue: 'CMD',
     summary: 'Store a command that prints the API key or token',
-    exclusive: ['with-api-key', 'web', 'device', 'wait', 'ci', 'insecure-storage'],
+    exclusive: [
+      ...['with-api-key', 'web', 'device', 'wait', 'ci', 'insecure-storage', ...redirectWays],
+      ...['auth-url', 'client-id', 'token-url', 'scope'],
+    ],
   }),
   ci: Flags.boolean({
-    summary: 'Sign in with the identity token of a CI job',
-    exclusive: ['with-api-key', 'web', 'device', 'wait'],
+    summary: 'Sign in with the identity token of a CI job (chatctl help environment)',
+    exclusive: ['with-api-key', 'web', 'device', 'wait', ...redirectWays],
   }),
   web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
   device: Flags.boolean({
     summary: 'Sign in with a code that you enter in a browser on any device (OAuth)',
-    exclusive: ['with-api-key', 'web', 'browser', 'pkce', 'redirect-host', 'redirect-port', 'redirect-path'],
+    exclusive: ['with-api-key', 'web', ...redirectWays],
   }),
   qr: Flags.boolean({ summary: 'Show the address as a QR code (with --device)', dependsOn: ['device'] }),
   browser: Flags.boolean({
@@ -100,7 +110,7 @@ export default class AuthLogin extends BaseCommand {
     },
     {
       description: 'Sign in over SSH',
-      command: 'chatctl auth login --base-url http://127.0.0.1:8787 --device',
+      command: 'chatctl auth login --profile work --base-url https://chat.example --device',
     },
   ]
   static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
@@ -124,8 +134,11 @@ export default class AuthLogin extends BaseCommand {
     const { profile, baseUrl } = plan.connection
     if (flags.qr) demandTerminalForQrCode(context)
     if (context.dryRun) {
-      const byBrowser = flags.device ? 'a code on any device' : 'the browser'
-      const way = source ? describeIdentitySource(source) : withKey ? 'an API key' : byBrowser
+      const way = source
+        ? describeIdentitySource(source)
+        : withKey
+          ? 'an API key'
+          : describeOAuth(context, flags)
       const shown = command ? { with: command, storage: 'command' } : { with: way, storage: plan.storage }
       return this.showLocalChange({ sign_in: { profile, base_url: baseUrl, ...shown, ...plan.settings } })
     }
@@ -158,28 +171,6 @@ async function readKey(context: Context): Promise<ApiKey> {
   return { version: 1, kind: 'api_key', key: await readApiKey(context) }
 }
 
-/** Whether a flag, the environment, or the profile has an option that only sign-in with a browser uses. */
-function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
-  const isSaid = signInKeys.some((key) => options[key].source !== 'default')
-  return isSaid || !browser || !pkce || wait !== undefined
-}
-
-async function prefersKey({ prompter, streams }: Context): Promise<boolean> {
-  if (!streams.isInteractive) return false
-  const ways = { 'With a browser (OAuth)': false, 'With an API key': true }
-  return prompter.choose('How do you want to sign in?', ways, '--web, --device, or --with-api-key')
-}
-
-interface BrowserFlags {
-  web: boolean
-  device: boolean
-  qr: boolean
-  browser: boolean
-  pkce: boolean
-  wait: number | undefined
-  verify: boolean
-}
-
 async function signInWithOAuth(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
   const { options, output } = context
   const { authUrl, clientId } = await chooseServer(context, plan)
@@ -196,24 +187,22 @@ async function signInWithOAuth(context: Context, plan: LoginPlan, flags: Browser
   return login
 }
 
-/** Whether `--device` was given, or no browser can be opened and no flag is about one. */
-function prefersDevice({ host, output }: Context, { web, device, browser, pkce }: BrowserFlags): boolean {
-  // A script that reads JSON expects one result.
-  return device || (!web && browser && pkce && !host.hasDisplay && !output.isJson)
-}
-
 /** The authorization server and the request to it. */
 type OAuthServer = Pick<SignIn, 'authUrl' | 'clientId' | 'tokenUrl' | 'scope'>
 
-/** @returns undefined if the server does not offer this, and `--device` was not given */
+/** @returns undefined if the server does not offer or refuses this, and `--device` was not given */
 async function getTokensOnDevice(
   context: Context,
   server: OAuthServer,
   { device, qr, wait = deviceWait }: BrowserFlags,
 ): Promise<TokenSet | undefined> {
   const { signInOnDevice } = await import('../../auth/device-sign-in.ts')
-  const onCode: DeviceSignIn['onCode'] = (code) => showDeviceCode(context, code, qr)
-  const tokens = await signInOnDevice({ ...server, wait, transport: context.transport, onCode })
+  const { transport, output } = context
+  const onCode: DeviceSignIn['onCode'] = (code, left) => showDeviceCode(context, code, left, qr)
+  const onRefused = device
+    ? undefined
+    : ({ message }: Failure) => output.notice(`No code for another device: ${message}`)
+  const tokens = await signInOnDevice({ ...server, wait, transport, onCode, onRefused })
   if (tokens || !device) return tokens
   const hint =
     'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.'
@@ -228,7 +217,9 @@ async function signInWithBrowser(
   flags: BrowserFlags,
   finish: (tokens: TokenSet) => Promise<Login>,
 ): Promise<Login> {
-  const { options, output, transport } = context
+  const { host, options, output, transport } = context
+  // Over SSH, a browser might open on a screen that the person does not see.
+  const opensBrowser = flags.browser && (flags.web || host.hasDisplay)
   const { signIn } = await import('../../auth/sign-in.ts')
   return signIn(
     {
@@ -241,7 +232,7 @@ async function signInWithBrowser(
       },
       wait: flags.wait ?? browserWait,
       transport,
-      openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
+      openBrowser: opensBrowser ? (url) => host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
       pasted: (signal) => readLines(context.streams, signal),

@@ -354,7 +354,19 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       }
     }))
 
-  it('ends with the session of the browser in which it was allowed', () =>
+  it('does not end if the browser in which it was allowed signs out', () =>
+    onClock(async ({ url }) => {
+      const device = await beginDevice(url)
+      const browser = new Browser()
+      await decide(url, device, 'allow', browser)
+      const left = await browser.submit(await browser.open(`${url}/account`), { do: 'sign-out' })
+      expect(left.text).to.include('Signed out')
+      const { status, body } = await poll(url, device)
+      expect(status).to.equal(200)
+      expect((await refresh(url, body.refresh_token)).status).to.equal(200)
+    }))
+
+  it('ends if the session of the browser in which it was allowed is revoked', () =>
     onClock(async ({ url, place }, clock) => {
       const device = await beginDevice(url)
       await decide(url, device, 'allow')
