@@ -51,6 +51,13 @@ const faults: readonly KeychainFault[] = [
   },
 ]
 
+const wholeKeychain = /^keychain_(locked|unavailable|timeout|without_collection)$/
+
+/** Whether a failure is of the whole keychain, rather than of one item. */
+export function isOfWholeKeychain({ code }: Failure): boolean {
+  return wholeKeychain.test(code)
+}
+
 /**
  * Describes an error of the keychain. All have exit code 4 and differ in their `code`.
  *

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { editProfile, findCredentials, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -52,6 +53,16 @@ describe('auth remove', () => {
     await run('config', 'set', 'base_url', 'https://chat.example', '--profile', 'other')
     expect(await run('auth', 'remove', 'other', '--yes')).to.include({ exitCode: 0 })
     expect(readProfiles(sandbox).profiles).not.to.have.property('other')
+  })
+
+  it('keeps a profile whose sign-in an earlier version did not record if its credential cannot be locked', async () => {
+    editProfile(sandbox, 'work', { credentials: undefined })
+    const state = join(sandbox.home, '.local', 'state')
+    mkdirSync(state, { recursive: true })
+    writeFileSync(join(state, 'chatctl'), 'not a directory')
+    expectFailure(await run('auth', 'remove', 'work', '--yes'), 1, state)
+    expect(readProfiles(sandbox).profiles).to.have.property('work')
+    expect(findCredentials(sandbox)).to.have.length(1)
   })
 
   it('deletes what an interrupted rename has left', async () => {

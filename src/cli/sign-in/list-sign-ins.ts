@@ -1,6 +1,7 @@
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
+import { isOfWholeKeychain } from '../../credentials/keychain-failure.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import type { Context } from '../context.ts'
 import { ownerOf } from './credential-stores.ts'
@@ -17,9 +18,6 @@ interface SignInRow {
   directories: string[]
 }
 
-/** Failures of the whole keychain, rather than of one item. */
-const gone: ReadonlySet<string> = new Set(['keychain_locked', 'keychain_unavailable', 'keychain_timeout'])
-
 /** All profiles. Unreadable credentials give one warning, because the keychain is usually the reason for all. */
 export async function listSignIns(context: Context): Promise<SignInRow[]> {
   const { configuration, output } = context
@@ -27,7 +25,7 @@ export async function listSignIns(context: Context): Promise<SignInRow[]> {
   const failures: Failure[] = []
   for (const profile of profileNames(configuration)) {
     // A locked or unavailable keychain is tried once, not once for each profile.
-    const isKeychainGone = failures.some(({ code }) => gone.has(code))
+    const isKeychainGone = failures.some(isOfWholeKeychain)
     const row = await readRow(context, profile, isKeychainGone).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
       failures.push(error)

@@ -1,6 +1,7 @@
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { formerNameOf, withoutProfile } from '../../config/profile-changes.ts'
 import { Failure } from '../../contract/failure.ts'
+import { isOfWholeKeychain } from '../../credentials/keychain-failure.ts'
 import type { Context } from '../context.ts'
 import { type CredentialPlace, isSamePlace } from './credential-stores.ts'
 import type { Revoke } from './end-dropped-sign-in.ts'
@@ -53,7 +54,7 @@ export async function removeProfile(
       if (!(error instanceof Failure)) throw error
       const recorded = context.stores.formerPlaces(place.profile, undefined)
       // Without a keychain, a profile that was never signed in can still be removed.
-      if (recorded.some((one) => isSamePlace(one, place))) failure ??= error
+      if (recorded.some((one) => isSamePlace(one, place)) || !isOfWholeKeychain(error)) failure ??= error
     }
   }
   if (failure) {

@@ -3,6 +3,7 @@ import { formerNameOf, withoutFormerName, withRenamedProfile } from '../../confi
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../../credentials/credential-store.ts'
+import { isOfWholeKeychain } from '../../credentials/keychain-failure.ts'
 import { quoteWord } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { type CredentialPlace, isSamePlace, ownerOf } from './credential-stores.ts'
@@ -116,8 +117,7 @@ async function copyCredential(
 /** Without a keychain, a profile that was never signed in can still be renamed. */
 function unlessNeeded(isRecorded: boolean) {
   return (error: unknown): undefined => {
-    // An unreadable credential exists, so it must not stay behind.
-    if (isRecorded || !(error instanceof Failure) || /_(unreadable|unsafe)$/.test(error.code)) throw error
+    if (isRecorded || !(error instanceof Failure) || !isOfWholeKeychain(error)) throw error
   }
 }
 

@@ -84,9 +84,7 @@ export const environment: readonly Surrounding[] = [
       writeFileSync(path, JSON.stringify({ ...rest, profiles: { work } }))
     },
     ends: (call) =>
-      needsCredential(call) || /^auth:(logout|remove|rename)(?! with (invalid|empty))/.test(call.name)
-        ? [4]
-        : 'fine',
+      needsCredential(call) || /^auth:logout(?! with (invalid|empty))/.test(call.name) ? [4] : 'fine',
   },
   { name: 'a clock ten years ahead', make: clock('ahead'), ends: sessionEnds },
   { name: 'a clock that starts at 1970', make: clock('1970'), ends: () => 'fine' },

@@ -16,7 +16,8 @@ const hasFullDevice = (): boolean => existsSync('/dev/full')
 /**
  * A call that would succeed fails if it cannot print its output. A call that prints nothing does not notice.
  */
-const unsaid = ({ fine }: Call, form: Form): readonly number[] => (fine[form] === 0 ? [0, 1] : [fine[form]])
+const unsaid = ({ fine }: Call, form: Form): readonly number[] =>
+  fine[form] === 0 ? [0, 1] : [1, fine[form]]
 
 /** If the reader has gone, the call may end as usual or with success. */
 const unread = ({ fine }: Call, form: Form): readonly number[] => [0, fine[form]]
