@@ -7,7 +7,7 @@ const flags = [
   ['--optimize-for-size', '--no-optimize-for-size'],
 ] as const
 
-let isBound = false
+const bound = new Set<(typeof flags)[number]>()
 
 /**
  * Sets V8 flags that bound heap growth while streaming: the space for new objects does not grow and, for
@@ -17,13 +17,20 @@ let isBound = false
  * to 25% of an export or an import, and 40% of reading 20,000 users.
  */
 export const keepHeapSmall: Host['keepHeapSmall'] = (most = 'memory') => {
-  isBound = true
-  for (const [flag] of most === 'memory' ? flags : flags.slice(0, 1)) setFlag(flag)
+  for (const flag of most === 'memory' ? flags : flags.slice(0, 1)) {
+    bound.add(flag)
+    setFlag(flag[0])
+  }
 }
 
-/** Restores V8's defaults: V8 rejects a code cache that was created under other flags. */
-export function restoreHeapFlags(): void {
-  if (isBound) for (const [, byDefault] of flags) setFlag(byDefault)
+/** Does something under V8's defaults: V8 rejects a code cache that was created under other flags. */
+export function withDefaultFlags<Result>(work: () => Result): Result {
+  for (const [, byDefault] of bound) setFlag(byDefault)
+  try {
+    return work()
+  } finally {
+    for (const [flag] of bound) setFlag(flag)
+  }
 }
 
 function setFlag(flag: string): void {
