@@ -9,7 +9,8 @@ describe('chat send with the profile local', () => {
   const sandbox = perSuite(createSandbox)
 
   it('loads neither an HTTP server nor an HTTP client', async () => {
-    const env = { XDG_CACHE_HOME: join(sandbox.home, 'cache') }
+    // Under other flags, V8 rejects the code cache of the package.
+    const env = { XDG_CACHE_HOME: join(sandbox.home, 'cache'), NODE_OPTIONS: '--stack-trace-limit=50' }
     const { stdout } = await runProgram(sandbox, ['chat', 'send', 'Hello', '--profile', 'local'], { env })
     expect(stdout).to.include('Your message had 1 word')
     // The first run leaves a marker of each file of dist that it has loaded.

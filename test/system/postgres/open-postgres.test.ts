@@ -179,7 +179,8 @@ describe('the PostgreSQL store of the embedded service', () => {
           return attempts
         })
       await Promise.all([lock('settings', 'api_configuration'), lock('api_configuration', 'settings')])
-      expect(attempts).to.equal(3)
+      // More than three if the next attempt locks its first row before the other transaction wakes up.
+      expect(attempts).to.be.at.least(3)
       let tries = 0
       const error = await store.db
         .transaction()
