@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { findBundledPackages } from './bundled-packages.ts'
-import { buildBundles, buildCommandTable } from './bundles.ts'
+import { buildBundles } from './bundles.ts'
+import { buildCommandTable } from './command-table.ts'
 import { composeLicenses } from './compose-licenses.ts'
 
 /**

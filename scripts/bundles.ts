@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { type BuildOptions, build, type Loader, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { buildClientLibrary } from './client-library.ts'
+import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
 
 /**
- * The files of dist. `main` is what every run needs, the commands included; each of the others is
- * loaded when something of it is first asked for. A bundle has its own copy of what it shares with
- * another: see `Failure` for the one class for which that matters.
+ * The files of dist. `main` is what every run needs, the commands included. `chat` is the same with only
+ * the commands of that topic, and is loaded instead for them. Each of the others is loaded when something
+ * of it is first asked for. A bundle has its own copy of what it shares with another: see `Failure` for
+ * the one class for which that matters.
  */
 const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: boolean }> = {
   service: {
@@ -218,9 +220,6 @@ const carriedFiles: Record<string, string> = {
   'build/jq.wasm': 'node_modules/jq-wasm/dist/build/jq.wasm',
 }
 
-/** The scripts of `autocomplete`, which are texts to us. */
-const textFiles: Record<string, Loader> = { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '.zsh': 'text' }
-
 /** The oldest Node that package.json promises. */
 const target = 'node22.19'
 
@@ -246,10 +245,15 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
     await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
   }
-  await write('main', {
-    entryPoints: ['src/boot/main.ts'],
-    define: { commandIds: JSON.stringify(findCommands(root).map(({ id }) => id)) },
-  })
+  const commands = findCommands(root)
+  const define = { commandIds: JSON.stringify(commands.map(({ id }) => id)) }
+  for (const [name, ids] of [
+    ['main', /./],
+    ['chat', /^chat(:|$)/],
+  ] as const) {
+    const contents = programWith(commands.filter(({ id }) => ids.test(id)))
+    await write(name, { stdin: { contents, resolveDir: join(root, 'src') }, define })
+  }
   await write('keychain-process', { entryPoints: ['src/boot/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
@@ -262,6 +266,14 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     writeFileSync(join(dist, place), readFileSync(join(root, source)))
   }
   return metafiles
+}
+
+/** The program with some of its commands. Each is evaluated on its first `require`. */
+function programWith(commands: readonly { id: string; file: string }[]): string {
+  const entries = commands.map(({ id, file }) => `'${id}': () => require('./commands/${file}')`)
+  return `export { main } from './boot/main.ts'
+          const commands = { ${entries.join()} }
+          export const loadCommand = (id) => commands[id]().default`
 }
 
 async function bundle(
@@ -330,31 +342,4 @@ function askForBundles(asking: string): Plugin {
       }
     },
   }
-}
-
-/** One module with every command by id, for oclif to write its manifest from. */
-export async function buildCommandTable(root: string, outfile: string): Promise<void> {
-  const found = findCommands(root)
-  const imports = found.map(({ file }, index) => `import c${index} from './commands/${file}'`)
-  const entries = found.map(({ id }, index) => `'${id}': c${index}`)
-  await build({
-    absWorkingDir: root,
-    stdin: {
-      contents: `${imports.join('\n')}\nexport const commands = { ${entries.join(', ')} }`,
-      resolveDir: join(root, 'src'),
-    },
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    packages: 'external',
-    loader: textFiles,
-  })
-}
-
-function findCommands(root: string): { id: string; file: string }[] {
-  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
-  return files
-    .map((file) => file.replaceAll('\\', '/'))
-    .map((file) => ({ file, id: file.replace(/\.ts$/, '').replaceAll('/', ':') }))
 }

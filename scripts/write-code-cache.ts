@@ -51,6 +51,7 @@ try {
   // The program writes the cache of a bundle in the second run that loads it.
   for (let runs = 0; runs < 2; runs++) await run('chat', 'send', 'Hello', '--profile', 'local')
   for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
+  for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
   const { cache } = new Directories(env)
   const names = readdirSync(cache).filter((name) => !name.endsWith('.once'))
   if (names.length === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)

@@ -9,6 +9,7 @@ declare const commandIds: readonly string[]
 
 /** What the loader of the bundles does. */
 interface Loader extends Pick<Host, 'keepHeapSmall'> {
+  loadCommand(id: string): Command.Class
   /** Receives the ID of the command that ran, such as `settings:get`, or `help`. */
   onEnd(command: string): void
 }
@@ -18,7 +19,8 @@ interface Loader extends Pick<Host, 'keepHeapSmall'> {
  *
  * @param root file URL of the package's directory
  */
-export async function main(argv: string[], root: URL, { onEnd, keepHeapSmall }: Loader): Promise<never> {
+export async function main(argv: string[], root: URL, loader: Loader): Promise<never> {
+  const { keepHeapSmall, loadCommand, onEnd } = loader
   // oclif would search two directories for a theme.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
   let command = 'help'
@@ -32,9 +34,4 @@ export async function main(argv: string[], root: URL, { onEnd, keepHeapSmall }: 
   }
   const host = createProcessHost({ keepHeapSmall, onReaderGone: () => end(0) })
   return end(await run(argv, host, { root, commandIds, loadCommand: load }))
-}
-
-/** The main bundle contains every command, and evaluates a command on its first `require`. */
-function loadCommand(id: string): Command.Class {
-  return require(`../commands/${id.replaceAll(':', '/')}.ts`).default
 }

@@ -14,6 +14,7 @@ import type { CollectOptions } from './endpoint-caller.ts'
 import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
 import { readJson } from './json.ts'
+import { obtainCredential } from './obtain-credential.ts'
 import { networkTransport, type Transport } from './open-response.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
@@ -174,7 +175,7 @@ export class Client {
     const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
     try {
       let delivered: Delivered | undefined
-      while (!delivered) delivered = await this.#sendToBase(request, known, signal, reading, tracker)
+      while (!delivered) delivered = await this.#sendToBase(request, known, { signal, own }, reading, tracker)
       const { finalResponse, redact } = delivered
       const { result, body } = await withoutSecret(redact, () => read({ finalResponse, redact }))
       tracker?.answered(finalResponse, body, redact)
@@ -189,7 +190,7 @@ export class Client {
   async #sendToBase(
     request: OutgoingRequest,
     known: URL | undefined,
-    signal: AbortSignal | undefined,
+    { signal, own }: { signal: AbortSignal | undefined; own: AbortSignal | undefined },
     reading: Reading,
     tracker: OutcomeTracker | undefined,
   ): Promise<Delivered | undefined> {
@@ -204,7 +205,7 @@ export class Client {
     const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
     // The credential may come from another process, so fetch it while the network modules load.
-    const pending = this.#credential()
+    const pending = obtainCredential(options, own)
     pending.catch(() => {})
     const transport = await this.#transportTo(base, timeout)
     const body = encode(request.body)
@@ -240,14 +241,9 @@ export class Client {
     const credential = await pending
     const first = await send(credential)
     if (first?.finalResponse.status !== 401 || credential === undefined) return first
-    const another = await this.#credential(credential)
+    const another = await obtainCredential(options, own, credential)
     if (another === undefined || another === credential) return first
     return send(another)
-  }
-
-  async #credential(rejected?: string): Promise<string | undefined> {
-    const { credential } = this.#options
-    return typeof credential === 'function' ? credential(rejected) : credential
   }
 
   async #transportTo(base: URL, timeout: number): Promise<Transport> {

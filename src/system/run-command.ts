@@ -21,6 +21,9 @@ export interface CommandOptions {
 /** Maximum size of the output, in bytes. */
 const maxOutput = 64 * 1024
 
+/** Time to read the rest of its messages after its end, in ms. */
+const grace = 500
+
 /**
  * Runs a command without a shell, without input, and without a terminal. A command that takes too long, writes too
  * much, or is interrupted is killed together with the processes that it has started.
@@ -73,6 +76,17 @@ export async function runCommand(
           problem: `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`,
         }),
       )
+      // A process that it has started may keep its stderr open, as ssh does with ControlPersist.
+      const release = () => {
+        const hasEnded = child.exitCode !== null || child.signalCode !== null
+        if (!hasEnded || !child.stdout?.readableEnded) return
+        clock.sleep(grace, ended.signal).then(
+          () => child.stderr?.destroy(),
+          () => {},
+        )
+      }
+      child.once('exit', release)
+      child.stdout?.once('end', release)
       child.once('close', (code, by) => {
         if (code === 0) resolve({ output: Buffer.concat(chunks) })
         else resolve({ problem: code === null ? `failed: ${by}` : `exited with code ${code}` })

@@ -65,6 +65,19 @@ describe('the expiry of an API key', () => {
     expect(JSON.parse(stderr)).to.have.nested.property('warning.message')
   })
 
+  it('gives the warning for a credential command, unless it says that it prints an access token', async () => {
+    const warn = async (output: string) => {
+      const command = `'${process.execPath}' -p '${JSON.stringify(output)}'`
+      const login = ['auth', 'login', '--profile', 'work', '--base-url', service.url, '--no-verify']
+      await run([...login, '--credential-command', command], day)
+      return (await run(['chat', 'models'], day)).stderr
+    }
+    const words = `Warning: The API key expires in 24h, at ${end}.\n`
+    expect(await warn('key-1')).to.equal(words)
+    expect(await warn('{"api_key":"key-1"}')).to.equal(words)
+    expect(await warn('{"access_token":"key-1"}')).to.equal('')
+  })
+
   it('gives no warning more than seven days before, after it, and for a time that is not valid', async () => {
     await storeKey(sandbox, 'key-1', service)
     expect((await run(['chat', 'models'], 7 * day + 1)).stderr).to.equal('')

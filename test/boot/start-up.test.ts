@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { commandsThatNeedAll } from '../../src/boot/run.ts'
@@ -13,11 +13,18 @@ describe('starting a command', () => {
     return packages.filter(({ bytes }) => bytes[bundle]).map(({ name }) => name)
   }
 
-  it('loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting', () => {
-    const inMain = packagesIn('main')
-    expect(inMain).to.include('zod')
-    for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
-      expect(inMain).not.to.include(name)
+  for (const bundle of ['main', 'chat']) {
+    it(`loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting (${bundle})`, () => {
+      const packages = packagesIn(bundle)
+      expect(packages).to.include('zod')
+      for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
+        expect(packages).not.to.include(name)
+    })
+  }
+
+  it('loads less code for a command of chat', () => {
+    const sizeOf = (name: string) => statSync(resolve(import.meta.dirname, `../../dist/${name}.cjs`)).size
+    expect(sizeOf('chat')).to.be.below(sizeOf('main') * 0.75)
   })
 
   it('loads no HTTP server with the service for the profile local', () => {

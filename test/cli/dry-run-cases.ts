@@ -198,7 +198,7 @@ export const cases: readonly Case[] = [
   {
     command: 'auth:logout',
     args: ['auth', 'logout', '--profile', 'other', '--base-url', 'https://chat.example'],
-    change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example' }] },
+    change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example', storage: 'keychain' }] },
   },
   {
     command: 'auth:remove',

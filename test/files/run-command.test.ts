@@ -57,6 +57,21 @@ describe('a command that chatctl runs', () => {
     await until(() => !isRunning(pid))
   })
 
+  it('ends with its stdout, although a process that it has started keeps its stderr open', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const script = `const { spawn } = require('child_process')
+      const stdio = ['ignore', 'ignore', 'inherit']
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio })
+      child.unref()
+      console.log(child.pid)`
+    // As ssh does with ControlPersist.
+    const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
+    expect(result).to.have.property('output')
+    const pid = Number('output' in result && result.output)
+    expect(isRunning(pid)).to.equal(true)
+    process.kill(pid)
+  })
+
   it('can be killed when the process of the caller ends', async () => {
     const stops: (() => void)[] = []
     let isOver = false

@@ -7,9 +7,12 @@ import {
   profileKeys,
 } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
+import { formerNameOf } from '../../config/profile-changes.ts'
+import { directoryKey } from '../../config/profile-directories.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
+import { renameCommand } from '../sign-in/rename-profile.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, warning } from './finding.ts'
 
@@ -19,14 +22,21 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
   if (configurationFailure) throw configurationFailure
   const path = configurationPath(context.directories)
   if (!existsSync(path)) return [ok('configuration', `${path} does not exist yet, and is not needed`)]
-  const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) =>
-    faultsOf(name, profile),
-  )
+  const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) => [
+    ...faultsOf(name, profile),
+    ...incompleteRename(configuration, name),
+  ])
   const names = profileNames(configuration)
   const standard = configuration.default_profile
   if (standard !== undefined && !names.includes(standard)) {
     const hint = 'Select another with: chatctl auth use local'
     faults.push(warning('configuration', `The default profile "${standard}" does not exist`, hint))
+  }
+  for (const [directory, profile] of Object.entries(configuration.directories ?? {})) {
+    if (names.includes(profile)) continue
+    const message = `The profile of the directory ${directory} is "${profile}", which does not exist`
+    const key = quoteWord(directoryKey(directory))
+    faults.push(warning('configuration', message, `Remove the directory with: chatctl config unset ${key}`))
   }
   const globals = globalKeys.filter((key) => key !== 'default_profile')
   faults.push(
@@ -38,6 +48,13 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
   return [
     ok('configuration', `${path}: profiles ${names.join(', ')}${standard ? `; default: ${standard}` : ''}`),
   ]
+}
+
+function incompleteRename(configuration: Configuration, name: string): Examined[] {
+  const former = formerNameOf(configuration, name)
+  if (former === undefined) return []
+  const message = `Profile "${former}" is not completely renamed to "${name}" yet`
+  return [warning('configuration', message, `Complete that with: ${renameCommand(former, name)}`)]
 }
 
 function faultsOf(name: string, profile: Profile): Examined[] {

@@ -42,6 +42,8 @@ export class ExpiryWarning {
 async function isApiKey(target: Target, { signedIn, held }: Sources): Promise<boolean> {
   if (target.kind === 'local') return false
   if (target.fromEnvironment) return true
-  const credential = held?.current ?? (await signedIn?.stored().catch(() => undefined))
-  return credential?.kind === 'api_key'
+  // A credential command that prints access tokens can say so.
+  if (held) return held.current?.kind !== 'oauth'
+  const stored = await signedIn?.stored().catch(() => undefined)
+  return stored?.kind === 'api_key'
 }

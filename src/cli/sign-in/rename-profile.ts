@@ -90,7 +90,8 @@ async function renameWithCredentials(context: Context, renaming: Renaming): Prom
   })
 }
 
-function renameCommand(from: string, to: string): string {
+/** The command line that renames a profile, or completes that. */
+export function renameCommand(from: string, to: string): string {
   return `chatctl auth rename ${quoteWord(from)} ${quoteWord(to)}`
 }
 

@@ -13,7 +13,7 @@ import { logoutView } from '../../view/auth.ts'
 export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out and delete the credential'
   static override description =
-    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults. Credentials for earlier addresses of the profile are deleted too; with --base-url, only the one for that address is deleted.'
+    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults, but no credential command. Credentials for earlier addresses of the profile are deleted too; with --base-url, only the one for that address is deleted.'
   static override requests = {
     ...calls(),
     note: 'none to the service; a token is revoked at its authorization server.',
@@ -39,7 +39,7 @@ export default class AuthLogout extends BaseCommand {
     const { flags, context } = await this.start(AuthLogout)
     const places = chooseSignOuts(context, flags.all)
     if (context.dryRun) {
-      const shown = places.map(({ profile, baseUrl }) => ({ profile, base_url: baseUrl }))
+      const shown = places.map(({ profile, baseUrl, storage }) => ({ profile, base_url: baseUrl, storage }))
       return this.showLocalChange({ sign_out: shown })
     }
     if (flags.all && !flags.yes && places.length > 0) {

@@ -7,7 +7,7 @@ import { auditView, describeChange } from '../../view/audit.ts'
 export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show the audit log of the embedded service'
   static override description =
-    'Lists changes to users, permissions, keys, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine".'
+    'Lists changes to users, permissions, keys, trusts, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine". That of a refused identity token is "anonymous".'
   static override requests = serviceData
   static override view = auditView
   static override examples = [
@@ -26,13 +26,13 @@ export default class ServiceAudit extends BaseCommand {
     until: pastFlag({ summary: 'Only entries before a time' }),
     actor: textFlag({
       helpValue: 'USER',
-      summary: 'Only changes by this user: ID, email address, or machine',
+      summary: 'Only changes by this user: ID, email address, machine, or anonymous',
     }),
     action: textFlag({
       helpValue: 'ACTION',
       summary: 'Only this action, such as key.create, or key for all actions on keys',
     }),
-    target: textFlag({ helpValue: 'USER', summary: 'Only changes to this user or ID' }),
+    target: textFlag({ helpValue: 'TARGET', summary: 'Only changes to this user, trust, or ID' }),
     limit: integerFlag({
       helpValue: 'N',
       default: 50,

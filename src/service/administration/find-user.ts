@@ -21,8 +21,11 @@ const builtInAdmin: UserSummary = {
 export async function requireUser(db: Database | undefined, name: string): Promise<UserSummary> {
   const person = await findUser(db, name)
   if (person) return person
-  throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
+  throw unknownUser(name)
 }
+
+export const unknownUser = (name: string): Failure =>
+  new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
 
 /**
  * A user by id or email, regardless of case; undefined if there is none.

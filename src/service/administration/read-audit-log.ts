@@ -10,7 +10,7 @@ import {
 import type { Database } from '../store/tables.ts'
 import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
-import { requireUser } from './find-user.ts'
+import { findUser, requireUser, unknownUser } from './find-user.ts'
 
 /** A filter as a person writes it: actor and target may be an email, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }
@@ -51,19 +51,21 @@ function actionsOf(name: string): AuditAction[] {
 }
 
 const actorOf = async (db: Database, name: string) =>
-  name === 'machine' ? name : (await requireUser(db, name)).id
+  name === 'machine' || name === 'anonymous' ? name : (await requireUser(db, name)).id
 
 /** A user, a key, a trust, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {
-  if (name === 'settings' || name === 'api_configuration' || (await isTrust(db, name))) return name
-  if (!name.startsWith('key_')) return (await requireUser(db, name)).id
+  if (name === 'settings' || name === 'api_configuration') return name
+  // First: a stranger chooses the target of `trust.refused`, and must not hide the entries of a user.
+  const user = await findUser(db, name)
+  if (user) return user.id
   const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
-  if (key) return name
-  throw unknownKey(name)
+  if (key || (await isOfTrust(db, name))) return name
+  throw name.startsWith('key_') ? unknownKey(name) : unknownUser(name)
 }
 
-/** A trust that was revoked is in the log only. */
-async function isTrust(db: Database, name: string): Promise<boolean> {
+/** A trust that was revoked is in the log only, and so is an issuer whose token was refused. */
+async function isOfTrust(db: Database, name: string): Promise<boolean> {
   const entries = db.selectFrom('audit_log').select('seq').where('target', '=', name)
   return (await entries.where('action', 'like', 'trust.%').limit(1).execute()).length > 0
 }

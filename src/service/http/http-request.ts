@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../api-error.ts'
 import { clientDisconnected } from '../to-api-error.ts'
@@ -44,8 +45,13 @@ export class HttpRequest implements ServiceRequest {
     return readBody(this.#request.raw)
   }
 
+  get connection(): Socket {
+    return this.#request.raw.socket
+  }
+
+  /** Node does not close a response that waits for an earlier one of its connection. */
   get isOver(): boolean {
-    return this.#response.closed || this.#response.destroyed
+    return this.#response.closed || this.#response.destroyed || this.connection.destroyed
   }
 
   get isAnswered(): boolean {

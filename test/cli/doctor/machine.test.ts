@@ -97,6 +97,29 @@ describe('doctor on the local machine', () => {
     expect(faults[1]?.hint).to.contain('auth login --profile empty')
   })
 
+  it('warns about a directory with an unknown profile, and about an incomplete rename', async () => {
+    configure({
+      directories: { '~/my work': 'gone' },
+      profiles: { work: { base_url: 'https://chat.example', renamed_from: 'old' } },
+    })
+    const { exitCode, all } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(all.filter(({ check }) => check === 'configuration')).to.deep.equal([
+      {
+        check: 'configuration',
+        status: 'warning',
+        message: 'Profile "old" is not completely renamed to "work" yet',
+        hint: 'Complete that with: chatctl auth rename old work',
+      },
+      {
+        check: 'configuration',
+        status: 'warning',
+        message: 'The profile of the directory ~/my work is "gone", which does not exist',
+        hint: 'Remove the directory with: chatctl config unset "directory.~/my work"',
+      },
+    ])
+  })
+
   it('warns about a misspelled CHATCTL_ variable without showing its value', async () => {
     const env = { CHATCTL_BASEURL: 'canary', CHATCTL_SOMETHING_ELSE: 'x', CHATCTL_QUIET: '0' }
     const { exitCode, all, found } = await diagnose(sandbox, [], { env })

@@ -170,6 +170,22 @@ describe('an identity token of an issuer', () => {
       }
     }))
 
+  it('does not hide the entries of a user whom a stranger names as the issuer', () =>
+    withTrust(async ({ service, administration, exchange, identity }) => {
+      const { body: user } = await service.call('POST', '/v1/users', {
+        ...{ email: 'ada@example.com', password: 'correct horse battery' },
+      })
+      const { id: key } = await administration.createKey({ name: 'ci', tier: 'free', user: user.id })
+      for (const iss of ['ada@example.com', key]) await exchange(await identity({ iss }))
+      const actionsAt = async (target: string) =>
+        (await administration.listChanges({ target, limit: 9 })).map(({ action }) => action)
+      expect(await actionsAt('ada@example.com')).to.deep.equal(['user.create'])
+      expect(await actionsAt(key)).to.include('key.create')
+      const byStrangers = await administration.listChanges({ actor: 'anonymous', limit: 9 })
+      expect(byStrangers.map(({ target }) => target)).to.deep.equal(['ada@example.com', key])
+      expect(await administration.listChanges({ target: 'settings', limit: 9 })).to.deep.equal([])
+    }))
+
   it('is refused as a client assertion with the error of RFC 7523', () =>
     withTrust(async ({ service, trust, identity }) => {
       await trust()

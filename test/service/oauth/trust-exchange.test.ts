@@ -3,6 +3,7 @@ import { issueToken } from '../../../src/service/domain/access/trusts.ts'
 import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { takesEffect } from '../take-effect.ts'
 import { caller, equip, onEachEngine, withService as withSqliteService } from '../temporary-service.ts'
 import { askForToken, getTokens } from './flow.ts'
@@ -227,6 +228,23 @@ describe('an access token of a trust', () => {
       expect(await status(key)).to.equal(200)
     }))
 
+  it('is looked up before it is revoked, so that a stranger writes nothing to the database', () =>
+    withSqliteTrust(async ({ service }) => {
+      const revoke = async () => {
+        const body = new URLSearchParams({ token: 'ct_unknown' })
+        return (await fetch(`${service.url}/oauth/revoke`, { method: 'POST', body })).status
+      }
+      // The first request of a process opens the OAuth server, which may write.
+      expect(await revoke()).to.equal(200)
+      const other = openSqlite(service.dataDir)
+      try {
+        other.connection.exec('begin immediate')
+        expect(await revoke()).to.equal(200)
+      } finally {
+        await other.close()
+      }
+    }))
+
   it('has the hourly limit of the trust, together with the others', () =>
     withSqliteTrust(async ({ service, trust, identity, exchange }) => {
       await trust({ tier: 'enterprise', limit: 3 })
@@ -282,6 +300,8 @@ describe('the token endpoint with an identity token', () => {
         { requested_token_type: type('access_token') },
         { resource: `${service.url}/`, audience: service.url },
         { unknown: 'parameter' },
+        // RFC 6749 section 3.2: as if they were omitted.
+        { client_id: '', requested_token_type: '', resource: '', audience: '', actor_token: '', scope: '' },
       ]
       for (const fields of allowed) {
         expect((await exchange(token, fields)).status, JSON.stringify(fields)).to.equal(200)

@@ -138,13 +138,18 @@ export function issueToken(
   })
 }
 
-/** Ends an access token of a trust. Does nothing for any other text. */
+/**
+ * Ends an access token of a trust. Does nothing for any other text, which anyone can send: on PostgreSQL, even a
+ * DELETE of no row would notify all processes.
+ */
 export async function revokeToken(db: Database, token: string): Promise<void> {
-  await db
-    .deleteFrom('api_keys')
+  const row = await db
+    .selectFrom('api_keys')
+    .select('id')
     .where('hash', '=', hashKey(token))
     .where('trust_id', 'is not', null)
-    .execute()
+    .executeTakeFirst()
+  if (row) await db.deleteFrom('api_keys').where('id', '=', row.id).execute()
 }
 
 function selectTrusts(db: Database) {

@@ -6,7 +6,15 @@ const startsPerTurn = 32
 /** For how many credentials the key is remembered. */
 const maxCredentials = 1_000
 
-type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'>
+/**
+ * How many requests of one connection may wait. A client need not wait for responses (RFC 9112 section 9.3.2), so
+ * without a maximum it could fill the memory.
+ */
+const maxPipelined = 1_000
+
+type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'> & {
+  connection: { destroy(): void }
+}
 
 interface WaitingRequest {
   request: QueuedRequest
@@ -25,10 +33,22 @@ export class RequestTurns {
   readonly #waiting = new Map<string, WaitingRequest[]>()
   /** The id of the key of each Authorization header. */
   readonly #keyIds = new Map<string, string>()
+  /** How many requests of each connection wait. */
+  readonly #pipelined = new Map<object, number>()
   #isScheduled = false
 
-  /** @param start not called if the client disconnects before the turn of the request */
+  /**
+   * Closes the connection if too many of its requests wait.
+   * @param start not called if the client disconnects before the turn of the request
+   */
   wait(request: QueuedRequest, start: () => void): void {
+    const { connection } = request
+    const pipelined = this.#pipelined.get(connection) ?? 0
+    if (pipelined >= maxPipelined) {
+      connection.destroy()
+      return
+    }
+    this.#pipelined.set(connection, pipelined + 1)
     const keyId = this.#keyIds.get(request.headers.authorization ?? '') ?? ''
     const queue = this.#waiting.get(keyId)
     if (queue) queue.push({ request, start })
@@ -56,11 +76,19 @@ export class RequestTurns {
       const next = queue.shift()
       this.#waiting.delete(keyId)
       if (queue.length > 0) this.#waiting.set(keyId, queue)
-      if (!next || next.request.isOver) continue
+      if (!next) continue
+      this.#leave(next.request.connection)
+      if (next.request.isOver) continue
       next.start()
       left -= 1
       if (left === 0) break
     }
     if (this.#waiting.size > 0) this.#schedule()
+  }
+
+  #leave(connection: object): void {
+    const left = (this.#pipelined.get(connection) ?? 1) - 1
+    if (left === 0) this.#pipelined.delete(connection)
+    else this.#pipelined.set(connection, left)
   }
 }

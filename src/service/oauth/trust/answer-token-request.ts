@@ -31,7 +31,7 @@ export async function answerTokenRequest(
     return request
   try {
     const body = await readBody(request)
-    const form = new URLSearchParams(body.toString('utf8'))
+    const form = readForm(body)
     if (url.pathname === paths.revoke && form.get('token')?.startsWith('ct_')) {
       await revokeToken(db, form.get('token') ?? '')
       response.writeHead(200, { 'content-length': '0' }).end()
@@ -83,6 +83,12 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   }
   if (length <= maxBody) return Buffer.concat(chunks)
   throw new OAuthError(400, 'invalid_request', 'failed to parse the request body')
+}
+
+/** Parameters without a value count as omitted (RFC 6749 section 3.2). */
+function readForm(body: Buffer): URLSearchParams {
+  const given = new URLSearchParams(body.toString('utf8'))
+  return new URLSearchParams([...given].filter(([, value]) => value !== ''))
 }
 
 /** A copy of a request whose body has been read. */

@@ -30,6 +30,8 @@ export class IssuerKeys {
   readonly #clock: Clock
   readonly #timeout: number
   readonly #readings = new Map<string, Reading>()
+  /** Those for an unknown key. Anyone can send a token that names one, so they replace others only if they succeed. */
+  readonly #renewals = new Map<string, Reading>()
 
   constructor(clock: Clock, timeout = defaultTimeout) {
     this.#clock = clock
@@ -41,21 +43,33 @@ export class IssuerKeys {
    * @throws UnreadableKeys
    */
   find(issuer: string, isKeyUnknown = false): Promise<IssuerKeySet> {
-    const now = this.#clock.monotonic()
-    const last = this.#readings.get(issuer)
-    if (last && now - last.at < lifetimeOf(last, isKeyUnknown)) return last.keys
-    const reading: Reading = { at: now, keys: readKeys(issuer, this.#timeout), hasFailed: false }
-    reading.keys.catch(() => {
+    const known = this.#readings.get(issuer)
+    if (!isKeyUnknown) return (this.#fresh(known, lifetimes.usual) ?? this.#read(issuer, this.#readings)).keys
+    const { unknownKey } = lifetimes
+    const current = this.#fresh(known, unknownKey) ?? this.#fresh(this.#renewals.get(issuer), unknownKey)
+    if (current) return current.keys
+    const renewal = this.#read(issuer, this.#renewals)
+    return renewal.keys.then((keys) => {
+      this.#readings.set(issuer, renewal)
+      return keys
+    })
+  }
+
+  #fresh(reading: Reading | undefined, lifetime: number): Reading | undefined {
+    if (!reading) return undefined
+    const age = this.#clock.monotonic() - reading.at
+    return age < (reading.hasFailed ? lifetimes.failed : lifetime) ? reading : undefined
+  }
+
+  #read(issuer: string, readings: Map<string, Reading>): Reading {
+    const keys = readKeys(issuer, this.#timeout)
+    const reading: Reading = { at: this.#clock.monotonic(), keys, hasFailed: false }
+    keys.catch(() => {
       reading.hasFailed = true
     })
-    this.#readings.set(issuer, reading)
-    return reading.keys
+    readings.set(issuer, reading)
+    return reading
   }
-}
-
-function lifetimeOf({ hasFailed }: Reading, isKeyUnknown: boolean): number {
-  if (hasFailed) return lifetimes.failed
-  return isKeyUnknown ? lifetimes.unknownKey : lifetimes.usual
 }
 
 async function readKeys(issuer: string, timeout: number): Promise<IssuerKeySet> {
