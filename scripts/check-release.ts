@@ -1,7 +1,14 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** `node scripts/check-release.ts v1.2.3` fails if the tag does not match the version or the changelog. */
+/**
+ * `node scripts/check-release.ts v1.2.3 [chatctl-1.2.3.tgz]` fails if the tag does not match the version or the
+ * changelog, or if the package lacks a code cache.
+ */
+
+/** Node 22, 24, and 26. */
+const nodeLines = 3
 
 /**
  * @param tag name of the git tag, such as `v1.2.3`
@@ -23,11 +30,37 @@ export function findReleaseFaults(tag: string, version: string, changelog: strin
   return faults
 }
 
+/**
+ * @param files paths in the package
+ * @returns a sentence for each fault of its code caches (scripts/write-code-cache.ts)
+ */
+export function findCacheFaults(files: readonly string[]): string[] {
+  const bundlesOf = new Map<string, Set<string>>()
+  for (const file of files) {
+    const [, bundle, v8] = /\/code-cache\/([a-z-]+)-[0-9a-f]{16}-([^-]+)-[\w.]+-linux-x64$/.exec(file) ?? []
+    if (bundle === undefined || v8 === undefined) continue
+    bundlesOf.set(v8, (bundlesOf.get(v8) ?? new Set()).add(bundle))
+  }
+  const faults: string[] = []
+  if (bundlesOf.size !== nodeLines)
+    faults.push(`The package has code caches for ${bundlesOf.size} versions of V8, not ${nodeLines}.`)
+  const all = new Set([...bundlesOf.values()].flatMap((bundles) => [...bundles]))
+  for (const [v8, bundles] of bundlesOf) {
+    const missing = [...all].filter((bundle) => !bundles.has(bundle))
+    if (missing.length > 0) faults.push(`The code cache for V8 ${v8} lacks ${missing.join(', ')}.`)
+  }
+  return faults
+}
+
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..')
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
-  const [tag = ''] = process.argv.slice(2)
+  const [tag = '', tarball] = process.argv.slice(2)
   const faults = findReleaseFaults(tag, JSON.parse(read('package.json')).version, read('CHANGELOG.md'))
+  if (tarball !== undefined) {
+    const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n')
+    faults.push(...findCacheFaults(files))
+  }
   for (const fault of faults) process.stderr.write(`${fault}\n`)
   if (faults.length > 0) process.exitCode = 1
 }

@@ -53,8 +53,10 @@ try {
   for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
   for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
   const { cache } = new Directories(env)
+  const names = readdirSync(cache).filter((name) => !name.endsWith('.once'))
+  if (names.length === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)
   mkdirSync(packaged, { recursive: true })
-  for (const name of readdirSync(cache).filter((name) => !name.endsWith('.once'))) {
+  for (const name of names) {
     // Not a copy, because only this user may read the original.
     writeFileSync(join(packaged, name), readFileSync(join(cache, name)))
   }

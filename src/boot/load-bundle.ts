@@ -14,6 +14,7 @@ import { Script } from 'node:vm'
 import { Directories } from '../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
+import { withDefaultFlags } from './bound-heap.ts'
 
 /**
  * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
@@ -51,7 +52,7 @@ export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
   const path = join(__dirname, `${name}.cjs`)
-  const compiled = compile(path, keyOf(name))
+  const compiled = withDefaultFlags(() => compile(path, keyOf(name)))
   const module = { exports: {} }
   loaded.set(name, { ...compiled, exports: module.exports })
   compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
@@ -78,7 +79,8 @@ function compile(path: string, key: string): Compiled {
     ownKey = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
     own = readCodeCache(directory, ownKey)
     if (own.code !== undefined) {
-      return { script: compileWith(own.code), key: ownKey, source: directory, isDamaged: false }
+      const script = compileWith(own.code)
+      return { script, key: ownKey, source: directory, isDamaged: script.cachedDataRejected === true }
     }
   }
   const script = compileWith(readCodeCache(packaged, key).code)
@@ -113,7 +115,7 @@ export function keepCodeCaches(command: string): void {
         continue
       }
       forgetOtherVersions(directory, name)
-      const code = script.createCachedData()
+      const code = withDefaultFlags(() => script.createCachedData())
       // Twice: V8 checks only the first bytes, and crashes if others are wrong. Comparing two copies takes
       // less time than a checksum.
       replaceFile(join(directory, key), Buffer.concat([code, code]), { flush: false })

@@ -2,7 +2,6 @@ import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { Keychain } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
-import { keepHeapSmall } from './bound-heap.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
 import { hasDisplay } from './has-display.ts'
@@ -10,7 +9,10 @@ import { isNullDevice, isTerminal } from './is-terminal.ts'
 import { watchSignals } from './watch-signals.ts'
 
 /** This process as the host of a run. Getters open the streams on first use. */
-export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>): Host {
+export function createProcessHost({
+  keepHeapSmall,
+  onReaderGone,
+}: Pick<Host, 'keepHeapSmall' | 'onReaderGone'>): Host {
   const { env } = process
   return {
     env,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { findSevereVulnerabilities, findShipped } from '../../scripts/audit-shipped.ts'
-import { findReleaseFaults } from '../../scripts/check-release.ts'
+import { findCacheFaults, findReleaseFaults } from '../../scripts/check-release.ts'
 
 describe('a release', () => {
   const changelog =
@@ -26,6 +26,28 @@ describe('a release', () => {
     expect(findReleaseFaults('v1.2.0', '1.2.0', undated)).to.deep.equal([
       'CHANGELOG.md has no date for 1.2.0.',
     ])
+  })
+
+  const versions = ['12.4.254.21-node.33', '13.6.233.17-node.53', '14.6.202.34-node.20']
+  const caches = versions.flatMap((v8) =>
+    ['main', 'local-service'].map(
+      (name) => `package/dist/code-cache/${name}-0123456789abcdef-${v8}-linux-x64`,
+    ),
+  )
+  const markers = caches.map((name) => `${name}.chat-send`)
+
+  it('is valid if the package has the same code caches for each line of Node', () => {
+    expect(findCacheFaults(['package/dist/main.cjs', ...caches, ...markers])).to.deep.equal([])
+  })
+
+  it('is refused if the package lacks a code cache', () => {
+    expect(findCacheFaults(['package/dist/main.cjs', ...markers])).to.deep.equal([
+      'The package has code caches for 0 versions of V8, not 3.',
+    ])
+    expect(findCacheFaults(caches.slice(2))).to.deep.equal([
+      'The package has code caches for 2 versions of V8, not 3.',
+    ])
+    expect(findCacheFaults(caches.slice(1))).to.deep.equal(['The code cache for V8 12.4.254.21 lacks main.'])
   })
 })
 

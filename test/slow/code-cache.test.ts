@@ -145,6 +145,14 @@ describe('the code cache', function () {
     for (let count = 0; count < 2; count++) await run(['config', 'path'])
     expect(caches()).to.have.lengthOf(1)
   })
+
+  it('is accepted by V8 for code that is loaded after a command bounded the heap', async () => {
+    for (let count = 0; count < 3; count++) await run(['history', 'export', '--profile', 'local'])
+    const names = readdirSync(directory)
+    expect(names.filter((name) => /^service-.*-(x64|arm64)$/.test(name))).to.have.lengthOf(1)
+    // V8 has rejected the cache of a bundle that has another one.
+    expect(names.filter((name) => /-(x64|arm64)-\d+/.test(name))).to.deep.equal([])
+  })
 })
 
 /** See scripts/write-code-cache.ts. */

@@ -10,6 +10,7 @@ import { takesAll } from '../../support/take-sample.ts'
 /** The flags that `keepHeapSmall` sets. Without them, V8 lets garbage grow into all the memory it has. */
 const flags = (format: InputFormat): string[] => [
   '--semi-space-growth-factor=1',
+  '--heap-growing-percent=150',
   ...(format === 'yaml' ? ['--no-maglev', '--optimize-for-size'] : []),
 ]
 
