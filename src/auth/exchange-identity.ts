@@ -25,7 +25,7 @@ export interface ExchangeOptions extends IdentityRequest {
 export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenSet> {
   const { authUrl = options.baseUrl, tokenUrl, scope } = options
   const transport = createTransport(options.transport)
-  // First, because a job without the right to a token fails wherever its server is.
+  // First, because a job without the right to a token needs no server to fail.
   const token = await obtainIdentityToken(options)
   const server = await findServer(authUrl, tokenUrl, options)
   const isSelf = options.authUrl === undefined && tokenUrl === undefined
