@@ -16,7 +16,7 @@ describe('chat send with the profile local', () => {
     // The first run leaves a marker of each file of dist that it has loaded.
     const markers = readdirSync(join(env.XDG_CACHE_HOME, 'chatctl', 'cache'))
     const loaded = markers.map((name) => name.replace(/-[0-9a-f]{16}-.*/, ''))
-    expect(loaded).to.include.members(['main', 'service', 'exchange'])
+    expect(loaded).to.include.members(['chat', 'service', 'exchange'])
     for (const name of ['http', 'http-server', 'conf']) expect(loaded).not.to.include(name)
   })
 })
