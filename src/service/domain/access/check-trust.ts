@@ -41,15 +41,21 @@ export function checkAudience(audience: string): void {
   throw new Failure('usage', `The audience must have 1 to ${maxClaim} characters without control characters`)
 }
 
-/** @throws Failure `usage` for a pattern that any subject of the issuer could match */
+/** A kind and an owner, such as `repo:acme/`. */
+const owner = /^[^:/]+[:/][^:/]+[:/]/
+
+/** @throws Failure `usage` for a pattern that the jobs of several owners could match */
 export function checkSubject(subject: string): void {
   if (!isClaim(subject)) {
     throw new Failure('usage', `The subject must have 1 to ${maxClaim} characters without control characters`)
   }
-  if (subject.startsWith('*')) {
-    throw new Failure('usage', 'The subject must not begin with *: other users of the issuer would match it')
-  }
   if (subject.includes('***')) throw new Failure('usage', 'The subject must not contain ***: use ** instead')
+  if (subject.includes('*') && !owner.test(subject.slice(0, subject.indexOf('*')))) {
+    throw new Failure(
+      'usage',
+      'The subject must name the whole owner before the first *, as in repo:acme/**: otherwise, other users of the issuer match it',
+    )
+  }
 }
 
 /** A text without control characters, which a claim has too. */
