@@ -67,7 +67,7 @@ async function withUsableMembers(response: Response): Promise<Response> {
     // The name in early drafts of RFC 8628, which Google still uses.
     verification_uri: answer['verification_url'],
     ...needed,
-    // oauth4webapi requires a number: 0 stands for none.
+    // oauth4webapi requires a number: 0 means none.
     expires_in: positive(answer['expires_in']) ?? 0,
     interval: Math.max(1, positive(interval) ?? defaultInterval),
     ...(typeof complete === 'string' ? { verification_uri_complete: complete } : {}),

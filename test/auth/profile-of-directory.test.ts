@@ -18,18 +18,18 @@ describe('a directory with a profile', () => {
   }
 
   beforeEach(async () => {
-    acme = join(sandbox.home, 'work', 'acme')
+    acme = join(sandbox.home, 'projects', 'acme')
     mkdirSync(join(acme, 'src'), { recursive: true })
     for (const name of ['acme', 'other', 'third']) {
       await run(['config', 'set', 'base_url', `https://${name}.example`, '--profile', name])
     }
     await run(['config', 'set', 'default_profile', 'other'])
-    const { exitCode, stderr } = await run(['config', 'set', 'directory."~/work/acme"=acme'])
+    const { exitCode, stderr } = await run(['config', 'set', 'directory."~/projects/acme"=acme'])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
   })
 
   it('uses the profile in the directory and everything in it, and the default profile elsewhere', async () => {
-    const fromDirectory = ['acme', 'directory', 'the directory ~/work/acme']
+    const fromDirectory = ['acme', 'directory', 'the directory ~/projects/acme']
     expect(await profileWith()).to.deep.equal(fromDirectory)
     expect(await profileWith([], { cwd: join(acme, 'src') })).to.deep.equal(fromDirectory)
     expect((await profileWith([], { cwd: sandbox.home }))?.[0]).to.equal('other')
@@ -43,10 +43,10 @@ describe('a directory with a profile', () => {
   })
 
   it('can be set with two words, with single quotes around the key, and relative to the working directory', async () => {
-    await run(['config', 'set', 'directory."~/work/acme"', 'third'])
+    await run(['config', 'set', 'directory."~/projects/acme"', 'third'])
     expect((await profileWith())?.[0]).to.equal('third')
     await run(['config', 'set', 'directory..', 'other'])
-    expect(readProfiles(sandbox)).to.have.property('directories').deep.equal({ '~/work/acme': 'other' })
+    expect(readProfiles(sandbox)).to.have.property('directories').deep.equal({ '~/projects/acme': 'other' })
     const { stdout } = await run(['config', 'get', `directory.${acme}/`])
     expect(stdout.trim()).to.equal('other')
   })
@@ -57,18 +57,18 @@ describe('a directory with a profile', () => {
   })
 
   it('has the default profile again after config unset', async () => {
-    await run(['config', 'unset', 'directory.~/work/acme/'])
+    await run(['config', 'unset', 'directory.~/projects/acme/'])
     expect((await profileWith())?.[0]).to.equal('other')
   })
 
   it('is named by auth status, auth list, and auth use', async () => {
     const env = { CHATCTL_API_KEY: 'key' }
     const status = JSON.parse((await run(['auth', 'status', '--no-verify', '--json'], { env })).stdout)
-    expect(status).to.include({ profile: 'acme', profile_from: 'the directory ~/work/acme' })
+    expect(status).to.include({ profile: 'acme', profile_from: 'the directory ~/projects/acme' })
     const list = await run(['auth', 'list', '--json'])
     const rows: { profile: string; directories: string[] }[] = JSON.parse(list.stdout)
-    expect(rows.find(({ profile }) => profile === 'acme')?.directories).to.deep.equal(['~/work/acme'])
-    const words = 'the profile is "acme", because of the directory ~/work/acme.'
+    expect(rows.find(({ profile }) => profile === 'acme')?.directories).to.deep.equal(['~/projects/acme'])
+    const words = 'the profile is "acme", because of the directory ~/projects/acme.'
     expect((await run(['auth', 'list'])).stderr).to.contain(words)
     expect((await run(['auth', 'use', 'third'])).stderr).to.contain(words)
   })
@@ -83,7 +83,7 @@ describe('a directory with a profile', () => {
     const files = ['config.json', '.chatctl.json', 'chatctl/config.json', '.config/chatctl/config.json']
     for (const name of files) {
       mkdirSync(join(acme, name, '..'), { recursive: true })
-      writeFileSync(join(acme, name), JSON.stringify({ directories: { '~/work/acme': 'third' } }))
+      writeFileSync(join(acme, name), JSON.stringify({ directories: { '~/projects/acme': 'third' } }))
     }
     expect((await profileWith())?.[0]).to.equal('acme')
   })
@@ -103,9 +103,13 @@ describe('a directory with a profile', () => {
 
   it('exits 2 and names the directory if its profile is missing from the file', async () => {
     const path = join(sandbox.home, '.config', 'chatctl', 'config.json')
-    writeFileSync(path, JSON.stringify({ directories: { '~/work': 'gone' } }))
-    expectFailure(await run(['chat', 'models']), 2, `${path}, the directory ~/work: unknown profile "gone"`)
-    expect((await run(['config', 'unset', 'directory.~/work'])).exitCode).to.equal(0)
+    writeFileSync(path, JSON.stringify({ directories: { '~/projects': 'gone' } }))
+    expectFailure(
+      await run(['chat', 'models']),
+      2,
+      `${path}, the directory ~/projects: unknown profile "gone"`,
+    )
+    expect((await run(['config', 'unset', 'directory.~/projects'])).exitCode).to.equal(0)
   })
 
   it('says if the directory does not exist yet', async () => {

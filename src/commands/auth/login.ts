@@ -106,7 +106,7 @@ export default class AuthLogin extends BaseCommand {
     {
       description: 'Get the API key from a password manager',
       command:
-        "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://work/chat/key'",
+        "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://team/chat/key'",
     },
     {
       description: 'Sign in over SSH',

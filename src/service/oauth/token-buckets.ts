@@ -7,7 +7,7 @@ interface Capacity {
   perSecond: number
 }
 
-/** Maximum number of keys that are tracked. The one that was idle for longest is removed first. */
+/** Maximum number of keys that are tracked. The least recently used one is removed first. */
 const maxKeys = 10_000
 
 /** How many requests a key has left, at a time of the monotonic clock. */
