@@ -94,6 +94,7 @@ export class DocumentFile {
   }
 
   #failure(cause: unknown): Failure {
+    if (cause instanceof Failure) return cause
     return new Failure('storage', `Cannot write ${this.path}: ${describeSystemError(cause)}`, { cause })
   }
 }

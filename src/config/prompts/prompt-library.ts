@@ -94,6 +94,7 @@ export class PromptLibrary {
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && this.has(name)
       replaceFile(isLink ? realpathSync(path) : path, text, { flush: true })
     } catch (cause) {
+      if (cause instanceof Failure) throw cause
       throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }
