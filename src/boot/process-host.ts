@@ -13,8 +13,9 @@ export function createProcessHost({
   keepHeapSmall,
   onReaderGone,
 }: Pick<Host, 'keepHeapSmall' | 'onReaderGone'>): Host {
-  const { env } = process
+  const { env, platform } = process
   return {
+    platform,
     env,
     cwd: undefined,
     get stdin() {
@@ -41,7 +42,7 @@ export function createProcessHost({
       return isNullDevice(0)
     },
     isStdoutClosed,
-    ...watchSignals(),
+    ...watchSignals(platform),
     onExit,
     onReaderGone,
     untilEnded,
@@ -51,7 +52,7 @@ export function createProcessHost({
     log: undefined,
     openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),
     get hasDisplay() {
-      return hasDisplay(env, process.platform)
+      return hasDisplay(env, platform)
     },
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')

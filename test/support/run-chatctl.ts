@@ -73,6 +73,7 @@ export function startChatctl(
     else controller.abort(new Interruption(signal))
   }
   const host: Host = {
+    platform: process.platform,
     env: definedIn({ ...sandbox.env, ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,
