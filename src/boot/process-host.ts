@@ -14,6 +14,8 @@ export function createProcessHost({
   onReaderGone,
 }: Pick<Host, 'keepHeapSmall' | 'onReaderGone'>): Host {
   const { env, platform } = process
+  // Windows would start a program of the working directory rather than the one of that name in PATH.
+  if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   return {
     platform,
     env,

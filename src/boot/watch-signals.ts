@@ -18,7 +18,10 @@ export function watchSignals(
   let interruptTaker: (() => void) | undefined
   let first = 0
   const take = (signal: Interruption['signal']): void => {
-    if (signal === 'SIGINT' && interruptTaker) return interruptTaker()
+    if (signal === 'SIGINT' && interruptTaker) {
+      interruptTaker()
+      return
+    }
     const reason = new Interruption(signal)
     if (controller.signal.aborted) {
       if (performance.now() - first < echo) return

@@ -114,6 +114,7 @@ export default class Chat extends BaseCommand {
       style: isPlain ? undefined : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
       link: isPlain ? undefined : await linkerFor(host.stdout),
       directories,
+      platform: host.platform,
       env,
       cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],

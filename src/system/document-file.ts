@@ -1,9 +1,16 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { devNull } from 'node:os'
 import { dirname } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
+import { demandFileName, isNullDevicePath } from './windows-file-name.ts'
+
+interface DocumentOptions {
+  mode?: number | undefined
+  platform?: NodeJS.Platform
+}
 
 /**
  * A file that the user named. Its content is written in parts to a temporary file, which replaces the file
@@ -18,9 +25,11 @@ export class DocumentFile {
 
   /**
    * @param mode of the new file
-   * @throws Failure `storage` if the file is known to be not writable
+   * @throws Failure `storage` if the file is known to be not writable, `usage` for a name that Windows does not allow
    */
-  constructor(path: string, { mode = 0o600 }: { mode?: number | undefined } = {}) {
+  constructor(named: string, { mode = 0o600, platform = process.platform }: DocumentOptions = {}) {
+    const path = isNullDevicePath(named, platform) ? devNull : named
+    if (path === named) demandFileName(path, platform)
     this.path = path
     this.#mode = mode
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))

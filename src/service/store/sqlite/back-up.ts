@@ -8,6 +8,7 @@ import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/replace-file.ts'
+import { demandFileName } from '../../../system/windows-file-name.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
 import { sqliteFailure } from './sqlite-errors.ts'
@@ -30,6 +31,7 @@ const wholeDatabase = 0x7fff_ffff
  */
 export async function backUp(directory: string, target: string): Promise<Backup> {
   const file = resolve(target)
+  demandFileName(file)
   if (existsSync(file)) {
     throw new Failure('conflict', `${file} already exists`, {
       hint: 'Choose another file name; a backup never replaces a file',
