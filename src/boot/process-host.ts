@@ -21,8 +21,8 @@ export function createProcessHost({
   // Windows would start a program of the working directory rather than the one of that name in PATH.
   if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   return {
-    platform,
     installation,
+    platform,
     env,
     cwd: undefined,
     get stdin() {

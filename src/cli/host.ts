@@ -20,8 +20,8 @@ export interface Installation {
  * makes it of what it likes, as often as it likes in one process.
  */
 export interface Host {
-  readonly platform: NodeJS.Platform
   readonly installation: Installation
+  readonly platform: NodeJS.Platform
   readonly env: NodeJS.ProcessEnv
   /**
    * Where relative names of files are looked for; undefined for the working directory of the process,

@@ -29,9 +29,13 @@ export class DocumentFile {
    */
   constructor(named: string, { mode = 0o600, platform = process.platform }: DocumentOptions = {}) {
     const path = isNullDevicePath(named, platform) ? devNull : named
-    if (path === named) demandFileName(path, platform)
     this.path = path
     this.#mode = mode
+    this.#temporary = temporaryPath(path)
+    // Windows cannot describe it.
+    this.#isRegular = path === named
+    if (!this.#isRegular) return
+    demandFileName(path, platform)
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
     if (found?.isDirectory()) {
       throw new Failure('storage', `${path} is a directory`, { hint: 'Give the path of a file.' })

@@ -20,7 +20,9 @@ export function demandFileName(path: string, platform: NodeJS.Platform = process
   const name = win32.basename(path)
   const [character] = /[<>:"|?*]/.exec(name) ?? []
   if (devices.test(name)) {
-    throw new Failure('usage', `${path} is a device on Windows, not a file`, { hint: 'Choose another name.' })
+    throw new Failure('usage', `${path} has the name of a device on Windows`, {
+      hint: 'Choose another name.',
+    })
   }
   if (character !== undefined) {
     throw new Failure('usage', `A file name cannot contain ${character} on Windows: ${path}`, {

@@ -14,7 +14,7 @@ describe('the name of a new file on Windows', () => {
   for (const name of ['CON', 'con.txt', 'aux.', 'Com1.csv', 'LPT³', 'C:\\exports\\nul.json', 'prn .md']) {
     it(`is refused if it is a device: ${name}`, () => {
       const failure = thrownFailure(() => demandFileName(name, 'win32'))
-      expect(failure).to.include({ kind: 'usage', message: `${name} is a device on Windows, not a file` })
+      expect(failure).to.include({ kind: 'usage', message: `${name} has the name of a device on Windows` })
     })
   }
 

@@ -73,8 +73,8 @@ export function startChatctl(
     else controller.abort(new Interruption(signal))
   }
   const host: Host = {
-    platform: process.platform,
     installation: sourceInstallation,
+    platform: process.platform,
     env: definedIn({ ...sandbox.env, ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,
