@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { compress, readDuplicate } from '../src/boot/code-cache-format.ts'
 import { Directories } from '../src/system/directories.ts'
 
 /**
@@ -53,13 +54,16 @@ try {
   for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
   for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
   const { cache } = new Directories(env)
-  const names = readdirSync(cache).filter((name) => !name.endsWith('.once'))
-  if (names.length === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)
   mkdirSync(packaged, { recursive: true })
-  for (const name of names) {
-    // Not a copy, because only this user may read the original.
-    writeFileSync(join(packaged, name), readFileSync(join(cache, name)))
+  let written = 0
+  for (const name of readdirSync(cache)) {
+    const code = readDuplicate(readFileSync(join(cache, name)))
+    // The others are markers.
+    if (code === undefined) continue
+    writeFileSync(join(packaged, `${name}.zst`), compress(code))
+    written += 1
   }
+  if (written === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)
 } finally {
   server.close()
   rmSync(home, { recursive: true, force: true })
