@@ -1,11 +1,18 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChatServer } from '../support/chat-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
-import { leftOut, startWine } from '../support/wine/wine.ts'
+import { UsersServer } from '../support/users-server.ts'
+import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 import { Tmux } from './tmux.ts'
 
+/**
+ * Ctrl-C is sent by start-program.c: the console of Wine ends when somebody presses Ctrl-C while a program reads
+ * it as a key, as sessions do. It also shows parts of the escape sequences that it does not know.
+ */
 describe(`the executable for Windows, in a console${leftOut}`, function () {
   this.timeout(120_000)
   const wine = startWine()
@@ -29,6 +36,29 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     expect(stdout).to.contain('The first half').and.not.contain('rest')
     const shown = await wine.run(sandbox, ['chat', 'show', 's'], { env: env() })
     expect(shown.stdout).to.contain('The first half')
+  })
+
+  it('resumes an import that Ctrl-C interrupted, and creates each user once', async () => {
+    const users = await UsersServer.start({ delay: 200 })
+    try {
+      const file = join(sandbox.home, 'users.csv')
+      const emails = Array.from({ length: 12 }, (_, index) => `user${index}@example.com`)
+      writeFileSync(file, ['email', ...emails, ''].join('\r\n'))
+      const args = ['users', 'import', windowsPath(file), '--yes', '--concurrency', '2']
+      const service = { CHATCTL_BASE_URL: users.url, CHATCTL_API_KEY: 'key' }
+      const importing = wine.startProgram(sandbox, args, { env: service, hasConsole: true })
+      importing.stdin.end()
+      await until(() => users.report().users.size > 2, 20_000)
+      importing.interrupt()
+      expect((await importing.ended).exitCode).to.equal(130)
+      expect(users.report().users.size).to.be.below(emails.length)
+      const resumed = await wine.run(sandbox, args, { env: service })
+      expect(resumed.exitCode, resumed.stderr).to.equal(0)
+      const met = [...users.report().creates].map(([email, creates]) => `${email} ${creates.met}`)
+      expect(met.sort()).to.deep.equal(emails.map((email) => `${email} 201`).sort())
+    } finally {
+      await users.close()
+    }
   })
 
   it('runs the embedded service until Ctrl-C', async () => {

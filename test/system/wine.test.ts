@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startFaultServer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
@@ -55,6 +55,25 @@ describe(`the executable for Windows, with files${leftOut}`, function () {
     expect(dry.stdout + dry.stderr)
       .to.contain('Grüße %TEMP%.txt')
       .and.contain('one two three')
+  })
+
+  it('runs from a path with spaces and non-ASCII characters, and starts an editor and a credential command', async () => {
+    const program = join(sandbox.home, "Zoë's tools 日本", 'chat ctl.exe')
+    mkdirSync(dirname(program))
+    linkSync(wine.program, program)
+    const sameMachine = wine.with(program)
+    const ran = async (args: readonly string[], env = {}) => {
+      const { exitCode, stdout, stderr } = await sameMachine.run(sandbox, args, { env })
+      expect(exitCode, stderr).to.equal(0)
+      return stdout
+    }
+    expect(await ran(['chat', 'send', 'Hello'])).to.contain('1 word')
+    const editor = 'cmd /c echo app_name: Edited >'
+    await ran(['settings', 'edit', '--yes', '--profile', 'local'], { EDITOR: editor })
+    expect(await ran(['settings', 'get', 'app_name', '--profile', 'local'])).to.equal('Edited\n')
+    await ran(['config', 'set', 'base_url=https://chat.example', '--profile', 'work'])
+    await ran(['config', 'set', 'credential_command=cmd /c echo key-of-a-command', '--profile', 'work'])
+    expect(await ran(['auth', 'token', '--profile', 'work'])).to.equal('key-of-a-command\n')
   })
 
   it('loses no change of four processes that change the configuration at once', async () => {

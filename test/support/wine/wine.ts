@@ -39,7 +39,7 @@ export interface WineProgram {
  */
 export function startWine(): Wine {
   const obstacle = whyNoWine()
-  if (obstacle === undefined) return perSuite(async () => Wine.start(...windowsProgram()))
+  if (obstacle === undefined) return perSuite(async () => Wine.start(windowsProgram()))
   before(obstacle, function () {
     if (process.env['CI']) throw new Error(obstacle)
     this.skip()
@@ -47,8 +47,8 @@ export function startWine(): Wine {
   return {} as Wine
 }
 
-function windowsProgram(): string[] {
-  return [join(import.meta.dirname, '../../../release/chatctl-win-x64.exe')]
+function windowsProgram(): string {
+  return join(import.meta.dirname, '../../../release/chatctl-win-x64.exe')
 }
 
 /** Text to append to a title. It says why the tests are skipped. */
@@ -75,18 +75,19 @@ export class Wine {
   readonly #machine: ChildProcess
   readonly #directory: string
   readonly #pid: string
-  readonly #program: readonly string[]
+  /** The path of the program for Windows. */
+  readonly program: string
   #programs = 0
 
-  private constructor(machine: ChildProcess, directory: string, pid: string, program: readonly string[]) {
+  private constructor(machine: ChildProcess, directory: string, pid: string, program: string) {
     this.#machine = machine
     this.#directory = directory
     this.#pid = pid
-    this.#program = program
+    this.program = program
   }
 
-  /** @param program path of a program for Windows, and of files that it is started with */
-  static async start(...program: string[]): Promise<Wine> {
+  /** @param program path of a program for Windows */
+  static async start(program: string): Promise<Wine> {
     const directory = mkdtempSync(join(tmpdir(), 'chatctl-wine-'))
     await promisify(execFile)(compiler, [
       '-municode',
@@ -121,6 +122,11 @@ export class Wine {
     if (String(ready) !== 'ready\n') throw new Error(`Wine did not start: ${ready}`)
     const pid = readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
     return new Wine(machine, directory, pid, program)
+  }
+
+  /** The same machine with another program. */
+  with(program: string): Wine {
+    return new Wine(this.#machine, this.#directory, this.#pid, program)
   }
 
   /** Ends the machine with all its processes. */
@@ -190,7 +196,7 @@ export class Wine {
         ...own,
       ],
       ...variables.map(([name, value]) => `${name}=${value ?? ''}`),
-      ...['--', ...this.#program.map(windowsPath), ...args],
+      ...['--', windowsPath(this.program), ...args],
     ]
   }
 }
