@@ -46,9 +46,9 @@ export function assignment(variable: string, value: string, platform = process.p
 }
 
 /** A command that ends processes. Windows ends a process without a window only by force. */
-export function endCommand(pids: readonly number[], platform = process.platform): string {
-  if (platform !== 'win32') return `kill ${pids.join(' ')}`
-  return `taskkill /F ${pids.map((pid) => `/PID ${pid}`).join(' ')}`
+export function endCommand(processIds: readonly number[], platform = process.platform): string {
+  if (platform !== 'win32') return `kill ${processIds.join(' ')}`
+  return `taskkill /F ${processIds.map((pid) => `/PID ${pid}`).join(' ')}`
 }
 
 /** The command that runs. */

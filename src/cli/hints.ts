@@ -87,7 +87,7 @@ const hints: Hints = {
   // The embedded service
   other_port: ({ listener }) =>
     `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
-  end_services: ({ pids }) => `Stop it first with: ${endCommand(pids)}`,
+  end_services: ({ processIds }) => `Stop it first with: ${endCommand(processIds)}`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
   set_upstream: 'Set it first with: chatctl config set upstream=URL',

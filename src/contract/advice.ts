@@ -86,7 +86,7 @@ export type Listener = 'service' | 'admin'
 interface ServiceAdvice {
   other_port: { listener: Listener }
   /** Services run on data that must not be in use. */
-  end_services: { pids: readonly number[] }
+  end_services: { processIds: readonly number[] }
   unprivileged_port: { listener: Listener }
   encrypt: NoData
   set_upstream: NoData

@@ -46,7 +46,7 @@ describe('the hint of a failure', () => {
     })
   }
 
-  // Names with a space, wherever a person or a service chooses them.
+  // Names with a space, if a person or a service chooses them.
   const named: {
     [Code in keyof AdviceData as keyof AdviceData[Code] extends never ? never : Code]: AdviceData[Code]
   } = {
@@ -68,7 +68,7 @@ describe('the hint of a failure', () => {
     trust_issuer: { issuer: 'a b', subject: 'a b', audience: 'a b' },
     check_credential_command: { line: 'pass show', profile: 'a b' },
     other_port: { listener: 'service' },
-    end_services: { pids: [1] },
+    end_services: { processIds: [1] },
     unprivileged_port: { listener: 'service' },
     upstream_address: { meant: 'ollama' },
     create_database: { exists: true },
