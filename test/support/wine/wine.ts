@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -77,7 +78,6 @@ export class Wine {
   readonly #pid: string
   /** The path of the program for Windows. */
   readonly program: string
-  #programs = 0
 
   private constructor(machine: ChildProcess, directory: string, pid: string, program: string) {
     this.#machine = machine
@@ -147,8 +147,7 @@ export class Wine {
   /** Starts the program with pipes. The caller writes its stdin. */
   startProgram(sandbox: Sandbox, args: readonly string[], options: WineOptions = {}): WineProgram {
     const { hasConsole = false, timeout = patience } = options
-    this.#programs += 1
-    const interrupt = join(this.#directory, `interrupt-${this.#programs}`)
+    const interrupt = join(this.#directory, `interrupt-${randomUUID()}`)
     const own = hasConsole ? ['--interrupt', windowsPath(interrupt)] : []
     const [command = '', ...words] = this.#command(sandbox, args, options, own)
     const child = spawn(command, words, { stdio: 'pipe' })
