@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
+import { executableFor } from '../executable.ts'
 import { perSuite } from '../lifetime.ts'
 import type { Run, RunOptions } from '../run-chatctl.ts'
 import type { Sandbox } from '../sandbox.ts'
@@ -40,7 +41,7 @@ export interface WineProgram {
  */
 export function startWine(): Wine {
   const obstacle = whyNoWine()
-  if (obstacle === undefined) return perSuite(async () => Wine.start(windowsProgram()))
+  if (obstacle === undefined) return perSuite(startWithExecutable)
   before(obstacle, function () {
     if (process.env['CI']) throw new Error(obstacle)
     this.skip()
@@ -48,8 +49,14 @@ export function startWine(): Wine {
   return {} as Wine
 }
 
-function windowsProgram(): string {
-  return join(import.meta.dirname, '../../../release/chatctl-win-x64.exe')
+async function startWithExecutable(): Promise<Wine> {
+  const machine = await Wine.start()
+  try {
+    return machine.with(await executableFor('win-x64', machine.launcher))
+  } catch (error) {
+    await machine.close()
+    throw error
+  }
 }
 
 /** Text to append to a title. It says why the tests are skipped. */
@@ -86,8 +93,8 @@ export class Wine {
     this.program = program
   }
 
-  /** @param program path of a program for Windows */
-  static async start(program: string): Promise<Wine> {
+  /** Starts a machine, whose program is not known yet. */
+  static async start(): Promise<Wine> {
     const directory = mkdtempSync(join(tmpdir(), 'chatctl-wine-'))
     await promisify(execFile)(compiler, [
       '-municode',
@@ -121,10 +128,10 @@ export class Wine {
     const [ready] = (await Promise.race([once(machine.stdout, 'data'), once(machine, 'close')])) as [unknown]
     if (String(ready) !== 'ready\n') throw new Error(`Wine did not start: ${ready}`)
     const pid = readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
-    return new Wine(machine, directory, pid, program)
+    return new Wine(machine, directory, pid, '')
   }
 
-  /** The same machine with another program. */
+  /** The same machine, to run this program for Windows. */
   with(program: string): Wine {
     return new Wine(this.#machine, this.#directory, this.#pid, program)
   }
@@ -171,9 +178,26 @@ export class Wine {
     }
   }
 
+  /** The words that start a program for Windows, which uses the same environment and paths as on Linux. */
+  get launcher(): string[] {
+    return [
+      ...this.#enter,
+      'env',
+      '--chdir=/',
+      ...unixEnvironment,
+      'wine',
+      join(this.#directory, 'start.exe'),
+      '--',
+    ]
+  }
+
   /** The command that runs the program in a terminal, where its console is. */
   terminalCommand(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}): string[] {
     return this.#command(sandbox, args, options, ['--console'])
+  }
+
+  get #enter(): string[] {
+    return ['nsenter', `--target=${this.#pid}`, '--mount', '--pid', '--root', '--wd=/']
   }
 
   #command(
@@ -184,7 +208,7 @@ export class Wine {
   ): string[] {
     const variables = Object.entries({ ...windowsEnvironment(sandbox), ...env })
     return [
-      ...['nsenter', `--target=${this.#pid}`, '--mount', '--pid', '--root', '--wd=/'],
+      ...this.#enter,
       ...[
         'env',
         '-i',
