@@ -1,4 +1,5 @@
 import type { Host } from '../cli/host.ts'
+import { once } from '../cli/once.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { Keychain, type KeychainOptions } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
@@ -18,6 +19,12 @@ export function createProcessHost({
   keychainProcess: KeychainOptions['childProcess']
 }): Host {
   const { env } = process
+  // A run asks a dozen times.
+  const terminals = {
+    stdin: once(() => isTerminal(0)),
+    stdout: once(() => isTerminal(1)),
+    stderr: once(() => isTerminal(2)),
+  }
   return {
     installation,
     env,
@@ -33,13 +40,13 @@ export function createProcessHost({
     },
     isTerminal: {
       get stdin() {
-        return isTerminal(0)
+        return terminals.stdin()
       },
       get stdout() {
-        return isTerminal(1)
+        return terminals.stdout()
       },
       get stderr() {
-        return isTerminal(2)
+        return terminals.stderr()
       },
     },
     get isStdinNull() {
