@@ -32,11 +32,14 @@ const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 /** zod validates the requests, so no JSON Schema is compiled. */
 const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
 
+/** Exemplars, which chatctl does not enable. */
+const unusedByMetrics = /^@opentelemetry\/api$/
+
 /** Replaces the imports of HTTP/2, which the service does not offer, and of TLS, which is loaded on demand. */
 const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
 
-/** Requests of tests that use no network. */
-const fastifyInject = /^light-my-request$/
+/** Requests of tests that use no network, and the comparison of the versions of plugins. */
+const unneededByFastify = /^(light-my-request|semver)$/
 
 /** conf validates only if it has a schema, and compares versions only if it has migrations: here, neither. */
 const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats|semver)$/
@@ -120,7 +123,10 @@ export const leanDependencies: Plugin = {
         .replace("const http2 = require('node:http2')", "const http2 = __lazy(() => require('node:http2'))"),
     }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
-    build.onResolve({ filter: fastifyInject }, ({ path }) => ({ path, namespace: 'nothing' }))
+    build.onResolve({ filter: unneededByFastify }, ({ path, importer }) =>
+      /node_modules[\\/]fastify[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onResolve({ filter: unusedByMetrics }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: mediaTypes }, ({ path }) => {
       const types: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
       const used = Object.entries(types).filter(([type]) => usedMediaTypes.test(type))
