@@ -18,7 +18,9 @@ export function createProcessHost({
 }: Pick<Host, 'installation' | 'keepHeapSmall' | 'onReaderGone'> & {
   keychainProcess: KeychainOptions['childProcess']
 }): Host {
-  const { env } = process
+  const { env, platform } = process
+  // Windows would start a program of the working directory rather than the one of that name in PATH.
+  if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   // A run asks a dozen times.
   const terminals = {
     stdin: once(() => isTerminal(0)),
@@ -27,6 +29,7 @@ export function createProcessHost({
   }
   return {
     installation,
+    platform,
     env,
     cwd: undefined,
     get stdin() {
@@ -53,7 +56,7 @@ export function createProcessHost({
       return isNullDevice(0)
     },
     isStdoutClosed,
-    ...watchSignals(),
+    ...watchSignals(platform),
     onExit,
     onReaderGone,
     untilEnded,
@@ -63,7 +66,7 @@ export function createProcessHost({
     log: undefined,
     openKeychain: (options) => new Keychain({ ...options, env, childProcess: keychainProcess, untilEnded }),
     get hasDisplay() {
-      return hasDisplay(env, process.platform)
+      return hasDisplay(env, platform)
     },
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')

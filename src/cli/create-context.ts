@@ -10,6 +10,7 @@ import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import { listRunRecords } from '../system/run-record-files.ts'
 import { ChangeRecording } from './change-recording.ts'
+import { commandLine } from './command-line.ts'
 import type { Connection } from './connection.ts'
 import type { Context, Invocation } from './context.ts'
 import { describeLocalService } from './describe-local-service.ts'
@@ -134,7 +135,7 @@ export function createContext(invocation: Invocation): Context {
       openAdministration,
       directories,
       {},
-      ({ url }) => `Change it with: chatctl auth login --base-url ${url}`,
+      ({ url }) => `Change it with: ${commandLine('auth', 'login', '--base-url', url)}`,
     ),
   )
 
