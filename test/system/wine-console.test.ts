@@ -10,7 +10,7 @@ import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 import { Tmux } from './tmux.ts'
 
 /**
- * Ctrl-C is sent by start-program.c: the console of Wine ends when somebody presses Ctrl-C while a program reads
+ * Ctrl-C is sent by start-program.c: the console of Wine ends when a user presses Ctrl-C while a program reads
  * it as a key, as sessions do. It also shows parts of the escape sequences that it does not know.
  */
 describe(`the executable for Windows, in a console${leftOut}`, function () {
