@@ -48,7 +48,7 @@ export function executableName(name: string): string {
 
 /** The name of the file with the licenses of all that is in the executable, in the same directory. */
 export function licensesName(name: string): string {
-  return `licenses-${name}.txt`
+  return `chatctl-${name}.licenses.txt`
 }
 
 /** Whether programs for the target run on this machine without an emulator. */
