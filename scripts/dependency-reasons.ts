@@ -3,6 +3,7 @@ export const dependencyReasons: Record<string, string> = {
   '@arethetypeswrong/cli': 'checks that the types of `chatctl/client` resolve',
   '@biomejs/biome': 'formats and lints',
   '@copilotkit/aimock': 'tests: a third-party model server for the relay',
+  '@cyclonedx/cyclonedx-library': 'tests: the schema of CycloneDX',
   '@inquirer/prompts': 'prompts: hidden passwords, choices, confirmations',
   '@napi-rs/keyring': 'the system keychain; native ([decision 1](decisions/0001-keychain-package.md))',
   '@node-rs/argon2': 'hashes passwords in the embedded service on another thread; native',
