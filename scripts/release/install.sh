@@ -249,14 +249,14 @@ main() {
   made=
   [ -d "$dir" ] || made=$dir
   trap '[ -z "$tmp" ] || rm -rf "$tmp"; [ -z "$made" ] || rmdir "$made" 2>/dev/null || true' EXIT
-  mkdir -p "$dir" 2>/dev/null || fail "Cannot create the directory $dir." "Pass --dir with a directory of yours."
+  mkdir -p "$dir" 2>/dev/null || fail "Cannot create the directory $dir." "Pass another directory with --dir."
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 141' PIPE
   trap 'exit 143' TERM
   # In the same directory, so that the program is replaced in one step.
   tmp=$(mktemp -d "$dir/.chatctl.XXXXXX" 2>/dev/null) ||
-    fail "Cannot write to the directory $dir." "Pass --dir with a directory of yours."
+    fail "Cannot write to the directory $dir." "Pass another directory with --dir."
 
   name=chatctl-$version-$target
   archive=$name.tar.gz
