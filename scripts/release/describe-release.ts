@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** Systems and architectures of the executables, in the words of Node. */
-export const targets = ['linux-x64', 'linux-arm64', 'win-x64', 'darwin-arm64', 'darwin-x64'] as const
-export type Target = (typeof targets)[number]
+import { targets } from '../executable/targets.ts'
 
 /** A file that people download. */
 export interface Download {
@@ -26,8 +23,8 @@ export interface Release {
   owner: string
   /** The address of the directories that contain the files of each version. */
   downloads: string
-  /** The archives that exist. */
-  archives: Partial<Record<Target, Download>>
+  /** The archives that exist, by target. */
+  archives: Record<string, Download>
 }
 
 interface Project {
@@ -43,8 +40,12 @@ interface PackageFile {
   license: string
 }
 
-export function archiveName(version: string, target: Target): string {
-  return `chatctl-${version}-${target}.${target.startsWith('win') ? 'zip' : 'tar.gz'}`
+export function isWindows(target: string): boolean {
+  return targets[target]?.platform === 'win32'
+}
+
+export function archiveName(version: string, target: string): string {
+  return `chatctl-${version}-${target}.${isWindows(target) ? 'zip' : 'tar.gz'}`
 }
 
 /**
@@ -56,7 +57,7 @@ export function describeRelease(
   directory: string,
   { owner, address }: Project,
   date: string,
-  included: readonly Target[],
+  included: readonly string[],
 ): Release {
   const downloads = `${address}/releases/download`
   const archives = included.map((target) => {
@@ -81,7 +82,9 @@ export function parseProject(address: string): Project {
   const [, origin = '', owner = ''] =
     /^(https?:\/\/[\w.-]+(?::\d+)?)\/([\w-]{1,32})\/[\w.-]+$/.exec(address) ?? []
   if (!/^https:|^http:\/\/127\.0\.0\.1:/.test(origin))
-    throw new Error(`"${address}" is not the address of a repository, such as https://github.com/OWNER/NAME`)
+    throw new Error(
+      `"${address}" is not the address of a repository. Pass it with: --url https://github.com/OWNER/NAME`,
+    )
   return { owner, address }
 }
 

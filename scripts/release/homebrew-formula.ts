@@ -1,9 +1,9 @@
-import type { Download, Release, Target } from './describe-release.ts'
+import type { Download, Release } from './describe-release.ts'
 
 const systems = [
   { block: 'on_macos', arm: 'darwin-arm64', intel: 'darwin-x64' },
   { block: 'on_linux', arm: 'linux-arm64', intel: 'linux-x64' },
-] as const satisfies { block: string; arm: Target; intel: Target }[]
+]
 
 /** A formula that installs the executable, for a tap of the project. */
 export function writeHomebrewFormula({ version, summary, license, project, archives }: Release): string {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { archiveName, type Target } from './describe-release.ts'
+import { archiveName, isWindows } from './describe-release.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -28,38 +28,38 @@ const shells = { posix: ['bash', 'zsh', 'fish'], windows: ['ps1'] }
  * @returns the path of the archive
  */
 export function packArchive(
-  target: Target,
+  target: string,
   executable: string,
   directory: string,
   version: string,
   time: number,
 ): string {
-  const isWindows = target.startsWith('win')
+  const forWindows = isWindows(target)
   const archive = join(directory, archiveName(version, target))
   const parent = mkdtempSync(join(tmpdir(), 'chatctl-archive-'))
   const name = `chatctl-${version}-${target}`
   const staged = join(parent, name)
   try {
     const files = new Map([
-      [isWindows ? 'chatctl.exe' : 'chatctl', executable],
+      [forWindows ? 'chatctl.exe' : 'chatctl', executable],
       ['LICENSE', join(root, 'LICENSE')],
       ['licenses.txt', join(root, 'dist/licenses.txt')],
-      ...(isWindows ? shells.windows : shells.posix).map((shell): [string, string] => [
+      ...(forWindows ? shells.windows : shells.posix).map((shell): [string, string] => [
         `completions/chatctl.${shell}`,
         join(root, `src/cli/completion/scripts/chatctl.${shell}`),
       ]),
-      ...(isWindows ? [] : findManPages()),
+      ...(forWindows ? [] : findManPages()),
     ])
     for (const [path, source] of files) stage(source, join(staged, path), path.startsWith('chatctl'), time)
     rmSync(archive, { force: true })
-    if (isWindows) {
+    if (forWindows) {
       // Without a directory around them, because winget and Scoop name the executable by its path in the archive.
       const options = { cwd: staged, env: { PATH: process.env['PATH'], TZ: 'UTC' } }
       execFileSync('zip', ['-q', '-9', '-X', '-D', archive, ...[...files.keys()].sort()], options)
     } else {
       const owner = ['--owner=0', '--group=0', '--numeric-owner', '--format=ustar']
       const order = ['--sort=name', '--mode=u=rwX,go=rX', `--mtime=@${time}`]
-      execFileSync('tar', ['-C', parent, ...order, ...owner, '-I', 'gzip -9n', '-cf', archive, name])
+      execFileSync('tar', ['-C', parent, ...order, ...owner, '-I', 'gzip -n', '-cf', archive, name])
     }
     return archive
   } finally {

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { describeRelease, hashFile, parseProject, type Target, targets } from './describe-release.ts'
+import { executableName, targets } from '../executable/targets.ts'
+import { describeRelease, hashFile, isWindows, parseProject } from './describe-release.ts'
 import { writeHomebrewFormula } from './homebrew-formula.ts'
 import { writeInstallScript } from './install-script.ts'
 import { packArchive } from './pack-archive.ts'
@@ -23,17 +24,18 @@ interface Options {
   url: string
   /** Modification time of the packed files, in seconds since 1970. */
   time: number
-  included?: readonly Target[]
+  /** The targets (default: all). */
+  included?: readonly string[]
 }
 
 /** @returns the names of the files to publish */
-export function writeRelease({ directory, url, time, included = targets }: Options): string[] {
+export function writeRelease({ directory, url, time, included = Object.keys(targets) }: Options): string[] {
   const project = parseProject(url)
   const packageFile = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const { version } = packageFile
   const executables = included.map((target) => ({
     target,
-    path: join(directory, `chatctl-${target}${target.startsWith('win') ? '.exe' : ''}`),
+    path: join(directory, executableName(target)),
   }))
   const missing = executables.filter(({ path }) => !existsSync(path)).map(({ target }) => target)
   if (missing.length > 0)
@@ -43,8 +45,7 @@ export function writeRelease({ directory, url, time, included = targets }: Optio
   const date = new Date(time * 1000).toISOString().slice(0, 10)
   const release = describeRelease(packageFile, directory, project, date, included)
   const written = new Map([['install.sh', writeInstallScript(release)]])
-  if (included.some((target) => !target.startsWith('win')))
-    written.set('chatctl.rb', writeHomebrewFormula(release))
+  if (included.some((target) => !isWindows(target))) written.set('chatctl.rb', writeHomebrewFormula(release))
   if (included.includes('win-x64')) {
     written.set('chatctl.json', writeScoopManifest(release))
     for (const [name, text] of writeWingetManifests(release)) written.set(name, text)
@@ -63,21 +64,22 @@ export function writeRelease({ directory, url, time, included = targets }: Optio
 
 if (import.meta.main) {
   const { values, positionals } = parseArgs({ options: { url: { type: 'string' } }, allowPositionals: true })
-  const unknown = positionals.find((name) => !targets.some((target) => target === name))
-  if (values.url === undefined || unknown !== undefined) {
-    process.stderr.write(
-      `Usage: npm run release -- --url https://github.com/OWNER/NAME [${targets.join('|')}]…\n`,
-    )
-    process.exit(2)
-  }
   const time =
     process.env['SOURCE_DATE_EPOCH'] ??
     execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' })
-  const files = writeRelease({
-    directory: join(root, 'release'),
-    url: values.url,
-    time: Number(time),
-    ...(positionals.length > 0 && { included: positionals as Target[] }),
-  })
-  for (const file of files) process.stdout.write(`release/${basename(file)}\n`)
+  try {
+    const unknown = positionals.find((name) => !(name in targets))
+    if (unknown !== undefined)
+      throw new Error(`Unknown target ${unknown}; the targets are ${Object.keys(targets).join(', ')}`)
+    const files = writeRelease({
+      directory: join(root, 'release'),
+      url: values.url ?? '',
+      time: Number(time),
+      ...(positionals.length > 0 && { included: positionals }),
+    })
+    for (const file of files) process.stdout.write(`release/${file}\n`)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+  }
 }

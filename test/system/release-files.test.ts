@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { archiveName, hashFile, type Target, targets } from '../../scripts/release/describe-release.ts'
+import { targets } from '../../scripts/executable/targets.ts'
+import { archiveName, hashFile } from '../../scripts/release/describe-release.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile } from '../scripts/package-file.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
@@ -45,7 +46,7 @@ describe('the files of a release', () => {
     })
     const listed = printed.split('\n').flatMap((line) => line.split(': ')[0] || [])
     expect([...listed, 'SHASUMS256.txt']).to.deep.equal(release.files)
-    for (const target of targets) expect(listed).to.include(archiveName(version, target))
+    for (const target of Object.keys(targets)) expect(listed).to.include(archiveName(version, target))
   })
 
   it('include a Debian package, an npm package, and a bill of materials if these exist, but no other version', () => {
@@ -83,7 +84,7 @@ describe('the files of a release', () => {
   })
 
   it('install with the Homebrew formula on each system, from the archive of that system', async () => {
-    const choices: [string, string, Target][] = [
+    const choices: [string, string, string][] = [
       ['macos', 'arm', 'darwin-arm64'],
       ['macos', 'intel', 'darwin-x64'],
       ['linux', 'arm', 'linux-arm64'],

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { targets } from '../../scripts/release/describe-release.ts'
+import { executableName, targets } from '../../scripts/executable/targets.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
 import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
@@ -29,8 +29,8 @@ export interface ServedRelease {
 
 export function createReleaseDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'chatctl-release-'))
-  for (const target of targets) {
-    const file = join(directory, `chatctl-${target}${target.startsWith('win') ? '.exe' : ''}`)
+  for (const target of Object.keys(targets)) {
+    const file = join(directory, executableName(target))
     writeFileSync(
       file,
       `#!/bin/sh\n# ${target}\nexec '${process.execPath}' '${join(root, 'bin/run.js')}' "$@"\n`,
