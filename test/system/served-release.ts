@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { executableName, targets } from '../../scripts/executable/targets.ts'
+import { executableName, licensesName, targets } from '../../scripts/executable/targets.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
 import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
@@ -36,6 +36,7 @@ export function createReleaseDirectory(): string {
       `#!/bin/sh\n# ${target}\nexec '${process.execPath}' '${join(root, 'bin/run.js')}' "$@"\n`,
     )
     chmodSync(file, 0o755)
+    writeFileSync(join(directory, licensesName(target)), `Licenses for ${target}`)
   }
   return directory
 }
