@@ -10,7 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
@@ -39,7 +39,7 @@ describe('an executable', () => {
     return path
   }
 
-  const programOf = (path: string): [string, string] => ['/usr/bin/env', path]
+  const programOf = (path: string): [string] => [path]
   const cache = () => join(sandbox.home, '.cache/chatctl/cache')
 
   it('fails at once and prints nothing if its file is truncated', async () => {
@@ -56,7 +56,7 @@ describe('an executable', () => {
   it('ignores a code cache in it that was altered', async () => {
     const path = copy()
     const content = readFileSync(path)
-    const [name, start, end] = findAsset(content, /^dist\/code-cache\/chat-[\w.-]+-linux-(x64|arm64)$/)
+    const [name, start, end] = findAsset(content, /^dist\/code-cache\/chat-[\w.-]+-linux-(x64|arm64)\.zst$/)
     for (const at of [start + 30, Math.floor((start + end) / 2), end - 1]) content[at] = ~(content[at] ?? 0)
     writeFileSync(path, content)
     const run = await runProgram(sandbox, ['chat', 'send', 'Hello'], { program: programOf(path) })
@@ -64,7 +64,7 @@ describe('an executable', () => {
     expect(run.exitCode).to.equal(0)
     // A run that compiles a bundle itself leaves a note.
     const notes = readdirSync(cache()).filter((file) => file.endsWith('.once'))
-    expect(notes).to.deep.equal([`${name.replace('dist/code-cache/', '')}.once`])
+    expect(notes).to.deep.equal([basename(name).replace(/zst$/, 'once')])
   })
 
   for (const how of ['replaced', 'removed']) {
