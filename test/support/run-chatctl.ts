@@ -74,6 +74,7 @@ export function startChatctl(
   }
   const host: Host = {
     installation: sourceInstallation,
+    platform: process.platform,
     env: definedIn({ ...sandbox.env, ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,
