@@ -25,7 +25,7 @@ import { mountSmallDisk } from './small-disk.ts'
 const shells = [['/bin/dash'], ['/bin/bash'], ['/bin/busybox', 'sh']]
 
 describe('install.sh', () => {
-  const release = perSuite(serveRelease)
+  const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const script = () => join(release.directory, 'install.sh')
   const archive = () => archiveName(release.version, ownTarget)
