@@ -75,7 +75,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
-  // Loaded only in a process of its own.
+  // Loaded only in a separate process.
   'keychain-process': { entry: `import './src/boot/keychain-process.ts'`, asked: /\/keychain-process\.ts$/ },
   'credential-command': {
     entry: `export * from './src/credentials/run-credential-command.ts'`,

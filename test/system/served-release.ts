@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { executableName, licensesName, targets } from '../../scripts/executable/targets.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
@@ -48,7 +48,10 @@ export function writeStandInRelease(directory: string, url: string): string[] {
 /** @param executable the program of this machine (default: a stand-in) */
 export async function serveRelease(executable?: string): Promise<ServedRelease> {
   const directory = createReleaseDirectory()
-  if (executable) copyFileSync(executable, join(directory, executableName(ownTarget)))
+  if (executable) {
+    for (const name of [executableName(ownTarget), licensesName(ownTarget)])
+      copyFileSync(join(dirname(executable), name), join(directory, name))
+  }
   const otherwise = new Map<string, Behavior>()
   const served = new Map<string, Buffer>()
   const prefix = `${path}/releases/download/v${packageFile.version}/`
