@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { decompress, duplicate } from '../../src/boot/code-cache-format.ts'
 import { executableFor } from '../support/executable.ts'
+import { findAssets } from '../support/executable-assets.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { type RunOptions, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
@@ -46,15 +48,18 @@ describe(`the executable for Linux on arm64, in an emulator${leftOut}`, () => {
     expect(stdout).to.contain('USAGE').and.contain('$ chatctl chat send')
   })
 
-  it('sends a message on the first run, with the code caches that it contains', async () => {
+  it('sends a message, with code caches that V8 accepts', async () => {
+    // A cache of this machine that V8 rejects gets a second file, with V8's version tag in its name.
+    const cache = join(sandbox.home, '.cache/chatctl/cache')
+    mkdirSync(cache, { recursive: true, mode: 0o700 })
+    const caches = findAssets(readFileSync(program[1]), 'dist/code-cache/')
+    expect(caches).to.have.length.above(4)
+    for (const { name, content } of caches)
+      writeFileSync(join(cache, basename(name, '.zst')), duplicate(decompress(content)), { mode: 0o600 })
     const { exitCode, stdout } = await run(['chat', 'send', 'Hello'])
-    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout })
+    expect(exitCode).to.equal(0)
     expect(stdout).to.contain('Your message had 1 word')
-    // A run that compiles a bundle itself leaves a note.
-    const notes = readdirSync(join(sandbox.home, '.cache/chatctl/cache')).filter((name) =>
-      /\.once$/.test(name),
-    )
-    expect(notes).to.deep.equal([])
+    expect(readdirSync(cache).filter((name) => name.includes('-linux-arm64-'))).to.deep.equal([])
   })
 
   it('can be loaded by kernels with memory pages of 64 KB', () => {
