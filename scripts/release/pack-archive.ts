@@ -23,7 +23,7 @@ const shells = { posix: ['bash', 'zsh', 'fish'], windows: ['ps1'] }
  * Packs an executable with its licenses, completion scripts, and man pages. The same files and the same time
  * result in the same bytes.
  *
- * @param executable its path; the builder writes its licenses beside it
+ * @param executable its path. Its licenses are in the same directory.
  * @param directory receives the archive
  * @param time modification time of all files, in seconds since 1970
  * @returns the path of the archive
