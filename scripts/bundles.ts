@@ -6,6 +6,11 @@ import { buildClientLibrary } from './client-library.ts'
 import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
 
+/** The bundle of the service contains Kysely. That of PostgreSQL, which only the service loads, uses it. */
+const kyselyForPostgres = `export {
+  CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler,
+} from 'kysely'`
+
 /**
  * The files of dist. `main` is what every run needs, the commands included. `chat` is the same with only
  * the commands of that topic, and is loaded instead for them. Each of the others is loaded when something
@@ -16,7 +21,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/open-embedded-service.ts'
-            export * from './src/service/administration/administration.ts'`,
+            export * from './src/service/administration/administration.ts'
+            ${kyselyForPostgres}`,
     asked: /\/service\/(start-service|open-embedded-service|administration\/administration)\.ts$/,
   },
   'http-server': {
@@ -69,6 +75,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
+  // Loaded only in a process of its own.
+  'keychain-process': { entry: `import './src/boot/keychain-process.ts'`, asked: /\/keychain-process\.ts$/ },
   'credential-command': {
     entry: `export * from './src/credentials/run-credential-command.ts'`,
     asked: /\/run-credential-command\.ts$/,
@@ -110,10 +118,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/cli/describe-trace.ts'`,
     asked: /\/(client\/trace|describe-trace)\.ts$/,
   },
-  http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
-  'http-proxied': {
-    entry: `export * from './src/client/proxied-pool.ts'`,
-    asked: /\/proxied-pool\.ts$/,
+  http: {
+    entry: `export * from './src/client/pool.ts'
+            export * from './src/system/undici.ts'`,
+    asked: /^\.\/pool\.ts$|\/system\/undici\.ts$/,
   },
   help: {
     entry: `export * from './src/cli/help/show-help.ts'
@@ -212,7 +220,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export { confirm, input, password, search, select } from '@inquirer/prompts'`,
     asked: /^@inquirer\/prompts$/,
   },
-  jq: { entry: `module.exports = require('jq-wasm')`, asked: /^jq-wasm$/ },
+  // The content of the file comes from the loader (src/boot/load-bundle.ts).
+  jq: {
+    entry: `const { loadJq } = require('jq-wasm')
+            exports.loadJq = () => loadJq({ wasmBinary: require('./build/jq.wasm') })`,
+    asked: /^jq-wasm$/,
+  },
 }
 
 /** What bundled code reads beside its file at run time: the place below dist, and where it comes from. */
@@ -254,7 +267,6 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     const contents = programWith(commands.filter(({ id }) => ids.test(id)))
     await write(name, { stdin: { contents, resolveDir: join(root, 'src') }, define })
   }
-  await write('keychain-process', { entryPoints: ['src/boot/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
@@ -291,7 +303,7 @@ async function bundle(
     target,
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
-    external: findRunTimePackages(root),
+    external: [...findRunTimePackages(root), './build/jq.wasm'],
     metafile: true,
     loader: textFiles,
     // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.
@@ -329,6 +341,8 @@ function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',
     setup(build) {
+      if (asking === 'postgres')
+        build.onResolve({ filter: /^kysely$/ }, () => ({ path: './service.cjs', external: true }))
       for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
         if (name === asking) continue
         build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {

@@ -56,6 +56,7 @@ export const dependencyReasons: Record<string, string> = {
   'pg-connection-string': 'parses the URL of a PostgreSQL database',
   pino: 'logs of the embedded service',
   'playwright-core': 'tests: drives a browser through the pages of the embedded service',
+  postject: 'builds: adds the program to the Node.js binary of an executable',
   'prom-client': '`/metrics` in the Prometheus format',
   publint: 'checks the package exports',
   'secure-json-parse': 'parses JSON of clients, and refuses the key `__proto__`',

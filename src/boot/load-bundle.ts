@@ -1,20 +1,14 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { Directories } from '../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
-import { replaceFile } from '../system/replace-file.ts'
+import { removeQuietly, replaceFile } from '../system/replace-file.ts'
 import { withDefaultFlags } from './bound-heap.ts'
+import { decompress, duplicate, readDuplicate } from './code-cache-format.ts'
+import { loadNativeAddon } from './native-addon.ts'
+import { ownRoot, readOwnFile, readWhole } from './own-files.ts'
 
 /**
  * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
@@ -23,7 +17,7 @@ import { withDefaultFlags } from './bound-heap.ts'
  * (docs/decisions/0003-bundling.md).
  *
  * The package contains a cache with the functions of common commands (scripts/write-code-cache.ts). It is
- * used until this machine has written one.
+ * used until this machine has written one, in the second run.
  */
 
 /** Content hash of every bundle by name, set by the build. */
@@ -33,8 +27,6 @@ interface Compiled {
   script: Script
   /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** The directory of the cached code that V8 accepted. */
-  source?: string | undefined
   /** Whether the file with the cached code of this machine is damaged. */
   isDamaged: boolean
 }
@@ -45,17 +37,14 @@ interface Loaded extends Compiled {
 
 const loaded = new Map<string, Loaded>()
 
-/** The caches in the package. */
-const packaged = join(__dirname, 'code-cache')
-
 export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
-  const path = join(__dirname, `${name}.cjs`)
-  const compiled = withDefaultFlags(() => compile(path, keyOf(name)))
+  const path = join(ownRoot, 'dist', `${name}.cjs`)
+  const compiled = withDefaultFlags(() => compile(name, path))
   const module = { exports: {} }
   loaded.set(name, { ...compiled, exports: module.exports })
-  compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
+  compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, dirname(path))
   loaded.set(name, { ...compiled, exports: module.exports })
   return module.exports
 }
@@ -64,8 +53,9 @@ function keyOf(name: string): string {
   return `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.platform}-${process.arch}`
 }
 
-function compile(path: string, key: string): Compiled {
-  const text = readWhole(path).toString('latin1')
+function compile(name: string, path: string): Compiled {
+  const key = keyOf(name)
+  const text = readOwnFile(`dist/${name}.cjs`).toString('latin1')
   const filename = pathToFileURL(path).href
   const compileWith = (code: Buffer | undefined) =>
     new Script(text, { filename, ...(code === undefined ? {} : { cachedData: code }) })
@@ -74,24 +64,24 @@ function compile(path: string, key: string): Compiled {
   let ownKey = key
   if (own.code !== undefined) {
     const script = compileWith(own.code)
-    if (script.cachedDataRejected !== true) return { script, key, source: directory, isDamaged: false }
+    if (script.cachedDataRejected !== true) return { script, key, isDamaged: false }
     // V8 flags, for example in NODE_OPTIONS, need their own cache.
     ownKey = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
     own = readCodeCache(directory, ownKey)
     if (own.code !== undefined) {
       const script = compileWith(own.code)
-      return { script, key: ownKey, source: directory, isDamaged: script.cachedDataRejected === true }
+      return { script, key: ownKey, isDamaged: script.cachedDataRejected === true }
     }
   }
-  const script = compileWith(readCodeCache(packaged, key).code)
-  const source = script.cachedDataRejected === false ? packaged : undefined
-  return { script, key: ownKey, source, isDamaged: own.isDamaged }
+  return { script: compileWith(readPackagedCache(key)), key: ownKey, isDamaged: own.isDamaged }
 }
 
 function requireFromBundle(id: string): unknown {
-  if (id.startsWith('./')) return loadBundle(id.slice(2, -'.cjs'.length))
+  if (id.endsWith('.cjs')) return loadBundle(id.slice(2, -'.cjs'.length))
+  // A copy, because the memory of the content is used again.
+  if (id.startsWith('./')) return Buffer.from(readOwnFile(`dist/${id.slice(2)}`))
   // Faster than `require`, which checks hooks and caches first.
-  return process.getBuiltinModule(id) ?? require(id)
+  return process.getBuiltinModule(id) ?? loadNativeAddon(id)
 }
 
 /**
@@ -104,11 +94,10 @@ function requireFromBundle(id: string): unknown {
 export function keepCodeCaches(command: string): void {
   const directory = trustedDirectory()
   if (directory === undefined) return
-  for (const [name, { script, key, source, isDamaged }] of loaded) {
+  for (const [name, { script, key, isDamaged }] of loaded) {
     try {
-      const mark = `${key}.${command.replaceAll(':', '-')}`
-      const marker = join(directory, mark)
-      if (!isDamaged && exists(join(source ?? directory, mark))) continue
+      const marker = join(directory, `${key}.${command.replaceAll(':', '-')}`)
+      if (!isDamaged && exists(marker)) continue
       const note = join(directory, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
@@ -116,9 +105,7 @@ export function keepCodeCaches(command: string): void {
       }
       forgetOtherVersions(directory, name)
       const code = withDefaultFlags(() => script.createCachedData())
-      // Twice: V8 checks only the first bytes, and crashes if others are wrong. Comparing two copies takes
-      // less time than a checksum.
-      replaceFile(join(directory, key), Buffer.concat([code, code]), { flush: false })
+      replaceFile(join(directory, key), duplicate(code), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
@@ -144,52 +131,33 @@ function forgetOtherVersions(directory: string, name: string): void {
   }
 }
 
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {}
-}
-
 interface CodeCache {
   code?: Buffer
   isDamaged: boolean
 }
 
+/** Coverage counts only code that V8 compiles in this run. */
+const isUnused = (): boolean => Boolean(process.env['NODE_V8_COVERAGE'])
+
 function readCodeCache(directory: string | undefined, key: string): CodeCache {
-  // Coverage counts only code that V8 compiles in this run.
-  if (directory === undefined || process.env['NODE_V8_COVERAGE']) return { isDamaged: false }
+  if (directory === undefined || isUnused()) return { isDamaged: false }
   let bytes: Buffer
   try {
     bytes = readWhole(join(directory, key))
   } catch {
     return { isDamaged: false }
   }
-  const half = bytes.length / 2
-  const code = bytes.subarray(0, half)
-  return half > 0 && code.equals(bytes.subarray(half)) ? { code, isDamaged: false } : { isDamaged: true }
+  const code = readDuplicate(bytes)
+  return code === undefined ? { isDamaged: true } : { code, isDamaged: false }
 }
 
-/** Larger than most bundles and their caches. Pages that are not written to cost nothing. */
-let memory = Buffer.allocUnsafeSlow(4 * 1024 * 1024)
-
-/**
- * Reads a file into the memory of the previous one, because the system has to provide each page of new
- * memory: 2% of a short run.
- *
- * @returns the content, until the next call
- */
-function readWhole(path: string): Buffer {
-  const file = openSync(path, 'r')
+function readPackagedCache(key: string): Buffer | undefined {
+  if (isUnused()) return undefined
   try {
-    const { size } = fstatSync(file)
-    if (size > memory.length) memory = Buffer.allocUnsafeSlow(size)
-    let length = 0
-    for (let read = -1; length < size && read !== 0; length += read) {
-      read = readSync(file, memory, length, size - length, null)
-    }
-    return memory.subarray(0, length)
-  } finally {
-    closeSync(file)
+    return decompress(readOwnFile(`dist/code-cache/${key}.zst`))
+  } catch {
+    // Not for this version of Node, or damaged.
+    return undefined
   }
 }
 

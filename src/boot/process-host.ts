@@ -1,6 +1,6 @@
 import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
-import { Keychain } from '../credentials/keychain.ts'
+import { Keychain, type KeychainOptions } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
@@ -10,11 +10,19 @@ import { watchSignals } from './watch-signals.ts'
 
 /** This process as the host of a run. Getters open the streams on first use. */
 export function createProcessHost({
+  installation,
+  keychainProcess,
   keepHeapSmall,
   onReaderGone,
-}: Pick<Host, 'keepHeapSmall' | 'onReaderGone'>): Host {
-  const { env } = process
+}: Pick<Host, 'installation' | 'keepHeapSmall' | 'onReaderGone'> & {
+  keychainProcess: KeychainOptions['childProcess']
+}): Host {
+  const { env, platform } = process
+  // Windows would start a program of the working directory rather than the one of that name in PATH.
+  if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   return {
+    installation,
+    platform,
     env,
     cwd: undefined,
     get stdin() {
@@ -41,7 +49,7 @@ export function createProcessHost({
       return isNullDevice(0)
     },
     isStdoutClosed,
-    ...watchSignals(),
+    ...watchSignals(platform),
     onExit,
     onReaderGone,
     untilEnded,
@@ -49,9 +57,9 @@ export function createProcessHost({
     modelServers: localModelServers,
     clock: systemClock,
     log: undefined,
-    openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),
+    openKeychain: (options) => new Keychain({ ...options, env, childProcess: keychainProcess, untilEnded }),
     get hasDisplay() {
-      return hasDisplay(env, process.platform)
+      return hasDisplay(env, platform)
     },
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')

@@ -83,7 +83,7 @@ async function findOther(
 }
 
 function flagFor({ place }: RunningService): string {
-  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${place}`
+  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
 }
 
 /** @returns undefined without a home directory, which a service with `--data` does not need */

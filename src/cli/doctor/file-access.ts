@@ -27,9 +27,11 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
   const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [
-    ...(wideDirectories.length > 0 ? [['chmod 700', ...wideDirectories.map(quoteWord)].join(' ')] : []),
+    ...(wideDirectories.length > 0
+      ? [['chmod 700', ...wideDirectories.map((path) => quoteWord(path))].join(' ')]
+      : []),
     ...(wideFiles.length > 0
-      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map(quoteWord)].join(' ')]
+      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map((path) => quoteWord(path))].join(' ')]
       : []),
   ]
   const more = wide.length > maxNamed ? ` and ${wide.length - maxNamed} more` : ''
