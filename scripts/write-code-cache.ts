@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,14 +49,16 @@ const env = {
 }
 
 async function run(...args: string[]): Promise<void> {
+  // A file, because programs in Wine cannot use the pipes of Linux.
+  const log = join(home, 'stderr')
+  const stderr = openSync(log, 'w')
   const child = spawn(command, [...start, join(home, 'bin/run.js'), ...args], {
     env,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', stderr],
   })
-  const messages: Buffer[] = []
-  child.stderr.on('data', (chunk: Buffer) => messages.push(chunk))
+  closeSync(stderr)
   const [exitCode] = await once(child, 'close')
-  if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${Buffer.concat(messages)}`)
+  if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${readFileSync(log, 'utf8')}`)
 }
 
 // A cache contains the path of the program, which must not be that of this directory.

@@ -46,7 +46,7 @@ describe('the hint of a failure', () => {
     })
   }
 
-  // Names with a space, wherever a person or a service chooses them.
+  // Names with a space, if a person or a service chooses them.
   const named: {
     [Code in keyof AdviceData as keyof AdviceData[Code] extends never ? never : Code]: AdviceData[Code]
   } = {

@@ -86,7 +86,9 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
 /** The cache of compiled code, which is used only if it is private (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
   const directory = context.directories.cache
-  const slower = 'so every command starts more slowly'
+  // boot/native-addon.ts
+  const effect = context.host.installation.isExecutable ? ', and the keychain cannot be used' : ''
+  const slower = `so every command starts more slowly${effect}`
   try {
     makePrivateDirectory(directory)
     accessSync(directory, constants.W_OK | constants.X_OK)
