@@ -24,10 +24,36 @@ for (;;) {
   before = page.messages[0].id
 }`
 
+/** The same loop, oldest message first: it stores the pages on disk until it has the oldest one. */
+const orderedLoop = `
+import { openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { request } from ${JSON.stringify(undici)}
+const path = process.env.HOME + '/pages'
+const file = openSync(path, 'w+')
+const sizes = []
+let before
+for (;;) {
+  const cursor = before === undefined ? '' : '&before=' + before
+  const { body } = await request(process.env.CHATCTL_BASE_URL + '/api/chat/history?limit=100' + cursor)
+  const page = await body.json()
+  sizes.push(writeSync(file, page.messages.map((message) => JSON.stringify(message) + '\\n').join('')))
+  if (!page.has_more) break
+  before = page.messages[0].id
+}
+let end = sizes.reduce((sum, size) => sum + size, 0)
+for (const size of sizes.reverse()) {
+  const bytes = Buffer.allocUnsafe(size)
+  readSync(file, bytes, 0, size, (end -= size))
+  process.stdout.write(bytes)
+}
+rmSync(path)`
+
 /** Medians of the CPU time of whole processes in ms, their ratio, and the peak memory over an empty run in bytes. */
 export interface ExportFigures {
   chatctl: number
   bareUndici: number
+  /** The bare loop that writes the oldest message first. */
+  ordered: number
   ratio: number
   memory: number
 }
@@ -41,6 +67,7 @@ export async function measureExport(rounds: number): Promise<ExportFigures> {
   const programs: Program[] = [
     { name: 'chatctl', command: process.execPath, args: [binary, 'history', 'export', '-o', 'jsonl'], env },
     { name: 'bare', command: process.execPath, args: ['--input-type=module', '-e', bareLoop], env },
+    { name: 'ordered', command: process.execPath, args: ['--input-type=module', '-e', orderedLoop], env },
   ]
   try {
     const medians = await timeInTurn(programs, rounds, cpuUntilExit)
@@ -51,8 +78,9 @@ export async function measureExport(rounds: number): Promise<ExportFigures> {
     }
     // An empty export requests one page.
     const memory = (await peakOf()) - (await peakOf('--since', '2099-01-01'))
-    const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
-    return { chatctl, bareUndici, ratio: chatctl / bareUndici, memory }
+    const of = (name: string): number => medians.get(name) ?? Number.NaN
+    const [chatctl, bareUndici, ordered] = [of('chatctl'), of('bare'), of('ordered')]
+    return { chatctl, bareUndici, ordered, ratio: chatctl / bareUndici, memory }
   } finally {
     server.close()
     server.closeAllConnections()

@@ -16,7 +16,7 @@ export async function benchTalk(rounds: number): Promise<BoundedFigure[]> {
 }
 
 async function benchExport(rounds: number): Promise<BoundedFigure[]> {
-  const { chatctl, bareUndici, ratio, memory } = await measureExport(rounds)
+  const { chatctl, bareUndici, ordered, ratio, memory } = await measureExport(rounds)
   const line = (name: string, ms: number, words: string) =>
     process.stdout.write(`${name.padEnd(20)} ${ms.toFixed(0).padStart(7)} ms  ${words}\n`)
   process.stdout.write(
@@ -24,6 +24,7 @@ async function benchExport(rounds: number): Promise<BoundedFigure[]> {
   )
   line('history export', chatctl, `${ratio.toFixed(2)} of bare undici`)
   line('bare undici', bareUndici, '')
+  line('oldest first', ordered, `the same, through a file: ${(chatctl / ordered).toFixed(2)}`)
   return [
     { name: 'history export, of bare undici', value: ratio, bound: { most: 1.35 } },
     { name: 'its MB over an empty run', value: memory / 1024 / 1024, bound: { most: 60 } },

@@ -45,9 +45,9 @@ function escapeSegment(name: string, value: string): string {
   return encodeURIComponent(value)
 }
 
-/** Whether a text contains C0 controls, DEL, or C1 controls. */
+/** Whether a text contains C0 controls, DEL, or C1 controls. Faster than `\p{Cc}`. */
 function hasControl(text: string): boolean {
-  return /\p{Cc}/u.test(text)
+  return !/^[\x20-\x7e\xa0-\uffff]*$/.test(text)
 }
 
 function refused(message: string, hint?: string): Failure {

@@ -29,7 +29,7 @@ import {
 import { processTransport } from './process-transport.ts'
 import { readRawResponse } from './read-raw-response.ts'
 import { readResponse } from './read-response.ts'
-import { type Redact, redactorOf, secretsOf, withoutSecret } from './redaction.ts'
+import { type Redact, RequestRedactors, withoutSecret } from './redaction.ts'
 import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
@@ -53,6 +53,9 @@ export class Client {
   readonly #clock: Clock
   /** By origin. */
   readonly #pools = new Map<string, Promise<Dispatcher>>()
+  /** A base URL that does not change, once it is read. */
+  #fixedBase: URL | undefined
+  readonly #redactors = new RequestRedactors()
 
   /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
@@ -214,7 +217,7 @@ export class Client {
       signal?.throwIfAborted()
       const headers = { ...request.headers }
       if (credential !== undefined) headers['authorization'] = bearer(credential)
-      const redact = redactorOf(credential, ...secretsOf(request.body))
+      const redact = this.#redactors.of(credential, request.body)
       const finalResponse = await withoutSecret(redact, () =>
         deliver(
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
@@ -250,10 +253,8 @@ export class Client {
     const { handler, connectTimeout = 10_000, env = {} } = this.#options
     const handle = handler?.()
     if (handle) return processTransport(handle)
-    const open = async () => {
-      const { openPool } = await import('./pool.ts')
-      return openPool(base, Math.min(connectTimeout, timeout), env)
-    }
+    const connecting = Math.min(connectTimeout, timeout)
+    const open = async () => (await import('./pool.ts')).openPool(base, connecting, env)
     const pool = this.#pools.get(base.origin) ?? open()
     this.#pools.set(base.origin, pool)
     return networkTransport(await pool)
@@ -261,7 +262,9 @@ export class Client {
 
   async #baseUrl(): Promise<URL> {
     const { baseUrl } = this.#options
-    return readBaseUrl(typeof baseUrl === 'function' ? await baseUrl() : baseUrl)
+    if (typeof baseUrl === 'function') return readBaseUrl(await baseUrl())
+    this.#fixedBase ??= readBaseUrl(baseUrl)
+    return this.#fixedBase
   }
 
   #assertSuccess(finalResponse: FinalResponse): void {

@@ -21,11 +21,17 @@ function readDeepJson(text: string): unknown {
   }
 }
 
-/** Whether lists and objects are nested deeper than a number of levels. Recurses no deeper itself. */
+/**
+ * Whether lists and objects are nested deeper than a number of levels. Recurses no deeper itself. Has no closure, for
+ * which each call would allocate memory.
+ */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return isNested(value)
-  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(levels - 1, inner))
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isDeeperThan(levels - 1, inner)) return true
+    return false
+  }
   for (const name in value) {
     if (isDeeperThan(levels - 1, (value as Record<string, unknown>)[name])) return true
   }

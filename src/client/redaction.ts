@@ -29,6 +29,19 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   return <T>(value: T) => clean(value) as T
 }
 
+/** The redactors of the requests of one client. Most have only the credential, so its redactor is used again. */
+export class RequestRedactors {
+  #last: { credential: string | undefined; redact: Redact } | undefined
+
+  of(credential: string | undefined, body: unknown): Redact {
+    const secrets = secretsOf(body)
+    if (secrets.length > 0) return redactorOf(credential, ...secrets)
+    if (this.#last?.credential !== credential) this.#last = undefined
+    this.#last ??= { credential, redact: redactorOf(credential) }
+    return this.#last.redact
+  }
+}
+
 /** A secret as is, URL-encoded, and escaped as in JSON. */
 function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
@@ -38,7 +51,7 @@ function formsOf(secret: string): string[] {
 const maxSearched = 256 * 1024
 
 /** The secrets in a request body: the password of a new user, and all secret fields of a raw body. */
-export function secretsOf(body: unknown): string[] {
+function secretsOf(body: unknown): string[] {
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body.subarray(0, maxSearched))
     const secrets: string[] = []
@@ -61,6 +74,7 @@ export function redactBytes(bytes: Uint8Array, redact: Redact): Uint8Array {
 
 /** A URL without user info, and without the values of query fields that may be secrets. */
 export function showUrl(url: URL): string {
+  if (url.search === '' && url.username === '' && url.password === '') return url.href
   const names = [...new URLSearchParams(url.search).keys()].filter(isSecretParameter)
   if (names.length === 0 && url.username === '' && url.password === '') return url.href
   const shown = new URL(url)

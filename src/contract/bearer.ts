@@ -6,12 +6,11 @@ import { Failure } from './failure.ts'
  * @throws Failure `refused` for a credential that a header cannot contain; the message never quotes it
  */
 export function bearer(credential: string): string {
+  if (/^[\x20-\x7e\xa0-\xff]+$/.test(credential)) return `Bearer ${credential}`
   if (credential === '') throw unusable('is empty')
   if (/\p{Cc}/u.test(credential)) throw unusable('contains a line break or another control character')
   // RFC 9110 section 5.5: a field value consists of bytes, and Node writes each character as one byte.
-  if (/[^\x20-\xff]/.test(credential))
-    throw unusable('contains characters that an HTTP header cannot contain')
-  return `Bearer ${credential}`
+  throw unusable('contains characters that an HTTP header cannot contain')
 }
 
 function unusable(why: string): Failure {

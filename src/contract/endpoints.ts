@@ -30,8 +30,9 @@ export interface Endpoint {
   needs?: Readonly<Record<string, z.ZodMiniType>>
 }
 
-const list = z.array(z.unknown())
-const choices = list.check(z.refine((all) => all.some(hasReply), 'must hold a text'))
+/** Unlike `z.array(z.unknown())`, it does not copy the list. */
+const list = z.custom<unknown[]>(Array.isArray, 'must be an array')
+const choices = z.array(z.unknown()).check(z.refine((all) => all.some(hasReply), 'must hold a text'))
 
 /** A model may use all tokens for reasoning. Its reply is then empty. */
 function hasReply(choice: unknown): boolean {

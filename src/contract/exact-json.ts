@@ -62,12 +62,18 @@ export function parseJson(text: string): unknown {
   )
 }
 
-/** Whether a value contains numbers, or is nested too deeply to know. Faster than a search of the text. */
+/**
+ * Whether a value contains numbers, or is nested too deeply to know. Faster than a search of the text. Has no closure,
+ * for which each call would allocate memory.
+ */
 function mayHoldNumbers(value: unknown, levels: number): boolean {
   if (typeof value === 'number') return true
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((inner) => mayHoldNumbers(inner, levels - 1))
+  if (Array.isArray(value)) {
+    for (const inner of value) if (mayHoldNumbers(inner, levels - 1)) return true
+    return false
+  }
   for (const key in value) {
     if (mayHoldNumbers((value as Record<string, unknown>)[key], levels - 1)) return true
   }

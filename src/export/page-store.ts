@@ -34,6 +34,8 @@ type IndexLine =
   | { part: number; end: number; messages: number; oldest?: number; sum: number; position: HistoryPosition }
   | { part: number; ending: PartEnding }
 
+const newline = 10
+
 /** In ms. A crash of the system loses the pages that were written after the last flush. */
 const syncInterval = 1000
 
@@ -71,10 +73,16 @@ export class PageStore implements HistoryStore {
 
   /** @param messages oldest first */
   append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
-    const text = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
+    const lines = messages.map((message) => JSON.stringify(message))
+    const length = lines.reduce((sum, line) => sum + line.length + 1, 0)
     // A UTF-16 unit is at most three bytes of UTF-8.
-    const room = this.#scratchOf(text.length * 3)
-    const bytes = room.subarray(0, room.write(text))
+    const room = this.#scratchOf(length * 3)
+    let size = 0
+    for (const line of lines) {
+      size += room.write(line, size)
+      room[size++] = newline
+    }
+    const bytes = room.subarray(0, size)
     const oldest = firstTime(messages)
     this.#guard(() => {
       writeAll(this.#pagesFile, bytes)

@@ -14,17 +14,21 @@ interface LineLogOptions {
 }
 
 /**
- * An append-only file of lines, with mode 0600. It is created with the first line. A killed process leaves
- * whole lines, and at most one incomplete line at the end.
+ * An append-only file of lines, with mode 0600. It is created with the first line. The lines of one turn of the event
+ * loop are one write. A killed process leaves whole lines, and at most one incomplete line at the end.
  */
 export class LineLog {
   readonly #options: LineLogOptions
-  readonly #queue = new FlushQueue(
-    () => this.#file,
-    (cause) => this.#options.failureOf(cause),
-  )
   #file: number | undefined
-  #size = 0
+  /** Of the lines in the file, in bytes. */
+  #written = 0
+  /** The lines that are not in the file yet, and their length in bytes. */
+  #pending = ''
+  #pendingSize = 0
+  /** Wait for a flush to disk. */
+  #waiting: PromiseWithResolvers<void>[] = []
+  #isFlushing = false
+  #isScheduled = false
 
   constructor(options: LineLogOptions) {
     this.#options = options
@@ -32,7 +36,7 @@ export class LineLog {
 
   /** Of all lines, in bytes. */
   get size(): number {
-    return this.#size
+    return this.#written + this.#pendingSize
   }
 
   /**
@@ -44,31 +48,44 @@ export class LineLog {
     this.#guard(() => {
       const file = this.#open()
       const { complete, end } = readCompleteLines(file, onLine)
-      this.#size = complete
+      this.#written = complete
       if (complete < end) ftruncateSync(file, complete)
     })
   }
 
-  /** Writes the line to the file. It survives the process at once, and the machine after the next `flush`. */
+  /** The line survives the process after this turn of the event loop, and the machine after the next `flush`. */
   append(text: string): void {
-    const bytes = Buffer.from(`${text}\n`)
-    this.#guard(() => this.#write(this.#file ?? this.#begin(), bytes))
-    this.#size += bytes.length
+    this.#guard(() => this.#file ?? this.#begin())
+    this.#pending += `${text}\n`
+    this.#pendingSize += Buffer.byteLength(text) + 1
+    this.#schedule()
   }
 
   /** The line that begins at an offset, in bytes; undefined if the file does not exist yet. */
   lineAt(offset: number): string | undefined {
-    return this.#file === undefined ? undefined : readLineAt(this.#file, offset)
+    if (this.#file === undefined) return undefined
+    this.#write()
+    return readLineAt(this.#file, offset)
   }
 
-  /** Resolves when all lines are on disk. */
+  /** Resolves when all lines are on disk. Concurrent calls share one system call. */
   flush(): Promise<void> {
-    return this.#queue.flush()
+    const waiting = Promise.withResolvers<void>()
+    this.#waiting.push(waiting)
+    this.#schedule()
+    return waiting.promise
   }
 
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
-    this.#file = undefined
+    if (this.#file === undefined) return
+    try {
+      this.#write()
+    } finally {
+      closeSync(this.#file)
+      this.#file = undefined
+      this.#pending = ''
+      this.#pendingSize = 0
+    }
   }
 
   #begin(): number {
@@ -83,14 +100,61 @@ export class LineLog {
     return this.#file
   }
 
-  /** Writes all bytes or none, because the next line would be appended to an incomplete one. */
-  #write(file: number, bytes: Buffer): void {
+  /** After everything that is ready to run now, and may append lines. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#writeAndFlush()
+    })
+  }
+
+  #writeAndFlush(): void {
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+      this.#write()
     } catch (error) {
-      ftruncateSync(file, this.#size)
-      throw error
+      // Without a caller to tell, the lines wait for the next one.
+      for (const { reject } of this.#takeWaiting()) reject(error)
+      return
     }
+    if (this.#isFlushing || this.#waiting.length === 0) return
+    const waiting = this.#takeWaiting()
+    if (this.#file === undefined) {
+      for (const { resolve } of waiting) resolve()
+      return
+    }
+    this.#isFlushing = true
+    fdatasync(this.#file, (cause) => {
+      this.#isFlushing = false
+      const failure = cause && this.#options.failureOf(cause)
+      for (const { resolve, reject } of waiting) failure ? reject(failure) : resolve()
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+  }
+
+  #takeWaiting(): PromiseWithResolvers<void>[] {
+    const waiting = this.#waiting
+    this.#waiting = []
+    return waiting
+  }
+
+  /** Writes all lines or none, because the next line would be appended to an incomplete one. */
+  #write(): void {
+    const file = this.#file
+    if (file === undefined || this.#pending === '') return
+    const bytes = Buffer.from(this.#pending)
+    this.#guard(() => {
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+      } catch (error) {
+        ftruncateSync(file, this.#written)
+        throw error
+      }
+    })
+    this.#written += bytes.length
+    this.#pending = ''
+    this.#pendingSize = 0
   }
 
   #guard(work: () => void): void {
@@ -142,45 +206,5 @@ function readLineAt(file: number, offset: number): string {
     const end = text.indexOf(newline)
     if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
     at += read
-  }
-}
-
-/** Flushes a file to disk. Concurrent calls share one system call. */
-class FlushQueue {
-  readonly #file: () => number | undefined
-  readonly #failureOf: (cause: Error) => Error
-  #waiting: ((error?: Error) => void)[] = []
-  #isFlushing = false
-
-  /** @param file its descriptor; undefined if nothing was written yet */
-  constructor(file: () => number | undefined, failureOf: (cause: Error) => Error) {
-    this.#file = file
-    this.#failureOf = failureOf
-  }
-
-  /** Resolves when everything written before the call is on disk. */
-  flush(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push((error) => (error ? reject(error) : resolve()))
-      this.#next()
-    })
-  }
-
-  #next(): void {
-    if (this.#isFlushing || this.#waiting.length === 0) return
-    const waiting = this.#waiting
-    this.#waiting = []
-    const file = this.#file()
-    if (file === undefined) {
-      for (const settle of waiting) settle()
-      return
-    }
-    this.#isFlushing = true
-    fdatasync(file, (cause) => {
-      this.#isFlushing = false
-      const failure = cause === null ? undefined : this.#failureOf(cause)
-      for (const settle of waiting) settle(failure)
-      this.#next()
-    })
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Journal } from '../../src/bulk/journal/journal.ts'
@@ -118,6 +119,32 @@ describe('the journal of an import', () => {
       error: 'no',
     })
     expect(journal.lastLine(2)?.error).to.equal(error)
+    await journal.close()
+  })
+
+  it('writes the lines of one turn of the event loop together, and at once to read one of them', async () => {
+    const textOf = () => readFileSync(path, 'utf8')
+    const journal = open()
+    journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
+    journal.record({ row: 1, step: 'create', did: 'took', id: 'u1' })
+    expect(textOf()).to.equal('')
+    await endOfTurn()
+    expect(textOf().match(/"id":"u\d"/g)).to.deep.equal(['"id":"u0"', '"id":"u1"'])
+    journal.record({ row: 2, step: 'create', did: 'took', id: 'u2' })
+    expect(journal.lastLine(2)?.id).to.equal('u2')
+    expect(textOf()).to.contain('"id":"u2"')
+    journal.record({ row: 3, step: 'create', did: 'took', id: 'u3' })
+    journal.closeWithoutSync()
+    expect(textOf()).to.contain('"id":"u3"')
+  })
+
+  it('has an intent in the file when its request may be sent', async () => {
+    const journal = open()
+    const intents = [0, 1].map((row) => journal.recordIntent(row, 'create', undefined, `key${row}`))
+    expect(await Promise.all(intents).then(() => readFileSync(path, 'utf8').match(/key\d/g))).to.deep.equal([
+      'key0',
+      'key1',
+    ])
     await journal.close()
   })
 

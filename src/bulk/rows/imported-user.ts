@@ -66,8 +66,8 @@ export function rowKey(row: ImportedUser): string {
   const values = fieldsOf('users')
     .filter((field) => field !== 'password')
     .map((field) => canonical(row[field as keyof ImportedUser]))
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16)
+  const { hash } = process.getBuiltinModule('node:crypto')
+  return hash('sha256', JSON.stringify(values), 'base64url').slice(0, 16)
 }
 
 /** Sorts the names of objects, because CSV columns may be reordered. */

@@ -1,14 +1,15 @@
 /** Wakes all waiting callers when something has changed. */
 export class ChangeNotifier {
-  #next = Promise.withResolvers<void>()
+  /** Undefined if nobody waits. */
+  #next: PromiseWithResolvers<void> | undefined
 
   nextChange(): Promise<void> {
+    this.#next ??= Promise.withResolvers()
     return this.#next.promise
   }
 
   notify(): void {
-    const { resolve } = this.#next
-    this.#next = Promise.withResolvers<void>()
-    resolve()
+    this.#next?.resolve()
+    this.#next = undefined
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { StateEntry } from '../../../src/reconcile/state/state-entry.ts'
@@ -63,6 +64,8 @@ describe('the state of users after processes that were killed', () => {
           for (const change of changes) {
             if ('removed' in change) state.remove(change.removed)
             else state.note(change)
+            // The lines of one turn are one write.
+            await endOfTurn()
             ends.push(statSync(journal, { throwIfNoEntry: false })?.size ?? 0)
           }
           const lines = contentOf(journal)

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { StateEntry } from '../../../src/reconcile/state/state-entry.ts'
 import { type StateOptions, UsersState } from '../../../src/reconcile/state/users-state.ts'
@@ -206,6 +207,7 @@ describe('the journal of a state', () => {
   it('is read without a state file', async () => {
     const state = await open()
     state.note(user('ada'))
+    await endOfTurn()
     const journal = readFileSync(`${path}.journal`)
     await state.close()
     rmSync(path)
@@ -224,6 +226,7 @@ describe('the journal of a state', () => {
     await state.record(user('ada'))
     state.note(user('ada', { hashes: { name: 'CCCCCCCCCCC' } }))
     state.note(user('bob'))
+    await endOfTurn()
     const journal = readFileSync(`${path}.journal`)
     await state.close()
     const written = text()
@@ -238,6 +241,7 @@ describe('the journal of a state', () => {
     state.note(user('ada', { hashes: { name: 'CCCCCCCCCCC', role: 'RRRRRRRRRRR' } }))
     state.note(user('bob', { hashes: { name: 'BBBBBBBBBBB' } }))
     state.remove('carl@example.com')
+    await endOfTurn()
     const journal = readFileSync(`${path}.journal`)
     await state.close()
     await write(user('dora'), user('carl'))
@@ -283,6 +287,7 @@ describe('the journal of a state', () => {
     await write(user('ada'))
     const killed = await open()
     killed.note(user('bob'))
+    await endOfTurn()
     const journal = readFileSync(`${path}.journal`)
     await killed.close()
     await write(user('carl'))
@@ -290,6 +295,7 @@ describe('the journal of a state', () => {
     const next = await open()
     const changed = user('ada', { id: 'usr_new', hashes: { name: 'AAAAAAAAAAA' } })
     next.note(changed)
+    await endOfTurn()
     const continued = readFileSync(`${path}.journal`)
     const before = text()
     await next.close()
@@ -327,6 +333,7 @@ describe('the journal of a state', () => {
   it('is refused with its line if it is not what chatctl writes', async () => {
     const state = await open()
     state.note(user('ada'))
+    await endOfTurn()
     const journal = readFileSync(`${path}.journal`, 'utf8')
     await state.close()
     writeFileSync(`${path}.journal`, `${journal}{"email":7}\n`)
