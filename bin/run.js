@@ -19,7 +19,10 @@ if (isOlder(process.versions.node, wanted)) {
 
 var words = process.argv.slice(2)
 
-if (words.length === 1 && words[0] === '--version') {
+// The child process of an executable for the keychain has no words (src/boot/start.ts).
+if (process.env.CHATCTL_KEYCHAIN_CALL) {
+  start()
+} else if (words.length === 1 && words[0] === '--version') {
   print('chatctl ' + package_.version + '\n')
 } else if (!printHelp(words)) {
   start()
@@ -55,12 +58,19 @@ function printHelp(words) {
   var text
   try {
     if (isPerhapsTerminal()) return false
-    text = require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help', path), 'utf8')
+    text = readPage('dist/help/' + path)
   } catch (_error) {
     return false
   }
   print(text)
   return true
+}
+
+/** As src/boot/own-files.ts, which would take longer to load. */
+function readPage(path) {
+  return __filename === process.execPath
+    ? require('node:sea').getAsset(path, 'utf8')
+    : require('node:fs').readFileSync(require('node:path').join(__dirname, '..', path), 'utf8')
 }
 
 /** The file of the page for `help`, `help chat send`, or `chat send --help`; undefined for any other line. */

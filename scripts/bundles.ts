@@ -69,6 +69,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
+  // Loaded only in a process of its own.
+  'keychain-process': { entry: `import './src/boot/keychain-process.ts'`, asked: /\/keychain-process\.ts$/ },
   'credential-command': {
     entry: `export * from './src/credentials/run-credential-command.ts'`,
     asked: /\/run-credential-command\.ts$/,
@@ -212,7 +214,12 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export { confirm, input, password, search, select } from '@inquirer/prompts'`,
     asked: /^@inquirer\/prompts$/,
   },
-  jq: { entry: `module.exports = require('jq-wasm')`, asked: /^jq-wasm$/ },
+  // The content of the file comes from the loader (src/boot/load-bundle.ts).
+  jq: {
+    entry: `const { loadJq } = require('jq-wasm')
+            exports.loadJq = () => loadJq({ wasmBinary: require('./build/jq.wasm') })`,
+    asked: /^jq-wasm$/,
+  },
 }
 
 /** What bundled code reads beside its file at run time: the place below dist, and where it comes from. */
@@ -254,7 +261,6 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     const contents = programWith(commands.filter(({ id }) => ids.test(id)))
     await write(name, { stdin: { contents, resolveDir: join(root, 'src') }, define })
   }
-  await write('keychain-process', { entryPoints: ['src/boot/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
@@ -291,7 +297,7 @@ async function bundle(
     target,
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
-    external: findRunTimePackages(root),
+    external: [...findRunTimePackages(root), './build/jq.wasm'],
     metafile: true,
     loader: textFiles,
     // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.

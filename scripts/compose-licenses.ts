@@ -21,6 +21,25 @@ export function composeLicenses(root: string, packages: readonly BundledPackage[
   return [opening, ...sections].join('\n')
 }
 
+/**
+ * Composes the notices of an executable, which also contains Node and a native add-on.
+ *
+ * @param addOn directory of the package with the add-on for the target
+ * @param nodeVersion such as `24.21.0`
+ */
+export function composeExecutableLicenses(root: string, addOn: string, nodeVersion: string): string {
+  const bundled = readFileSync(join(root, 'dist/licenses.txt'), 'utf8')
+  const { name, version, license } = JSON.parse(readFileSync(join(addOn, 'package.json'), 'utf8'))
+  const own = readFileSync(join(root, 'node_modules/@napi-rs/keyring/LICENSE'), 'utf8').trim()
+  const crates = readFileSync(join(addOn, 'LICENSE.third-party.md'), 'utf8').trim()
+  const node = readFileSync(join(root, `scripts/licenses/node-${nodeVersion}.txt`), 'utf8').trim()
+  return [
+    bundled,
+    `=== ${name} ${version} (${license})\n\n${own}\n\n${crates}\n`,
+    `=== node ${nodeVersion} (MIT)\n\n${node}\n`,
+  ].join('\n')
+}
+
 /** The license files of the package, and the notices of the programs that it was compiled from. */
 function readTexts(root: string, name: string, directory: string): string {
   const paths = readdirSync(join(root, directory))

@@ -1,20 +1,13 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { Directories } from '../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
-import { replaceFile } from '../system/replace-file.ts'
+import { removeQuietly, replaceFile } from '../system/replace-file.ts'
 import { withDefaultFlags } from './bound-heap.ts'
+import { loadNativeAddon } from './native-addon.ts'
+import { hasOwnFile, ownRoot, readOwnFile, readWhole } from './own-files.ts'
 
 /**
  * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
@@ -33,8 +26,8 @@ interface Compiled {
   script: Script
   /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** The directory of the cached code that V8 accepted. */
-  source?: string | undefined
+  /** Where the cached code is that V8 accepted. */
+  source?: CacheStore | undefined
   /** Whether the file with the cached code of this machine is damaged. */
   isDamaged: boolean
 }
@@ -45,17 +38,26 @@ interface Loaded extends Compiled {
 
 const loaded = new Map<string, Loaded>()
 
+/** Where cached code is stored, by name. */
+interface CacheStore {
+  read(name: string): Buffer
+  has(name: string): boolean
+}
+
 /** The caches in the package. */
-const packaged = join(__dirname, 'code-cache')
+const packaged: CacheStore = {
+  read: (name) => readOwnFile(`dist/code-cache/${name}`),
+  has: (name) => hasOwnFile(`dist/code-cache/${name}`),
+}
 
 export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
-  const path = join(__dirname, `${name}.cjs`)
-  const compiled = withDefaultFlags(() => compile(path, keyOf(name)))
+  const path = join(ownRoot, 'dist', `${name}.cjs`)
+  const compiled = withDefaultFlags(() => compile(name, path))
   const module = { exports: {} }
   loaded.set(name, { ...compiled, exports: module.exports })
-  compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
+  compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, dirname(path))
   loaded.set(name, { ...compiled, exports: module.exports })
   return module.exports
 }
@@ -64,23 +66,25 @@ function keyOf(name: string): string {
   return `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.platform}-${process.arch}`
 }
 
-function compile(path: string, key: string): Compiled {
-  const text = readWhole(path).toString('latin1')
+function compile(name: string, path: string): Compiled {
+  const key = keyOf(name)
+  const text = readOwnFile(`dist/${name}.cjs`).toString('latin1')
   const filename = pathToFileURL(path).href
   const compileWith = (code: Buffer | undefined) =>
     new Script(text, { filename, ...(code === undefined ? {} : { cachedData: code }) })
   const directory = trustedDirectory()
-  let own = readCodeCache(directory, key)
+  const machine = directory === undefined ? undefined : storeIn(directory)
+  let own = readCodeCache(machine, key)
   let ownKey = key
   if (own.code !== undefined) {
     const script = compileWith(own.code)
-    if (script.cachedDataRejected !== true) return { script, key, source: directory, isDamaged: false }
+    if (script.cachedDataRejected !== true) return { script, key, source: machine, isDamaged: false }
     // V8 flags, for example in NODE_OPTIONS, need their own cache.
     ownKey = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
-    own = readCodeCache(directory, ownKey)
+    own = readCodeCache(machine, ownKey)
     if (own.code !== undefined) {
       const script = compileWith(own.code)
-      return { script, key: ownKey, source: directory, isDamaged: script.cachedDataRejected === true }
+      return { script, key: ownKey, source: machine, isDamaged: script.cachedDataRejected === true }
     }
   }
   const script = compileWith(readCodeCache(packaged, key).code)
@@ -89,9 +93,11 @@ function compile(path: string, key: string): Compiled {
 }
 
 function requireFromBundle(id: string): unknown {
-  if (id.startsWith('./')) return loadBundle(id.slice(2, -'.cjs'.length))
+  if (id.endsWith('.cjs')) return loadBundle(id.slice(2, -'.cjs'.length))
+  // A copy, because the memory of the content is used again.
+  if (id.startsWith('./')) return Buffer.from(readOwnFile(`dist/${id.slice(2)}`))
   // Faster than `require`, which checks hooks and caches first.
-  return process.getBuiltinModule(id) ?? require(id)
+  return process.getBuiltinModule(id) ?? loadNativeAddon(id)
 }
 
 /**
@@ -108,7 +114,7 @@ export function keepCodeCaches(command: string): void {
     try {
       const mark = `${key}.${command.replaceAll(':', '-')}`
       const marker = join(directory, mark)
-      if (!isDamaged && exists(join(source ?? directory, mark))) continue
+      if (!isDamaged && (source ?? storeIn(directory)).has(mark)) continue
       const note = join(directory, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
@@ -130,6 +136,13 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
+function storeIn(directory: string): CacheStore {
+  return {
+    read: (name) => readWhole(join(directory, name)),
+    has: (name) => exists(join(directory, name)),
+  }
+}
+
 /** Two versions in use at the same time keep each other's cache files for this time, in ms. */
 const oneDay = 24 * 60 * 60 * 1000
 
@@ -144,53 +157,23 @@ function forgetOtherVersions(directory: string, name: string): void {
   }
 }
 
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {}
-}
-
 interface CodeCache {
   code?: Buffer
   isDamaged: boolean
 }
 
-function readCodeCache(directory: string | undefined, key: string): CodeCache {
+function readCodeCache(store: CacheStore | undefined, key: string): CodeCache {
   // Coverage counts only code that V8 compiles in this run.
-  if (directory === undefined || process.env['NODE_V8_COVERAGE']) return { isDamaged: false }
+  if (store === undefined || process.env['NODE_V8_COVERAGE']) return { isDamaged: false }
   let bytes: Buffer
   try {
-    bytes = readWhole(join(directory, key))
+    bytes = store.read(key)
   } catch {
     return { isDamaged: false }
   }
   const half = bytes.length / 2
   const code = bytes.subarray(0, half)
   return half > 0 && code.equals(bytes.subarray(half)) ? { code, isDamaged: false } : { isDamaged: true }
-}
-
-/** Larger than most bundles and their caches. Pages that are not written to cost nothing. */
-let memory = Buffer.allocUnsafeSlow(4 * 1024 * 1024)
-
-/**
- * Reads a file into the memory of the previous one, because the system has to provide each page of new
- * memory: 2% of a short run.
- *
- * @returns the content, until the next call
- */
-function readWhole(path: string): Buffer {
-  const file = openSync(path, 'r')
-  try {
-    const { size } = fstatSync(file)
-    if (size > memory.length) memory = Buffer.allocUnsafeSlow(size)
-    let length = 0
-    for (let read = -1; length < size && read !== 0; length += read) {
-      read = readSync(file, memory, length, size - length, null)
-    }
-    return memory.subarray(0, length)
-  } finally {
-    closeSync(file)
-  }
 }
 
 let directoryOfThisRun: { path: string | undefined } | undefined

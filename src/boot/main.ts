@@ -1,5 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import type { Host } from '../cli/host.ts'
+import type { KeychainOptions } from '../credentials/keychain.ts'
 import { endProcess } from './end-process.ts'
 import { createProcessHost } from './process-host.ts'
 import { run } from './run.ts'
@@ -7,20 +8,17 @@ import { run } from './run.ts'
 /** The ID of every command, set by the build. */
 declare const commandIds: readonly string[]
 
-/** What the loader of the bundles does. */
-interface Loader extends Pick<Host, 'keepHeapSmall'> {
+/** What starts the program. */
+interface Starter extends Pick<Host, 'keepHeapSmall' | 'installation'> {
+  keychainProcess: KeychainOptions['childProcess']
   loadCommand(id: string): Command.Class
   /** Receives the ID of the command that ran, such as `settings:get`, or `help`. */
   onEnd(command: string): void
 }
 
-/**
- * Runs the command line of this process, and ends the process with its exit code.
- *
- * @param root file URL of the package's directory
- */
-export async function main(argv: string[], root: URL, loader: Loader): Promise<never> {
-  const { keepHeapSmall, loadCommand, onEnd } = loader
+/** Runs the command line of this process, and ends the process with its exit code. */
+export async function main(argv: string[], starter: Starter): Promise<never> {
+  const { loadCommand, onEnd } = starter
   // oclif would search two directories for a theme.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
   let command = 'help'
@@ -32,6 +30,6 @@ export async function main(argv: string[], root: URL, loader: Loader): Promise<n
     onEnd(command)
     return endProcess(exitCode)
   }
-  const host = createProcessHost({ keepHeapSmall, onReaderGone: () => end(0) })
-  return end(await run(argv, host, { root, commandIds, loadCommand: load }))
+  const host = createProcessHost({ ...starter, onReaderGone: () => end(0) })
+  return end(await run(argv, host, { commandIds, loadCommand: load }))
 }

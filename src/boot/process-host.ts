@@ -1,6 +1,6 @@
 import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
-import { Keychain } from '../credentials/keychain.ts'
+import { Keychain, type KeychainOptions } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
@@ -10,11 +10,16 @@ import { watchSignals } from './watch-signals.ts'
 
 /** This process as the host of a run. Getters open the streams on first use. */
 export function createProcessHost({
+  installation,
+  keychainProcess,
   keepHeapSmall,
   onReaderGone,
-}: Pick<Host, 'keepHeapSmall' | 'onReaderGone'>): Host {
+}: Pick<Host, 'installation' | 'keepHeapSmall' | 'onReaderGone'> & {
+  keychainProcess: KeychainOptions['childProcess']
+}): Host {
   const { env } = process
   return {
+    installation,
     env,
     cwd: undefined,
     get stdin() {
@@ -49,7 +54,7 @@ export function createProcessHost({
     modelServers: localModelServers,
     clock: systemClock,
     log: undefined,
-    openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),
+    openKeychain: (options) => new Keychain({ ...options, env, childProcess: keychainProcess, untilEnded }),
     get hasDisplay() {
       return hasDisplay(env, process.platform)
     },

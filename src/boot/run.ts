@@ -2,7 +2,7 @@ import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
-import type { Host } from '../cli/host.ts'
+import type { Host, Installation } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { reportError } from '../cli/render-error.ts'
@@ -13,8 +13,6 @@ import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
 export interface CommandSet {
-  /** File URL of the package's directory. */
-  root: URL
   /** IDs of all commands, such as `settings:api:set`. */
   commandIds: readonly string[]
   loadCommand(id: string): Command.Class
@@ -41,13 +39,14 @@ export async function run(argv: readonly string[], host: Host, program: CommandS
 
 async function runLine(argv: readonly string[], streams: Streams, program: CommandSet): Promise<number> {
   const { signal } = streams
+  const { installation } = streams.host
   const words = normalize(argv, program.commandIds)
   try {
     const id = findCommand(words, program.commandIds)
     const plugin =
       id === undefined || commandsThatNeedAll.includes(id)
-        ? createStaticPlugin(program.root, program.loadCommand)
-        : createSingleCommandPlugin(program.root, id, program.loadCommand(id))
+        ? createStaticPlugin(installation, program.loadCommand)
+        : createSingleCommandPlugin(installation, id, program.loadCommand(id))
     if (words[0] === '--version') {
       await streams.writeData(`chatctl ${plugin.version}\n`)
       return 0
@@ -62,13 +61,14 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
       return exitCode ?? 0
     }
     const isHelp = asksForHelp(words, config)
-    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag))) throw unknown(words, program)
+    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag))) throw unknown(words, installation)
     const { showHelp } = await import('../cli/help/show-help.ts')
     const path = isHelp ? leadingWords(words) : named.split(':')
-    if (!(await showHelp(path, config, streams, argv.includes('--no-color')))) throw unknown(words, program)
+    if (!(await showHelp(path, config, streams, argv.includes('--no-color'))))
+      throw unknown(words, installation)
     return 0
   } catch (error) {
-    const failure = isUnknownCommand(error) ? unknown(words, program) : error
+    const failure = isUnknownCommand(error) ? unknown(words, installation) : error
     return reportError(signal.aborted ? signal.reason : failure, {
       streams,
       json: wantsJson(argv, streams.host),
@@ -78,8 +78,8 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
   }
 }
 
-function unknown(words: readonly string[], { root }: CommandSet): Error {
-  return unknownCommand(words, readCatalog(root))
+function unknown(words: readonly string[], installation: Installation): Error {
+  return unknownCommand(words, readCatalog(installation))
 }
 
 /** `chatctl help settings get` becomes `chatctl settings get --help`. */

@@ -1,19 +1,35 @@
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Command } from '@oclif/core/command'
 import { keepHeapSmall } from './bound-heap.ts'
 import { keepCodeCaches, loadBundle } from './load-bundle.ts'
+import { isExecutable, ownRoot, readOwnFile } from './own-files.ts'
 
 // bin/run.js must parse on any Node version; all code after it requires a supported one.
 
 /** A bundle that has the program with some or all of its commands. */
 type Program = typeof import('./main.ts') & { loadCommand(id: string): Command.Class }
 
-const argv = process.argv.slice(2)
-const { main, loadCommand } = loadBundle(argv[0] === 'chat' ? 'chat' : 'main') as Program
+/**
+ * The variable that makes this program the child process of `credentials/call-keychain-apart.ts`. Its value is
+ * the parent's process ID, so it has no effect in any other process that inherits it.
+ */
+const keychainCall = 'CHATCTL_KEYCHAIN_CALL'
 
-void main(argv, pathToFileURL(join(__dirname, '../')), {
-  keepHeapSmall,
-  loadCommand,
-  onEnd: keepCodeCaches,
-})
+function start(): void {
+  const argv = process.argv.slice(2)
+  const { main, loadCommand } = loadBundle(argv[0] === 'chat' ? 'chat' : 'main') as Program
+  void main(argv, {
+    installation: { isExecutable, readFile: readOwnFile },
+    keychainProcess: {
+      command: process.execPath,
+      args: isExecutable ? [] : [join(ownRoot, 'dist/start.cjs')],
+      env: { [keychainCall]: `${process.pid}` },
+    },
+    keepHeapSmall,
+    loadCommand,
+    onEnd: keepCodeCaches,
+  })
+}
+
+if (process.env[keychainCall] === `${process.ppid}`) loadBundle('keychain-process')
+else start()

@@ -205,7 +205,7 @@ export abstract class BaseCommand extends HostedCommand {
     return {
       id: this.id ?? '',
       argv: this.argv,
-      readCatalog: () => readCatalog(this.config.root),
+      readCatalog: () => readCatalog(this.streams.host.installation),
       flags: shown,
       takesText: this.takesText,
     }

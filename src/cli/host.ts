@@ -4,11 +4,23 @@ import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { KeychainOptions } from '../credentials/keychain.ts'
 import type { Clock } from '../system/clock.ts'
 
+/** This program: a package of files, or one executable file that contains them as assets. */
+export interface Installation {
+  readonly isExecutable: boolean
+  /**
+   * Reads a file of the package, such as `package.json`.
+   *
+   * @returns the content, until the next call
+   */
+  readFile(name: string): Buffer
+}
+
 /**
  * What surrounds one run of a command line. `boot/process-host.ts` makes it of this process; a test
  * makes it of what it likes, as often as it likes in one process.
  */
 export interface Host {
+  readonly installation: Installation
   readonly env: NodeJS.ProcessEnv
   /**
    * Where relative names of files are looked for; undefined for the working directory of the process,

@@ -1,24 +1,24 @@
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { Command } from '@oclif/core/command'
 import type { Plugin } from '@oclif/core/interfaces'
+import type { Installation } from './host.ts'
 
 type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
+
+type LoadCommand = (id: string) => Command.Class
 
 /**
  * The commands as oclif's plugin loader would find them, but read from the manifest alone: no
  * directory is searched and no command module is evaluated but the one that runs.
  *
- * @param root file URL of the package's directory
  * @param loadCommand by id, `settings:api:set`
  */
-export function createStaticPlugin(root: URL, loadCommand: (id: string) => Command.Class): Plugin {
-  const manifest: Manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', root), 'utf8'))
+export function createStaticPlugin(installation: Installation, loadCommand: LoadCommand): Plugin {
+  const manifest: Manifest = JSON.parse(installation.readFile('oclif.manifest.json').toString())
   const commands = Object.entries(manifest.commands).map(([id, command]) => ({
     ...command,
     load: async () => Object.assign(loadCommand(id), { id, plugin }),
   }))
-  const plugin = assemble(root, commands)
+  const plugin = assemble(installation, commands)
   const topics = plugin.pjson.oclif.topics as Record<string, object>
   plugin.topics.push(...Object.entries(topics).map(([name, topic]) => ({ name, ...topic })))
   return plugin
@@ -28,16 +28,22 @@ export function createStaticPlugin(root: URL, loadCommand: (id: string) => Comma
  * The same with one command only: for a line that runs it, oclif needs to know of no other, and the
  * manifest, a quarter of a megabyte, is not read.
  */
-export function createSingleCommandPlugin(root: URL, id: string, command: Command.Class): Plugin {
+export function createSingleCommandPlugin(
+  installation: Installation,
+  id: string,
+  command: Command.Class,
+): Plugin {
   const { args, strict } = command
   const loadable = { id, args, strict, load: async () => Object.assign(command, { id, plugin }) }
-  const plugin = assemble(root, [loadable])
+  const plugin = assemble(installation, [loadable])
   return plugin
 }
 
-function assemble(root: URL, commands: readonly Partial<Command.Loadable>[]): Plugin {
-  const directory = fileURLToPath(root)
-  const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+/** oclif would search the directory of a plugin for what this one already has. */
+const nowhere = ''
+
+function assemble(installation: Installation, commands: readonly Partial<Command.Loadable>[]): Plugin {
+  const package_ = JSON.parse(installation.readFile('package.json').toString())
   const plugin = {
     _base: package_.name,
     alias: package_.name,
@@ -45,9 +51,9 @@ function assemble(root: URL, commands: readonly Partial<Command.Loadable>[]): Pl
     version: package_.version,
     type: 'core',
     moduleType: 'module',
-    root: directory,
+    root: nowhere,
     pjson: package_,
-    options: { root: directory },
+    options: { root: nowhere },
     commands,
     commandIDs: commands.map(({ id }) => id),
     commandsDir: undefined,

@@ -78,7 +78,7 @@ export default class Chat extends BaseCommand {
     const { message } = args
     // A mistyped command must not become a message, which costs a request.
     if (message !== undefined && !/\s/.test(message.trim()) && !this.argv.includes('--')) {
-      throw unexpectedAfterChat(this.argv, message, readCatalog(this.config.root))
+      throw unexpectedAfterChat(this.argv, message, readCatalog(this.streams.host.installation))
     }
     const { context } = await this.start(Chat)
     demandTerminal(context, flags['no-input'], { message, picks: flags.resume === true })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { KeychainOptions } from './keychain.ts'
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest, KeychainResult } from './keychain-items.ts'
 
@@ -12,10 +12,14 @@ interface CallApart {
   kill(): void
 }
 
-export function callKeychainApart(request: KeychainRequest): CallApart {
+export function callKeychainApart(
+  request: KeychainRequest,
+  { command, args, env }: KeychainOptions['childProcess'],
+): CallApart {
   // Detached, in a separate process group: Ctrl-C in a terminal signals the whole group, and would
   // interrupt the writing of renewed tokens. The parent ends it at the timeout and on exit.
-  const child = spawn(process.execPath, [join(__dirname, 'keychain-process.cjs')], {
+  const child = spawn(command, args, {
+    env,
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
     windowsHide: true,

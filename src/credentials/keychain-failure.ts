@@ -6,12 +6,20 @@ interface KeychainFault {
   code: string
   /** Matches the error messages of the operating systems, which have no codes. */
   words: RegExp
+  /** May contain `WORDS`, the error message. */
   message: string
   hint?: string
   advice?: Advice
 }
 
 const faults: readonly KeychainFault[] = [
+  {
+    code: 'keychain_not_loaded',
+    // Of `boot/native-addon.ts`. It contains a message of the system, so it comes first.
+    words: /^the cache directory cannot be used/,
+    message: 'The keychain cannot be loaded: WORDS',
+    hint: `Set ${process.platform === 'win32' ? 'LOCALAPPDATA' : 'XDG_CACHE_HOME'} to a directory that only you can write to, on a file system that is not mounted with noexec. CHATCTL_API_KEY needs no keychain.`,
+  },
   {
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
@@ -51,7 +59,7 @@ const faults: readonly KeychainFault[] = [
   },
 ]
 
-const wholeKeychain = /^keychain_(locked|unavailable|timeout|without_collection)$/
+const wholeKeychain = /^keychain_(locked|not_loaded|unavailable|timeout|without_collection)$/
 
 /** Whether a failure is of the whole keychain, rather than of one item. */
 export function isOfWholeKeychain({ code }: Failure): boolean {
@@ -68,7 +76,8 @@ export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const fault = faults.find((known) => known.words.test(words))
   if (fault) {
     const { code, hint, advice } = fault
-    return new Failure('unauthorized', fault.message, {
+    const message = fault.message.replace('WORDS', () => words)
+    return new Failure('unauthorized', message, {
       code,
       ...(hint && { hint: hint.replace('ITEM', `service ${item.service} username ${item.account}`) }),
       ...(advice && { advice: [advice] }),

@@ -12,6 +12,8 @@ export interface KeychainOptions {
   /** Whether the system may open a dialog (default: true). If not, a locked keychain is an error. */
   mayAsk?: boolean
   env: NodeJS.ProcessEnv
+  /** How to start `boot/keychain-process.ts`. `env` is for this process alone. */
+  childProcess: { command: string; args: readonly string[]; env: NodeJS.ProcessEnv }
   /** Registers a call that may not end by itself, and how to stop it. @returns the function to call at its end */
   untilEnded(stop?: () => void): () => void
 }
@@ -122,7 +124,8 @@ export class Keychain implements CredentialStore {
 
   async #callApart(request: KeychainRequest, signal: AbortSignal | undefined) {
     const { callKeychainApart } = await import('./call-keychain-apart.ts')
-    const call = callKeychainApart(request)
+    const { childProcess, env } = this.#options
+    const call = callKeychainApart(request, { ...childProcess, env: { ...env, ...childProcess.env } })
     const ended = this.#options.untilEnded(call.kill)
     try {
       return await patiently(call.result, { ...this.#options, signal })

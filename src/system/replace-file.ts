@@ -70,10 +70,9 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-function removeQuietly(path: string): void {
+/** For cleaning up: a file that cannot be removed stays. */
+export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
-  } catch {
-    // The first error is the relevant one.
-  }
+  } catch {}
 }

@@ -8,7 +8,7 @@ import { depthOf } from '../../src/cli/unknown-command/guess-command.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { sourceProgram } from '../support/source-program.ts'
+import { sourceInstallation, sourceProgram } from '../support/source-program.ts'
 
 /** Command lines from the habits of other tools, each with the expected message and hint. */
 const table = new URL('guesses.txt', import.meta.url)
@@ -41,7 +41,7 @@ function commandsIn(hint: string): string[] {
   return [...found].map(([, line = '']) => line)
 }
 
-const catalog = readCatalog(sourceProgram.root)
+const catalog = readCatalog(sourceInstallation)
 
 /** @throws an error for a command line that names no command, or that its command refuses */
 async function parseCommand(line: string): Promise<void> {

@@ -219,6 +219,7 @@ describe('help', () => {
 /** Set by the test runner or by chatctl itself, read by it on Windows alone, or in lower case too. */
 const unlisted = new Set([
   'CHATCTL_DISABLE_THEME',
+  'CHATCTL_KEYCHAIN_CALL',
   'CHATCTL_CREDENTIAL_COMMAND',
   'NODE_V8_COVERAGE',
   'DBUS_SESSION_BUS_ADDRESS',

@@ -113,9 +113,9 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/slow/client-library.test.ts',
   },
   {
-    text: 'npm install --global ./chatctl-0.1.0.tgz',
-    why: 'installs',
-    test: 'test/system/package.test.ts',
+    text: 'curl -fsSLO https://github.com/OWNER/chatctl/releases/latest/download/install.sh\nsh install.sh\n',
+    why: 'needs a release',
+    test: 'test/system/install-script.test.ts',
   },
   {
     text: 'chatctl chat send "A shell script that counts files" --extract > count.sh',

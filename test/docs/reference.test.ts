@@ -11,7 +11,7 @@ import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-const sources = globSync('src/**/*.ts', { cwd: root }).map(read).join('\n')
+const sources = globSync(['src/**/*.ts', 'scripts/release/install.sh'], { cwd: root }).map(read).join('\n')
 const readme = read('README.md')
 
 describe('the README', () => {
@@ -24,20 +24,19 @@ describe('the workflows', () => {
   const pages = ['docs/guides/ci.md', 'docs/guides/settings-as-code.md']
 
   for (const page of pages) {
-    it(`install the package that npm pack makes: ${page}`, () => {
-      const { name, version } = JSON.parse(read('package.json'))
-      expect(read(page)).to.contain(`npm install --global ./${name}-${version}.tgz`)
+    it(`use the action of this version: ${page}`, () => {
+      expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${JSON.parse(read('package.json')).version}\n`)
     })
   }
 
-  it('check out the code, set up Node.js, and take address and key from variables: docs/guides/ci.md', () => {
+  it('check out the code, and take address and key from variables: docs/guides/ci.md', () => {
     const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/guides/ci.md')) ?? []
     const { on, jobs } = parse(text)
     expect(on).to.deep.equal({ push: { branches: ['main'] } })
     const { steps, env } = jobs.settings
     expect(Object.keys(env)).to.deep.equal(['CHATCTL_BASE_URL', 'CHATCTL_API_KEY'])
     const used = steps.flatMap(({ uses }: { uses?: string }) => uses ?? [])
-    expect(used).to.deep.equal(['actions/checkout@v5', 'actions/setup-node@v5'])
+    expect(used).to.deep.equal(['actions/checkout@v5', 'OWNER/chatctl@v0.1.0'])
   })
 })
 

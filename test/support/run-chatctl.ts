@@ -9,7 +9,7 @@ import type { CredentialStore } from '../../src/credentials/credential-store.ts'
 import { keychainFailure } from '../../src/credentials/keychain-failure.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import type { Sandbox } from './sandbox.ts'
-import { sourceProgram } from './source-program.ts'
+import { sourceInstallation, sourceProgram } from './source-program.ts'
 
 export const binary = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
@@ -73,6 +73,7 @@ export function startChatctl(
     else controller.abort(new Interruption(signal))
   }
   const host: Host = {
+    installation: sourceInstallation,
     env: definedIn({ ...sandbox.env, ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { CommandSet } from '../../src/boot/run.ts'
+import type { Installation } from '../../src/cli/host.ts'
 
 const root = new URL('../../', import.meta.url)
 const require = createRequire(import.meta.url)
@@ -17,9 +18,14 @@ registerHooks({
 
 const directory = fileURLToPath(new URL('src/commands/', root))
 
+/** The files of the project, as they are in the package. */
+export const sourceInstallation: Installation = {
+  isExecutable: false,
+  readFile: (name) => readFileSync(new URL(name, root)),
+}
+
 /** The program in src, without a build. */
 export const sourceProgram: CommandSet = {
-  root,
   commandIds: globSync('**/*.ts', { cwd: directory }).map((file) =>
     file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'),
   ),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import type { Installation } from '../host.ts'
 
 /** What a command line may give a flag. */
 interface FlagShape {
@@ -27,12 +27,10 @@ export interface CommandShape {
 /** The commands that help shows, by id, `settings:api:set`. */
 export type Catalog = ReadonlyMap<string, CommandShape>
 
-/** @param root directory of the package */
-export function readCatalog(root: string | URL): Catalog {
-  const base = root instanceof URL ? root : new URL(`file://${root.replace(/\/?$/, '/')}`)
-  const manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', base), 'utf8')) as {
-    commands: Record<string, CommandShape>
-  }
+export function readCatalog(installation: Installation): Catalog {
+  const manifest: { commands: Record<string, CommandShape> } = JSON.parse(
+    installation.readFile('oclif.manifest.json').toString(),
+  )
   return new Map(Object.entries(manifest.commands).filter(([, { hidden }]) => !hidden))
 }
 

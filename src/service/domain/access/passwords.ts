@@ -1,5 +1,6 @@
 import { randomBytes } from '../../../system/random-bytes.ts'
 import { ApiError } from '../../api-error.ts'
+import { loadArgon2 } from './argon2.ts'
 
 /** In characters. */
 export const passwordLength = { min: 8, max: 1024 } as const
@@ -12,7 +13,7 @@ const limitHashing = createConcurrencyLimit(2, 64)
 
 /** The argon2id hash of a password in PHC string format. The native module is loaded on first use. */
 export async function hashPassword(password: string): Promise<string> {
-  const { hash } = await import('@node-rs/argon2')
+  const { hash } = await loadArgon2()
   return limitHashing(() => hash(password, cost))
 }
 
@@ -32,7 +33,7 @@ function composeHash(): string {
  * @throws ApiError `too_busy`
  */
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
-  const { verify } = await import('@node-rs/argon2')
+  const { verify } = await loadArgon2()
   return (await limitHashing(() => verify(stored ?? composeHash(), password))) && stored !== null
 }
 

@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { codeCacheFor } from './code-cache.ts'
+import { locatePackages } from './locate-packages.ts'
+import { prepareBinary, sign } from './prepare-binary.ts'
+import { executableName, targets } from './targets.ts'
+import { writeBlob } from './write-blob.ts'
+
+interface Injector {
+  inject(
+    file: string,
+    resource: string,
+    content: Buffer,
+    options: { sentinelFuse: string; machoSegmentName: string },
+  ): Promise<void>
+}
+
+const require = createRequire(import.meta.url)
+const { inject }: Injector = require('postject')
+
+export interface BuildOptions {
+  /** The Node.js binary of the target (default: from the npm package). */
+  node?: string | undefined
+  /** The words that start a Node.js binary of the target on this machine, such as those of an emulator. */
+  emulator?: readonly string[] | undefined
+}
+
+/**
+ * Builds the executable of a target in the directory `release` from the last build of the program.
+ *
+ * @returns its path, and what could not be done on this machine
+ */
+export async function buildExecutable(
+  root: string,
+  name: string,
+  { node: given, emulator }: BuildOptions = {},
+): Promise<{ path: string; notes: string[] }> {
+  const target = targets[name]
+  if (!target) throw new Error(`Unknown target ${name}; the targets are ${Object.keys(targets).join(', ')}`)
+  const release = join(root, 'release')
+  mkdirSync(release, { recursive: true })
+  const path = join(release, executableName(name))
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-executable-'))
+  try {
+    const { node, keyring } = locatePackages(root, target, given)
+    const cache = codeCacheFor(root, target, { node, emulator, directory })
+    const blob = await writeBlob(root, { keyring, codeCache: cache.directory }, directory)
+    const binary = `${path}.part`
+    const notes = [...cache.notes, ...prepareBinary(node, target, binary)]
+    await inject(binary, 'NODE_SEA_BLOB', blob, {
+      sentinelFuse: 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',
+      machoSegmentName: 'NODE_SEA',
+    })
+    notes.push(...sign(binary, target))
+    renameSync(binary, path)
+    return { path, notes }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+    rmSync(`${path}.part`, { force: true })
+  }
+}

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/** The files of the program that an executable has as assets, by their names in the package. */
+const files = [
+  'package.json',
+  'oclif.manifest.json',
+  'dist/*.cjs',
+  'dist/build/*',
+  'dist/help/*',
+  'dist/licenses.txt',
+]
+
+/** The main script of an executable contains it. */
+const ownScript = 'dist/start.cjs'
+
+interface Content {
+  /** The file with the native code of `@napi-rs/keyring`. */
+  keyring: string
+  /** The directory with the code caches for the target. */
+  codeCache: string | undefined
+}
+
+/**
+ * Writes the blob that Node.js runs as the program: the main script, and the assets that `boot/own-files.ts`
+ * reads. The blob contains no path of this machine.
+ *
+ * @param directory for temporary files
+ * @returns its content
+ */
+export async function writeBlob(
+  root: string,
+  { keyring, codeCache }: Content,
+  directory: string,
+): Promise<Buffer> {
+  await writeMainScript(root, join(directory, 'main.cjs'))
+  const own = globSync(files, { cwd: root }).filter((name) => name !== ownScript)
+  const caches = codeCache === undefined ? [] : globSync('*', { cwd: codeCache })
+  const assets: [name: string, path: string][] = [
+    ...own.map((name): [string, string] => [name.replaceAll('\\', '/'), join(root, name)]),
+    ...caches.map((name): [string, string] => [`dist/code-cache/${name}`, join(codeCache ?? '', name)]),
+    [`native/@napi-rs/keyring-${hashOf(keyring)}.node`, keyring],
+  ]
+  const config = {
+    main: 'main.cjs',
+    output: 'blob',
+    disableExperimentalSEAWarning: true,
+    // NODE_OPTIONS is for programs that the user runs with Node.js.
+    execArgvExtension: 'none',
+    assets: Object.fromEntries(assets.sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+  writeFileSync(join(directory, 'config.json'), JSON.stringify(config))
+  execFileSync(process.execPath, ['--experimental-sea-config', 'config.json'], {
+    cwd: directory,
+    // It reports success on stderr, which an error contains otherwise.
+    stdio: 'pipe',
+  })
+  return readFileSync(join(directory, 'blob'))
+}
+
+/** Bundles bin/run.js with boot/start.ts, which it loads. */
+async function writeMainScript(root: string, outfile: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['bin/run.js'],
+    outfile,
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: `node${process.versions.node}`,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    logLevel: 'warning',
+  })
+}
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 16)
+}

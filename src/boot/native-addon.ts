@@ -1,0 +1,92 @@
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { Directories } from '../system/directories.ts'
+import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
+import { removeQuietly, replaceFile } from '../system/replace-file.ts'
+import { findOwnFile, isExecutable, readOwnFile } from './own-files.ts'
+
+const loaded = new Map<string, unknown>()
+
+/**
+ * Loads a package with native code. The system loads such code only from a file, so an executable extracts it
+ * to the cache directory.
+ *
+ * @throws Error if the cache directory cannot be used. `credentials/keychain-failure.ts` knows its words.
+ */
+export function loadNativeAddon(id: string): unknown {
+  if (!isExecutable) return require(id)
+  if (!loaded.has(id)) loaded.set(id, loadExtracted(id))
+  return loaded.get(id)
+}
+
+function loadExtracted(id: string): unknown {
+  const asset = findOwnFile(`native/${id}-`)
+  const path = asset === undefined ? undefined : extract(asset)
+  if (path === undefined) throw new Error(`Cannot find module '${id}'`)
+  const module = { exports: {} }
+  try {
+    process.dlopen(module, path)
+  } catch (error) {
+    // glibc reports EPERM of mmap(2) in these words.
+    const isNoexec = /failed to map segment/.test((error as Error).message)
+    throw isNoexec ? unusable(`${path} is on a file system that is mounted with noexec`) : error
+  }
+  return module.exports
+}
+
+/** @returns the path of a file with the content of the asset */
+function extract(asset: string): string {
+  const directory = findDirectory()
+  const name = basename(asset)
+  const path = join(directory, name)
+  const content = readOwnFile(asset)
+  try {
+    if (!hasContent(path, content)) {
+      replaceFile(path, content, { flush: false })
+      forgetOtherVersions(directory, name)
+    }
+  } catch (error) {
+    throw unusable(`cannot write ${path}: ${describeSystemError(error)}`)
+  }
+  return path
+}
+
+/** The system executes the files in this directory, so only this user may have write access. */
+function findDirectory(): string {
+  const directory = new Directories(process.env).cache
+  let isPrivate: boolean
+  try {
+    makePrivateDirectory(directory)
+    isPrivate = isOursAlone(directory)
+  } catch (error) {
+    throw unusable(`cannot create ${directory}: ${describeSystemError(error)}`)
+  }
+  if (!isPrivate) throw unusable(`other users can write to ${directory}`)
+  return directory
+}
+
+function unusable(reason: string): Error {
+  return new Error(`the cache directory cannot be used: ${reason}`)
+}
+
+function hasContent(path: string, content: Buffer): boolean {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  // Links and files of others are replaced.
+  if (!status?.isFile() || (status.mode & 0o022) !== 0) return false
+  if (process.getuid && status.uid !== process.getuid()) return false
+  return readFileSync(path).equals(content)
+}
+
+/** Two versions in use at the same time keep each other's files for this time, in ms. */
+const oneDay = 24 * 60 * 60 * 1000
+
+/** @param name begins with the name of the addon and ends with the hash of its content */
+function forgetOtherVersions(directory: string, name: string): void {
+  const [addon = ''] = name.split('-')
+  for (const file of readdirSync(directory)) {
+    if (file === name || !file.startsWith(`${addon}-`) || !file.endsWith('.node')) continue
+    const path = join(directory, file)
+    if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
+  }
+}

@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemRequirements } from '../../scripts/release/system-requirements.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { makeToolPath, runInstallScript } from './run-install-script.ts'
+import { serveRelease } from './served-release.ts'
+
+describe('install.sh, on different systems,', () => {
+  const release = perSuite(serveRelease)
+  const sandbox = perTest(createSandbox)
+  const program = () => join(sandbox.home, '.local/bin/chatctl')
+  const install = (args: readonly string[], env: NodeJS.ProcessEnv) =>
+    runInstallScript(release, sandbox, args, env)
+
+  function expectNothingInstalled(): void {
+    const directory = join(sandbox.home, '.local/bin')
+    expect(existsSync(directory) ? readdirSync(directory) : []).to.deep.equal([])
+  }
+
+  it('downloads with GNU Wget if curl is not installed', async () => {
+    expect((await install([], { PATH: makeToolPath(sandbox, ['curl']) })).stdout).to.contain(
+      'Installed chatctl',
+    )
+    const missing = await install(['--dir', 'other', '--version', '9.9.9'], {
+      PATH: makeToolPath(sandbox, ['curl']),
+    })
+    expect(missing.stderr).to.contain('does not send')
+    expect(
+      (await install(['--dir', 'other'], { PATH: makeToolPath(sandbox, ['curl', 'wget']) })).stderr,
+    ).to.contain('Neither curl nor GNU Wget')
+  })
+
+  it('verifies the download with shasum or openssl, and never omits it', async () => {
+    expect((await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'openssl']) })).exitCode).to.equal(
+      0,
+    )
+    rmSync(program())
+    expect((await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'shasum']) })).exitCode).to.equal(0)
+    rmSync(program())
+    const none = await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'shasum', 'openssl']) })
+    expect(none.stderr).to.contain('cannot be verified')
+    expectNothingInstalled()
+  })
+
+  describe('refuses a system on which the program cannot run, and names the npm package', () => {
+    const uname = (system: string, machine: string) => `[ "$1" = -s ] && echo ${system} || echo ${machine}`
+    const cases: [string, Record<string, string>, string][] = [
+      [
+        'an old glibc',
+        { getconf: '[ "$1" = LONG_BIT ] && echo 64 || echo glibc 2.27' },
+        `${systemRequirements.glibc} or newer. This system has glibc 2.27`,
+      ],
+      [
+        'an old glibc without getconf',
+        { getconf: 'exit 1', ldd: 'echo "ldd (GNU libc) 2.17"' },
+        'This system has glibc 2.17',
+      ],
+      ['musl', { getconf: 'exit 1', ldd: 'echo "musl libc (x86_64)" >&2; exit 1' }, 'This system uses musl'],
+      ['a 32-bit system', { getconf: 'echo 32' }, 'The programs of this system are 32-bit'],
+      ['a 32-bit processor', { uname: uname('Linux', 'i686') }, 'This one is i686'],
+      [
+        'an old macOS',
+        { uname: uname('Darwin', 'arm64'), sw_vers: 'echo 12.7.6' },
+        '13.5 or newer. This is macOS 12.7.6',
+      ],
+      ['another system', { uname: uname('FreeBSD', 'amd64') }, 'No chatctl program exists for FreeBSD'],
+    ]
+    for (const [title, printing, message] of cases) {
+      it(title, async () => {
+        const { exitCode, stderr } = await install([], { PATH: makeToolPath(sandbox, [], printing) })
+        expect(stderr).to.contain(message).and.contain('npm install --global chatctl')
+        expect(exitCode).to.equal(1)
+        expectNothingInstalled()
+      })
+    }
+
+    it('but takes the arm64 program under Rosetta, and newer systems', async () => {
+      const rosetta = { uname: uname('Darwin', 'x86_64'), sysctl: 'echo 1', sw_vers: 'echo 26.0' }
+      await install([], { PATH: makeToolPath(sandbox, [], rosetta) })
+      expect(release.requested().at(-1)).to.contain('darwin-arm64')
+      rmSync(program())
+      const intel = { uname: uname('Darwin', 'x86_64'), sysctl: 'exit 1', sw_vers: 'echo 13.5' }
+      await install([], { PATH: makeToolPath(sandbox, [], intel) })
+      expect(release.requested().at(-1)).to.contain('darwin-x64')
+      expect(existsSync(program())).to.equal(true)
+    })
+  })
+})

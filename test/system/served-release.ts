@@ -1,0 +1,74 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { executableName, targets } from '../../scripts/executable/targets.ts'
+import { writeRelease } from '../../scripts/release/write-release.ts'
+import { packageFile, root } from '../scripts/package-file.ts'
+import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
+
+/** The target of this machine. */
+export const ownTarget = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64'
+const path = '/acme/chatctl'
+/** 2026-01-31. */
+const time = 1_769_817_600
+
+/** A release on loopback. Its executables are small stand-ins, and that of this machine runs the build. */
+export interface ServedRelease {
+  version: string
+  /** Address of the repository. */
+  url: string
+  directory: string
+  /** The names of the published files. */
+  files: string[]
+  /** Overrides the response by the name of the requested file. */
+  otherwise: Map<string, Behavior>
+  /** The requested paths. */
+  requested(): string[]
+  close(): Promise<void>
+}
+
+export function createReleaseDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-release-'))
+  for (const target of Object.keys(targets)) {
+    const file = join(directory, executableName(target))
+    writeFileSync(
+      file,
+      `#!/bin/sh\n# ${target}\nexec '${process.execPath}' '${join(root, 'bin/run.js')}' "$@"\n`,
+    )
+    chmodSync(file, 0o755)
+  }
+  return directory
+}
+
+export function writeStandInRelease(directory: string, url: string): string[] {
+  return writeRelease({ directory, url, time })
+}
+
+export async function serveRelease(): Promise<ServedRelease> {
+  const directory = createReleaseDirectory()
+  const otherwise = new Map<string, Behavior>()
+  const served = new Map<string, Buffer>()
+  const prefix = `${path}/releases/download/v${packageFile.version}/`
+  const server = await startFaultServer({
+    choose: ({ path }) => {
+      const file = basename(path)
+      const content = path === prefix + file ? served.get(file) : undefined
+      return otherwise.get(file) ?? (content ? answer(200, {}, content) : answer(404))
+    },
+  })
+  const url = server.url + path
+  const files = writeStandInRelease(directory, url)
+  for (const file of files) served.set(file, readFileSync(join(directory, file)))
+  return {
+    version: packageFile.version,
+    url,
+    directory,
+    files,
+    otherwise,
+    requested: () => server.requests.map(({ path }) => path),
+    close: async () => {
+      await server.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
