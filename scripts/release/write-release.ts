@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,6 +7,7 @@ import { writeHomebrewFormula } from './homebrew-formula.ts'
 import { writeInstallScript } from './install-script.ts'
 import { packArchive } from './pack-archive.ts'
 import { writeScoopManifest } from './scoop-manifest.ts'
+import { sourceDate } from './source-date.ts'
 import { writeWingetManifests } from './winget-manifests.ts'
 
 /**
@@ -64,9 +64,6 @@ export function writeRelease({ directory, url, time, included = Object.keys(targ
 
 if (import.meta.main) {
   const { values, positionals } = parseArgs({ options: { url: { type: 'string' } }, allowPositionals: true })
-  const time =
-    process.env['SOURCE_DATE_EPOCH'] ??
-    execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' })
   try {
     const unknown = positionals.find((name) => !(name in targets))
     if (unknown !== undefined)
@@ -74,7 +71,7 @@ if (import.meta.main) {
     const files = writeRelease({
       directory: join(root, 'release'),
       url: values.url ?? '',
-      time: Number(time),
+      time: sourceDate(),
       ...(positionals.length > 0 && { included: positionals }),
     })
     for (const file of files) process.stdout.write(`release/${file}\n`)
