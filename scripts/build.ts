@@ -51,6 +51,9 @@ async function writeManifest(): Promise<void> {
     env: { ...process.env, NODE_ENV: 'production' },
   })
   rmSync(table)
+  const manifest = join(root, 'oclif.manifest.json')
+  // Without spaces, which are a third of it.
+  writeFileSync(manifest, JSON.stringify(JSON.parse(readFileSync(manifest, 'utf8'))))
 }
 
 /** In a separate process, which reads what is built so far. */

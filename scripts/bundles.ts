@@ -6,6 +6,11 @@ import { buildClientLibrary } from './client-library.ts'
 import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
 
+/** The bundle of the service contains Kysely. That of PostgreSQL, which only the service loads, uses it. */
+const kyselyForPostgres = `export {
+  CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler,
+} from 'kysely'`
+
 /**
  * The files of dist. `main` is what every run needs, the commands included. `chat` is the same with only
  * the commands of that topic, and is loaded instead for them. Each of the others is loaded when something
@@ -16,7 +21,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/open-embedded-service.ts'
-            export * from './src/service/administration/administration.ts'`,
+            export * from './src/service/administration/administration.ts'
+            ${kyselyForPostgres}`,
     asked: /\/service\/(start-service|open-embedded-service|administration\/administration)\.ts$/,
   },
   'http-server': {
@@ -112,10 +118,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/cli/describe-trace.ts'`,
     asked: /\/(client\/trace|describe-trace)\.ts$/,
   },
-  http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
-  'http-proxied': {
-    entry: `export * from './src/client/proxied-pool.ts'`,
-    asked: /\/proxied-pool\.ts$/,
+  http: {
+    entry: `export * from './src/client/pool.ts'
+            export * from './src/system/undici.ts'`,
+    asked: /^\.\/pool\.ts$|\/system\/undici\.ts$/,
   },
   help: {
     entry: `export * from './src/cli/help/show-help.ts'
@@ -335,6 +341,8 @@ function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',
     setup(build) {
+      if (asking === 'postgres')
+        build.onResolve({ filter: /^kysely$/ }, () => ({ path: './service.cjs', external: true }))
       for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
         if (name === asking) continue
         build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {

@@ -37,7 +37,8 @@ export function findReleaseFaults(tag: string, version: string, changelog: strin
 export function findCacheFaults(files: readonly string[]): string[] {
   const bundlesOf = new Map<string, Set<string>>()
   for (const file of files) {
-    const [, bundle, v8] = /\/code-cache\/([a-z-]+)-[0-9a-f]{16}-([^-]+)-[\w.]+-linux-x64$/.exec(file) ?? []
+    const [, bundle, v8] =
+      /\/code-cache\/([a-z-]+)-[0-9a-f]{16}-([^-]+)-[\w.]+-linux-x64\.zst$/.exec(file) ?? []
     if (bundle === undefined || v8 === undefined) continue
     bundlesOf.set(v8, (bundlesOf.get(v8) ?? new Set()).add(bundle))
   }

@@ -57,6 +57,8 @@ export async function buildClientLibrary(root: string, shared: BuildOptions): Pr
     banner: { js: banner },
     metafile: true,
     legalComments: 'none',
+    minifySyntax: true,
+    minifyWhitespace: true,
     logLevel: 'warning',
   })
   writeTypes(root)

@@ -11,15 +11,17 @@ const oclif = /node_modules[\\/]@oclif[\\/]core[\\/]lib[\\/].*\.js$/
 const undici = /node_modules[\\/]undici[\\/]lib[\\/].*\.js$/
 
 /**
- * oclif searches directories for commands, compares versions, and draws spinners. chatctl gives it a
- * static plugin and needs none of these.
+ * oclif searches directories for commands, compares versions, draws spinners, and lays out help. chatctl
+ * gives it a static plugin, has its own help, and needs none of these.
  */
 const unusedByOclif = new RegExp(
-  `^(${['cli-spinners', 'debug', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wsl-utils'].join('|')})$`,
+  `^(${['cli-spinners', 'debug', 'ejs', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wrap-ansi', 'wsl-utils'].join('|')})$`,
 )
 /** oclif's own files for these functions. */
-const unusedOfOclif = /\/(plugin|ts-path|module-loader|find-root|cache-command)$/
-const nothing = `module.exports = new Proxy(() => module.exports, {
+const unusedOfOclif =
+  /\/(plugin|ts-path|module-loader|find-root|cache-command|docopts|formatter|action\/(base|simple|spinner)|colorize-json)$|^\.\/(command|root)$/
+/** Can be called, and be the base of a class. */
+const nothing = `module.exports = new Proxy(function () { return module.exports }, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
 })`
 
@@ -32,8 +34,15 @@ const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$
 /** Replaces the imports of HTTP/2, which the service does not offer, and of TLS, which is loaded on demand. */
 const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
 
-/** conf validates only if it has a schema, and chatctl passes none. */
-const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats)$/
+/** Requests of tests that use no network. */
+const fastifyInject = /^light-my-request$/
+
+/** conf validates only if it has a schema, and compares versions only if it has migrations: here, neither. */
+const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats|semver)$/
+
+/** 2,500 media types, twice. oidc-provider and koa look up these. */
+const mediaTypes = /node_modules[\\/]mime-db[\\/]db\.json$/
+const usedMediaTypes = /^(text\/(html|plain)|application\/(json|octet-stream|x-www-form-urlencoded))$/
 
 /** Bindings to libpq, the sockets of another runtime, and a ~/.pgpass parser; chatctl has its own. */
 const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
@@ -97,6 +106,12 @@ export const leanDependencies: Plugin = {
         .replace("const http2 = require('node:http2')", "const http2 = __lazy(() => require('node:http2'))"),
     }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
+    build.onResolve({ filter: fastifyInject }, ({ path }) => ({ path, namespace: 'nothing' }))
+    build.onLoad({ filter: mediaTypes }, ({ path }) => {
+      const types: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
+      const used = Object.entries(types).filter(([type]) => usedMediaTypes.test(type))
+      return { contents: JSON.stringify(Object.fromEntries(used)), loader: 'json' }
+    })
     build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
 
     build.onResolve({ filter: /^node:http$/ }, ({ path, importer }) =>

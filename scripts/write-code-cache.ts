@@ -1,11 +1,22 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compress, readDuplicate } from '../src/boot/code-cache-format.ts'
 import { Directories } from '../src/system/directories.ts'
 
 /**
@@ -13,39 +24,41 @@ import { Directories } from '../src/system/directories.ts'
  * (src/boot/load-bundle.ts). Runs a copy of the built program in an empty home directory, and copies its
  * cache to dist/code-cache. V8 accepts a cache only from the same build of V8, so a release runs this
  * script with each supported version of Node: `node scripts/write-code-cache.ts [--output DIRECTORY]
- * [--platform PLATFORM] [-- NODE...]`
+ * [-- NODE...]`
  */
 
 const root = resolve(import.meta.dirname, '..')
 const packaged = join(root, 'dist/code-cache')
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: {
-    output: { type: 'string', default: packaged },
-    platform: { type: 'string', default: process.platform },
-  },
+  options: { output: { type: 'string', default: packaged } },
 })
 /** The words that start Node.js: of another version, or of another system in an emulator. */
 const [command = '', ...start] = positionals.length === 0 ? [process.execPath] : positionals
 const home = mkdtempSync(join(tmpdir(), 'chatctl-code-cache-'))
 const env = {
   HOME: home,
+  // On Windows too, where an emulator may set the others.
+  XDG_CACHE_HOME: join(home, 'cache'),
+  XDG_CONFIG_HOME: join(home, 'config'),
+  XDG_DATA_HOME: join(home, 'data'),
+  XDG_STATE_HOME: join(home, 'state'),
   USERPROFILE: home,
-  APPDATA: join(home, 'roaming'),
-  LOCALAPPDATA: join(home, 'local'),
   SystemRoot: process.env['SystemRoot'],
   CHATCTL_API_KEY: 'none',
 }
 
 async function run(...args: string[]): Promise<void> {
+  // A file, because programs in Wine cannot use the pipes of Linux.
+  const log = join(home, 'stderr')
+  const stderr = openSync(log, 'w')
   const child = spawn(command, [...start, join(home, 'bin/run.js'), ...args], {
     env,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', stderr],
   })
-  const messages: Buffer[] = []
-  child.stderr.on('data', (chunk: Buffer) => messages.push(chunk))
+  closeSync(stderr)
   const [exitCode] = await once(child, 'close')
-  if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${Buffer.concat(messages)}`)
+  if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${readFileSync(log, 'utf8')}`)
 }
 
 // A cache contains the path of the program, which must not be that of this directory.
@@ -63,14 +76,17 @@ try {
   for (let runs = 0; runs < 2; runs++) await run('chat', 'send', 'Hello', '--profile', 'local')
   for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
   for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
-  const { cache } = new Directories(env, values.platform as NodeJS.Platform)
-  const names = readdirSync(cache).filter((name) => !name.endsWith('.once'))
-  if (names.length === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)
+  const { cache } = new Directories(env)
   mkdirSync(values.output, { recursive: true })
-  for (const name of names) {
-    // Not a copy, because only this user may read the original.
-    writeFileSync(join(values.output, name), readFileSync(join(cache, name)))
+  let written = 0
+  for (const name of readdirSync(cache)) {
+    const code = readDuplicate(readFileSync(join(cache, name)))
+    // The others are markers.
+    if (code === undefined) continue
+    writeFileSync(join(values.output, `${name}.zst`), compress(code))
+    written += 1
   }
+  if (written === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)
 } finally {
   server.close()
   rmSync(home, { recursive: true, force: true })

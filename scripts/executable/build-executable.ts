@@ -1,5 +1,5 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeCacheFor } from './code-cache.ts'
@@ -7,18 +7,6 @@ import { locatePackages } from './locate-packages.ts'
 import { prepareBinary, sign } from './prepare-binary.ts'
 import { executableName, targets } from './targets.ts'
 import { writeBlob } from './write-blob.ts'
-
-interface Injector {
-  inject(
-    file: string,
-    resource: string,
-    content: Buffer,
-    options: { sentinelFuse: string; machoSegmentName: string },
-  ): Promise<void>
-}
-
-const require = createRequire(import.meta.url)
-const { inject }: Injector = require('postject')
 
 export interface BuildOptions {
   /** The Node.js binary of the target (default: from the npm package). */
@@ -49,10 +37,7 @@ export async function buildExecutable(
     const blob = await writeBlob(root, { keyring, codeCache: cache.directory }, directory)
     const binary = `${path}.part`
     const notes = [...cache.notes, ...prepareBinary(node, target, binary)]
-    await inject(binary, 'NODE_SEA_BLOB', blob, {
-      sentinelFuse: 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',
-      machoSegmentName: 'NODE_SEA',
-    })
+    inject(root, binary, blob)
     notes.push(...sign(binary, target))
     renameSync(binary, path)
     return { path, notes }
@@ -60,4 +45,14 @@ export async function buildExecutable(
     rmSync(directory, { recursive: true, force: true })
     rmSync(`${path}.part`, { force: true })
   }
+}
+
+/** Adds the blob to the binary, as Node.js expects it (Node.js manual, "Single executable applications"). */
+function inject(root: string, binary: string, blob: string): void {
+  const words = [binary, 'NODE_SEA_BLOB', blob, '--macho-segment-name', 'NODE_SEA']
+  const fuse = ['--sentinel-fuse', 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2']
+  // It warns about the names of sections, without effect. An error contains its output.
+  execFileSync(process.execPath, [join(root, 'node_modules/postject/dist/cli.js'), ...words, ...fuse], {
+    stdio: 'pipe',
+  })
 }

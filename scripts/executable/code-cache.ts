@@ -28,8 +28,9 @@ export function codeCacheFor(
   }
   const output = join(directory, 'code-cache')
   const script = join(root, 'scripts/write-code-cache.ts')
-  const options = ['--output', output, '--platform', target.platform, '--', ...words, node]
-  execFileSync(process.execPath, [script, ...options], { stdio: ['ignore', 'inherit', 'inherit'] })
+  execFileSync(process.execPath, [script, '--output', output, '--', ...words, node], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   return { directory: output, notes: [] }
 }
 

@@ -5,7 +5,7 @@ import { isNative, type Target } from './targets.ts'
 
 /**
  * Finds the Node.js binary of a target, and the native code of the keychain. The packages of this machine are in
- * node_modules. Those of other targets are installed into `release/packages`.
+ * node_modules. Those of other targets are installed into `node_modules/.cache/executables`.
  *
  * @param given the Node.js binary, instead of that of the npm package
  */
@@ -20,7 +20,7 @@ export function locatePackages(
     return { node: given ?? process.execPath, keyring: findAddon(join(root, 'node_modules', target.keyring)) }
   }
   if (given === undefined) wanted.push(`${target.node.package}@${process.versions.node}`)
-  const place = join(root, 'release/packages', `${target.platform}-${target.arch}`)
+  const place = join(root, 'node_modules/.cache/executables', `${target.platform}-${target.arch}`)
   const installed = (name: string) => join(place, 'node_modules', name)
   const stamp = join(place, 'package.json')
   const content = JSON.stringify({ private: true, packages: wanted })

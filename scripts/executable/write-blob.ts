@@ -29,13 +29,13 @@ interface Content {
  * reads. The blob contains no path of this machine.
  *
  * @param directory for temporary files
- * @returns its content
+ * @returns its path
  */
 export async function writeBlob(
   root: string,
   { keyring, codeCache }: Content,
   directory: string,
-): Promise<Buffer> {
+): Promise<string> {
   await writeMainScript(root, join(directory, 'main.cjs'))
   const own = globSync(files, { cwd: root }).filter((name) => name !== ownScript)
   const caches = codeCache === undefined ? [] : globSync('*', { cwd: codeCache })
@@ -58,7 +58,7 @@ export async function writeBlob(
     // It reports success on stderr, which an error contains otherwise.
     stdio: 'pipe',
   })
-  return readFileSync(join(directory, 'blob'))
+  return join(directory, 'blob')
 }
 
 /** Bundles bin/run.js with boot/start.ts, which it loads. */

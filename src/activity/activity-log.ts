@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { tryProcessLock } from '../system/process-lock.ts'
+import { moveFile } from '../system/replace-file.ts'
 
 /** Number of files, the current one included. */
 const files = 4
@@ -135,7 +126,7 @@ export class ActivityLog {
       const paths = activityFiles(this.#directories.state)
       for (let age = paths.length - 1; age > 0; age--) {
         const [from = '', to = ''] = paths.slice(age - 1, age + 1)
-        if (existsSync(from)) renameSync(from, to)
+        if (existsSync(from)) moveFile(from, to)
       }
     } catch {
       this.#canRotate = false

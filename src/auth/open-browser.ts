@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import open from 'open'
 
@@ -6,7 +7,8 @@ import open from 'open'
  * Opens an address with the first command in `BROWSER` that succeeds, as xdg-open(1) does, or else with the
  * default browser of the desktop.
  *
- * @param commands separated by colons; `%s` in a command is replaced by the address, which otherwise follows it
+ * @param commands separated by colons, or semicolons on Windows; `%s` in a command is replaced by the address,
+ *   which otherwise follows it
  * @returns whether a browser was opened. Pending while the browser runs, if the command does not return earlier.
  */
 export async function openBrowser(url: string, commands = ''): Promise<boolean> {
@@ -23,12 +25,31 @@ export async function openBrowser(url: string, commands = ''): Promise<boolean> 
 
 /** Expands a template as printf(1) does: `%%` is a percent sign. */
 function composeCommand(command: string, url: string): string[] {
-  const words = command.split(/\s+/).filter((word) => word !== '')
+  const words = splitProgram(command)
   if (!/%s/.test(command)) return words.length > 0 ? [...words, url] : []
   return words.map((word) => word.replaceAll(/%[%s]/g, (sign) => (sign === '%s' ? url : '%')))
 }
 
-function start([program = '', ...words]: readonly string[]): Promise<ChildProcess> {
+/** The words of a command. A path with spaces, such as in Program Files, is one word if the file exists. */
+function splitProgram(command: string): string[] {
+  const ends = [...command.matchAll(/\s+|$/g)].map(({ index }) => index)
+  const program = ends
+    .map((end) => command.slice(0, end).trim())
+    .findLast((path) => / /.test(path) && isFile(path))
+  const rest = program === undefined ? command : command.trim().slice(program.length)
+  const words = (rest.match(/"[^"]+"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'))
+  return program === undefined ? words : [program, ...words]
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+async function start([program = '', ...words]: readonly string[]): Promise<ChildProcess> {
   const child = spawn(program, words, { stdio: 'ignore', detached: true })
   child.unref()
   return new Promise((resolve, reject) => {

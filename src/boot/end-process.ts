@@ -13,7 +13,8 @@ export function endProcess(exitCode: number): never {
   // Neither a signal nor execve emits `exit`.
   cleanUp(exitCode)
   for (const stop of running) stop()
-  if (exitCode === interrupted && isTerminal(2)) dieOfInterrupt()
+  // On Windows, a process that kills itself exits with 1.
+  if (exitCode === interrupted && process.platform !== 'win32' && isTerminal(2)) dieOfInterrupt()
   if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
   process.exit(exitCode)
 }

@@ -6,8 +6,9 @@ import { Directories } from '../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
 import { removeQuietly, replaceFile } from '../system/replace-file.ts'
 import { withDefaultFlags } from './bound-heap.ts'
+import { decompress, duplicate, readDuplicate } from './code-cache-format.ts'
 import { loadNativeAddon } from './native-addon.ts'
-import { hasOwnFile, ownRoot, readOwnFile, readWhole } from './own-files.ts'
+import { ownRoot, readOwnFile, readWhole } from './own-files.ts'
 
 /**
  * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
@@ -16,7 +17,7 @@ import { hasOwnFile, ownRoot, readOwnFile, readWhole } from './own-files.ts'
  * (docs/decisions/0003-bundling.md).
  *
  * The package contains a cache with the functions of common commands (scripts/write-code-cache.ts). It is
- * used until this machine has written one.
+ * used until this machine has written one, in the second run.
  */
 
 /** Content hash of every bundle by name, set by the build. */
@@ -26,8 +27,6 @@ interface Compiled {
   script: Script
   /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** Where the cached code is that V8 accepted. */
-  source?: CacheStore | undefined
   /** Whether the file with the cached code of this machine is damaged. */
   isDamaged: boolean
 }
@@ -37,18 +36,6 @@ interface Loaded extends Compiled {
 }
 
 const loaded = new Map<string, Loaded>()
-
-/** Where cached code is stored, by name. */
-interface CacheStore {
-  read(name: string): Buffer
-  has(name: string): boolean
-}
-
-/** The caches in the package. */
-const packaged: CacheStore = {
-  read: (name) => readOwnFile(`dist/code-cache/${name}`),
-  has: (name) => hasOwnFile(`dist/code-cache/${name}`),
-}
 
 export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
@@ -73,23 +60,20 @@ function compile(name: string, path: string): Compiled {
   const compileWith = (code: Buffer | undefined) =>
     new Script(text, { filename, ...(code === undefined ? {} : { cachedData: code }) })
   const directory = trustedDirectory()
-  const machine = directory === undefined ? undefined : storeIn(directory)
-  let own = readCodeCache(machine, key)
+  let own = readCodeCache(directory, key)
   let ownKey = key
   if (own.code !== undefined) {
     const script = compileWith(own.code)
-    if (script.cachedDataRejected !== true) return { script, key, source: machine, isDamaged: false }
+    if (script.cachedDataRejected !== true) return { script, key, isDamaged: false }
     // V8 flags, for example in NODE_OPTIONS, need their own cache.
     ownKey = `${key}-${process.getBuiltinModule('node:v8').cachedDataVersionTag()}`
-    own = readCodeCache(machine, ownKey)
+    own = readCodeCache(directory, ownKey)
     if (own.code !== undefined) {
       const script = compileWith(own.code)
-      return { script, key: ownKey, source: machine, isDamaged: script.cachedDataRejected === true }
+      return { script, key: ownKey, isDamaged: script.cachedDataRejected === true }
     }
   }
-  const script = compileWith(readCodeCache(packaged, key).code)
-  const source = script.cachedDataRejected === false ? packaged : undefined
-  return { script, key: ownKey, source, isDamaged: own.isDamaged }
+  return { script: compileWith(readPackagedCache(key)), key: ownKey, isDamaged: own.isDamaged }
 }
 
 function requireFromBundle(id: string): unknown {
@@ -110,11 +94,10 @@ function requireFromBundle(id: string): unknown {
 export function keepCodeCaches(command: string): void {
   const directory = trustedDirectory()
   if (directory === undefined) return
-  for (const [name, { script, key, source, isDamaged }] of loaded) {
+  for (const [name, { script, key, isDamaged }] of loaded) {
     try {
-      const mark = `${key}.${command.replaceAll(':', '-')}`
-      const marker = join(directory, mark)
-      if (!isDamaged && (source ?? storeIn(directory)).has(mark)) continue
+      const marker = join(directory, `${key}.${command.replaceAll(':', '-')}`)
+      if (!isDamaged && exists(marker)) continue
       const note = join(directory, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
@@ -122,9 +105,7 @@ export function keepCodeCaches(command: string): void {
       }
       forgetOtherVersions(directory, name)
       const code = withDefaultFlags(() => script.createCachedData())
-      // Twice: V8 checks only the first bytes, and crashes if others are wrong. Comparing two copies takes
-      // less time than a checksum.
-      replaceFile(join(directory, key), Buffer.concat([code, code]), { flush: false })
+      replaceFile(join(directory, key), duplicate(code), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
@@ -134,13 +115,6 @@ export function keepCodeCaches(command: string): void {
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
-}
-
-function storeIn(directory: string): CacheStore {
-  return {
-    read: (name) => readWhole(join(directory, name)),
-    has: (name) => exists(join(directory, name)),
-  }
 }
 
 /** Two versions in use at the same time keep each other's cache files for this time, in ms. */
@@ -162,18 +136,29 @@ interface CodeCache {
   isDamaged: boolean
 }
 
-function readCodeCache(store: CacheStore | undefined, key: string): CodeCache {
-  // Coverage counts only code that V8 compiles in this run.
-  if (store === undefined || process.env['NODE_V8_COVERAGE']) return { isDamaged: false }
+/** Coverage counts only code that V8 compiles in this run. */
+const isUnused = (): boolean => Boolean(process.env['NODE_V8_COVERAGE'])
+
+function readCodeCache(directory: string | undefined, key: string): CodeCache {
+  if (directory === undefined || isUnused()) return { isDamaged: false }
   let bytes: Buffer
   try {
-    bytes = store.read(key)
+    bytes = readWhole(join(directory, key))
   } catch {
     return { isDamaged: false }
   }
-  const half = bytes.length / 2
-  const code = bytes.subarray(0, half)
-  return half > 0 && code.equals(bytes.subarray(half)) ? { code, isDamaged: false } : { isDamaged: true }
+  const code = readDuplicate(bytes)
+  return code === undefined ? { isDamaged: true } : { code, isDamaged: false }
+}
+
+function readPackagedCache(key: string): Buffer | undefined {
+  if (isUnused()) return undefined
+  try {
+    return decompress(readOwnFile(`dist/code-cache/${key}.zst`))
+  } catch {
+    // Not for this version of Node, or damaged.
+    return undefined
+  }
 }
 
 let directoryOfThisRun: { path: string | undefined } | undefined

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
@@ -26,11 +26,6 @@ export function findOwnFile(start: string): string | undefined {
   return assets()
     .getAssetKeys()
     .find((name) => name.startsWith(start))
-}
-
-export function hasOwnFile(name: string): boolean {
-  if (isExecutable) return assets().getAssetKeys().includes(name)
-  return statSync(join(ownRoot, name), { throwIfNoEntry: false }) !== undefined
 }
 
 // Not imported, because loading it would take 3% of the shortest run.

@@ -17,9 +17,12 @@ export function createProcessHost({
 }: Pick<Host, 'installation' | 'keepHeapSmall' | 'onReaderGone'> & {
   keychainProcess: KeychainOptions['childProcess']
 }): Host {
-  const { env } = process
+  const { env, platform } = process
+  // Windows would start a program of the working directory rather than the one of that name in PATH.
+  if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   return {
     installation,
+    platform,
     env,
     cwd: undefined,
     get stdin() {
@@ -46,7 +49,7 @@ export function createProcessHost({
       return isNullDevice(0)
     },
     isStdoutClosed,
-    ...watchSignals(),
+    ...watchSignals(platform),
     onExit,
     onReaderGone,
     untilEnded,
@@ -56,7 +59,7 @@ export function createProcessHost({
     log: undefined,
     openKeychain: (options) => new Keychain({ ...options, env, childProcess: keychainProcess, untilEnded }),
     get hasDisplay() {
-      return hasDisplay(env, process.platform)
+      return hasDisplay(env, platform)
     },
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')

@@ -10,27 +10,30 @@ const echo = 50
 const usualGrace = 5_000
 
 /** The first signal aborts the run gracefully; a second one ends the process immediately. */
-export function watchSignals(): Pick<
-  Host,
-  'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'
-> {
+export function watchSignals(
+  platform: NodeJS.Platform,
+): Pick<Host, 'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'> {
   const controller = new AbortController()
   let grace = usualGrace
   let interruptTaker: (() => void) | undefined
   let first = 0
-  for (const signal of endingSignals) {
-    process.on(signal, () => {
-      if (signal === 'SIGINT' && interruptTaker) return interruptTaker()
-      const reason = new Interruption(signal)
-      if (controller.signal.aborted) {
-        if (performance.now() - first < echo) return
-        endProcess(reason.exitCode)
-      }
-      first = performance.now()
-      controller.abort(reason)
-      setTimeout(() => endProcess(reason.exitCode), grace).unref()
-    })
+  const take = (signal: Interruption['signal']): void => {
+    if (signal === 'SIGINT' && interruptTaker) {
+      interruptTaker()
+      return
+    }
+    const reason = new Interruption(signal)
+    if (controller.signal.aborted) {
+      if (performance.now() - first < echo) return
+      endProcess(reason.exitCode)
+    }
+    first = performance.now()
+    controller.abort(reason)
+    setTimeout(() => endProcess(reason.exitCode), grace).unref()
   }
+  for (const signal of endingSignals) process.on(signal, () => take(signal))
+  // Ctrl-Break.
+  if (platform === 'win32') process.on('SIGBREAK', () => take('SIGINT'))
   return {
     signal: controller.signal,
     takeInterrupts: (onInterrupt) => {
@@ -40,7 +43,11 @@ export function watchSignals(): Pick<
         interruptTaker = before
       }
     },
-    raise: (signal) => void process.kill(signal === 'SIGTSTP' ? 0 : process.pid, signal),
+    raise: (signal) => {
+      if (platform !== 'win32') process.kill(signal === 'SIGTSTP' ? 0 : process.pid, signal)
+      // There, `process.kill` ends the process without a call of its handlers.
+      else if (signal === 'SIGINT') take(signal)
+    },
     onContinue: (resume) => {
       process.on('SIGCONT', resume)
       return () => void process.off('SIGCONT', resume)

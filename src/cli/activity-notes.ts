@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../activity/read-activity.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import { countOf } from '../view/count.ts'
-import { quoteWord } from './command-line.ts'
+import { commandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { outcomeHint } from './outcome-hint.ts'
 
@@ -19,7 +19,7 @@ export function nextStepFor({ method, path, service, profile }: Sent, { configur
         ? ['--profile', profile]
         : ['--base-url', service]
   const url = `${service === 'local' ? 'http://localhost' : service.replace(/\/$/, '')}${path}`
-  return outcomeHint({ method, url }, (...words) => ['chatctl', ...words, ...named].map(quoteWord).join(' '))
+  return outcomeHint({ method, url }, (...words) => commandLine(...words, ...named))
 }
 
 /** @param lines how many lines of the record could not be read */

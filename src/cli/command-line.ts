@@ -7,13 +7,48 @@ export function commandFor({ options }: { options: Options }, ...words: readonly
     ...(profile.source === 'flag' && profile.value ? ['--profile', profile.value] : []),
     ...(baseUrl.source === 'flag' && baseUrl.value ? ['--base-url', baseUrl.value] : []),
   ]
-  return ['chatctl', ...words, ...named].map(quoteWord).join(' ')
+  return commandLine(...words, ...named)
 }
 
-/** A word as a POSIX shell reads it, and also PowerShell and cmd.exe if double quotes are enough. */
-export function quoteWord(word: string): string {
+/** A command line of chatctl to paste into a shell. */
+export function commandLine(...words: readonly string[]): string {
+  return ['chatctl', ...words].map((word) => quoteWord(word)).join(' ')
+}
+
+/**
+ * A word to paste into the shell of a system: a POSIX shell, or on Windows cmd.exe and PowerShell. If double
+ * quotes are enough, the result is the same for all of them. If not, cmd.exe and PowerShell have no notation in
+ * common, and the result is for PowerShell.
+ */
+export function quoteWord(word: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32') return quoteForWindows(word)
   if (/^[\w./:@%+=,-]+$/.test(word)) return word
   return /["$`\\!%\n]/.test(word) || word === '' ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`
+}
+
+function quoteForWindows(word: string): string {
+  // At the beginning of a word, PowerShell expands @.
+  if (/^(?!@)[\w./:\\@+=,-]+$/.test(word)) return word
+  // In an argument of a program, backslashes before a double quote are escapes.
+  const argument = word.replaceAll(
+    /(\\*)("|$)/g,
+    (_, slashes, quote) => slashes + slashes + quote.replace('"', '\\"'),
+  )
+  // PowerShell ends a string at a curly quote too.
+  const isCommon = !/["$`%\n\u2018-\u201f]/.test(word)
+  return isCommon ? `"${argument}"` : `'${argument.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
+}
+
+/** Commands that set a variable of the environment. */
+export function assignment(variable: string, value: string, platform = process.platform): string {
+  if (platform !== 'win32') return `export ${variable}=${quoteWord(value, platform)}`
+  return `set "${variable}=${value}", or in PowerShell: $env:${variable} = '${value.replaceAll("'", "''")}'`
+}
+
+/** A command that ends processes. Windows ends a process without a window only by force. */
+export function endCommand(processIds: readonly number[], platform = process.platform): string {
+  if (platform !== 'win32') return `kill ${processIds.join(' ')}`
+  return `taskkill /F ${processIds.map((pid) => `/PID ${pid}`).join(' ')}`
 }
 
 /** The command that runs. */
@@ -45,5 +80,5 @@ export function commandWith(
   const added = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
-  return ['chatctl', ...id.split(':'), ...kept, ...added].map(quoteWord).join(' ')
+  return commandLine(...id.split(':'), ...kept, ...added)
 }

@@ -1,5 +1,5 @@
 import type { Source } from '../config/resolve-options.ts'
-import { quoteWord } from './command-line.ts'
+import { commandLine } from './command-line.ts'
 import type { LocalService } from './local-service.ts'
 
 /** The service that a run sends requests to, as errors and hints name it. */
@@ -29,5 +29,5 @@ export function commandForConnection(
       : baseUrl === undefined
         ? []
         : ['--base-url', baseUrl]
-  return ['chatctl', ...words, ...named].map(quoteWord).join(' ')
+  return commandLine(...words, ...named)
 }

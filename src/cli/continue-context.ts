@@ -1,6 +1,7 @@
 import { rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
+import { quoteWord } from './command-line.ts'
 import type { Context } from './context.ts'
 
 /** The failure of `--continue` if this profile has no conversation yet. */
@@ -17,7 +18,7 @@ export async function rememberContext(context: Context, contextId: string | null
     await rememberLastContext(context.directories, context.contextOwner(), contextId)
   } catch (error) {
     await context.output.warn(
-      `Cannot remember this conversation for --continue: ${describeSystemError(error)}. Continue it with: --context ${contextId}`,
+      `Cannot remember this conversation for --continue: ${describeSystemError(error)}. Continue it with: --context ${quoteWord(contextId)}`,
     )
   }
 }

@@ -9,6 +9,7 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
 import { ChangeRecording } from './change-recording.ts'
+import { commandLine } from './command-line.ts'
 import type { Connection } from './connection.ts'
 import type { Context, Invocation } from './context.ts'
 import { describeLocalService } from './describe-local-service.ts'
@@ -141,7 +142,7 @@ export function createContext(invocation: Invocation): Context {
       openAdministration,
       directories,
       {},
-      ({ url }) => `Change it with: chatctl auth login --base-url ${url}`,
+      ({ url }) => `Change it with: ${commandLine('auth', 'login', '--base-url', url)}`,
     ),
   )
 

@@ -1,5 +1,5 @@
 import type { Failure } from '../contract/failure.ts'
-import { quoteWord } from './command-line.ts'
+import { assignment, quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
 import { hintOfModelServer, nameModelServer } from './describe-local-service.ts'
 import { hintOf } from './hints.ts'
@@ -81,7 +81,7 @@ function correctionOf(prefix: string, { baseUrl = '', baseUrlFrom, profile }: Co
     case 'login':
       return `Sign in with: chatctl auth login${ofProfile} --base-url ${quoteWord(corrected)}`
     case 'environment':
-      return `Correct the base URL with: export CHATCTL_BASE_URL=${quoteWord(corrected)}`
+      return `Correct the base URL with: ${assignment('CHATCTL_BASE_URL', corrected)}`
     case 'profile':
       return `Correct the base URL with: chatctl config set base_url ${quoteWord(corrected)}${ofProfile}`
     default:

@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { upstreamNames } from '../contract/upstream-address.ts'
 import { describeDuration } from '../system/clock.ts'
-import { quoteWord } from './command-line.ts'
+import { assignment, commandLine, endCommand, quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
@@ -27,11 +27,14 @@ const hints: Hints = {
     return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
   },
   web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
+  bypass_proxy: ({ variable, host }) =>
+    `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
+  only_owner_writes: ({ path }) => `chmod go-w ${quoteWord(path)}`,
   check_address: (_, connection) => checkAddress(connection),
   other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable
-      ? `Use this address: --base-url ${withPath(url, connection)}`
+      ? `Use this address: --base-url ${quoteWord(withPath(url, connection))}`
       : 'Check the port of the base URL.'
   },
 
@@ -71,7 +74,7 @@ const hints: Hints = {
   token_endpoint_of_exchange:
     'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
   foreign_token_endpoint: ({ tokenEndpoint }) =>
-    `If you trust it, run: export CHATCTL_TOKEN_URL=${quoteWord(tokenEndpoint)}`,
+    `If you trust it, run: ${assignment('CHATCTL_TOKEN_URL', tokenEndpoint)}`,
   client_id_of_exchange: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
   github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
   gitlab_id_token: ({ audience }) =>
@@ -84,6 +87,7 @@ const hints: Hints = {
   // The embedded service
   other_port: ({ listener }) =>
     `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
+  end_services: ({ processIds }) => `Stop it first with: ${endCommand(processIds)}`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
   set_upstream: 'Set it first with: chatctl config set upstream=URL',
@@ -95,16 +99,17 @@ const hints: Hints = {
   back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
   database_or_directory:
     'Without a database, the service stores its data in SQLite, in the directory of --data',
-  reset_password: ({ email }) => `Set a new password with: chatctl service users reset ${email}`,
+  reset_password: ({ email }) =>
+    `Set a new password with: ${commandLine('service', 'users', 'reset', email)}`,
   make_admin: ({ userId }) =>
-    `Make the user an admin with: chatctl users permissions assign ${userId} --role admin`,
+    `Make the user an admin with: ${commandLine('users', 'permissions', 'assign', userId, '--role', 'admin')}`,
   list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create --name NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
   list_trusts: 'List the trusts with: chatctl service trust list',
   revoke_trust: ({ name }) =>
-    `Choose another name, or revoke that trust with: chatctl service trust revoke ${name}`,
+    `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
 
   // Messages and sessions
   larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',
@@ -113,8 +118,8 @@ const hints: Hints = {
   longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',
   close_session: 'Close the session there, or start another one with: chatctl chat',
   name_service_of_session: ({ session, baseUrl }) => {
-    const service = baseUrl ? `--base-url ${baseUrl}` : '--profile local'
-    return `Choose that service with: chatctl chat --resume ${session} ${service}`
+    const service = baseUrl ? ['--base-url', baseUrl] : ['--profile', 'local']
+    return `Choose that service with: ${commandLine('chat', '--resume', session, ...service)}`
   },
 
   // Settings as code
@@ -140,11 +145,11 @@ const hints: Hints = {
   name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
-  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
+  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${quoteWord(path)}`,
   choose_passwords:
     'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_existing: ({ email, id = 'ID' }) =>
-    `Record the existing user with: chatctl users adopt ${quoteWord(`${email}=${id}`)}`,
+    `Record the existing user with: ${commandLine('users', 'adopt', `${email}=${id}`)}`,
   ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
   state_of_plan: 'Choose the state file of the plan with --state, or make a new plan.',
@@ -157,7 +162,7 @@ const hints: Hints = {
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
   service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
   adopt_email: ({ email, state }) =>
-    `If you know the id, run: chatctl users adopt ${quoteWord(`${email}=ID`)} --state ${quoteWord(state)}`,
+    `If you know the id, run: ${commandLine('users', 'adopt', `${email}=ID`, '--state', state)}`,
   json_lines: 'For one object per line, use: --format jsonl',
 }
 
@@ -169,7 +174,7 @@ export const offlineNotices = {
 }
 
 function login(profile: string): string {
-  return `chatctl auth login --profile ${quoteWord(profile)}`
+  return commandLine('auth', 'login', '--profile', profile)
 }
 
 /** An origin with the path of the base URL, if that has the same host. */

@@ -21,6 +21,7 @@ export interface Installation {
  */
 export interface Host {
   readonly installation: Installation
+  readonly platform: NodeJS.Platform
   readonly env: NodeJS.ProcessEnv
   /**
    * Where relative names of files are looked for; undefined for the working directory of the process,
@@ -45,7 +46,7 @@ export interface Host {
   takeInterrupts(onInterrupt: () => void): () => void
   /**
    * Sends the signal of a key that a terminal in raw mode leaves to the program. SIGTSTP goes to the whole job,
-   * as it does from a terminal.
+   * as it does from a terminal. Windows knows only SIGINT.
    */
   raise(signal: 'SIGINT' | 'SIGQUIT' | 'SIGTSTP'): void
   /**

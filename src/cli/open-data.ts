@@ -84,7 +84,7 @@ async function findOther(
 }
 
 function flagFor({ place }: RunningService): string {
-  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${place}`
+  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
 }
 
 /**

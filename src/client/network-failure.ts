@@ -105,8 +105,8 @@ function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
   const proxy = proxyFor(url, env)
   if (proxy === undefined) return undefined
   const variable = proxyVariable(url, env)
-  const hint = `Check ${variable}, or bypass the proxy with: export NO_PROXY=${url.hostname}`
-  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { hint } }
+  const advice = [{ code: 'bypass_proxy', variable, host: url.hostname } as const]
+  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { advice } }
 }
 
 /**

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
-import { commandFor, quoteWord } from '../cli/command-line.ts'
+import { commandFor, commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { textFlag } from '../cli/flag-types.ts'
@@ -83,7 +83,7 @@ export default class Api extends BaseCommand {
     const target = readTarget(args)
     if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
       throw new Failure('usage', 'A request body requires a method', {
-        hint: `For example: chatctl api POST ${target.path}`,
+        hint: `For example: ${commandLine('api', 'POST', target.path)}`,
       })
     }
     if (flags.include && !context.output.showsText(documentView)) {
@@ -159,7 +159,7 @@ function readTarget({ method, path }: { method?: string | undefined; path?: stri
   if (method !== undefined && path !== undefined) return { method, path }
   if (method?.startsWith('/')) return { method: 'GET', path: method }
   const slip = method?.includes('/')
-    ? `Did you mean: chatctl api GET ${quoteWord(`/${method}`)}`
+    ? `Did you mean: ${commandLine('api', 'GET', `/${method}`)}`
     : 'See: chatctl api --help'
   throw new Failure('usage', 'Missing argument PATH', { hint: slip })
 }

@@ -6,7 +6,7 @@ import { fileFlags } from '../cli/chat/file-flags.ts'
 import { offerModelServer } from '../cli/chat/offer-model-server.ts'
 import { pickSession } from '../cli/chat/pick-session.ts'
 import { readSystem, systemFlag } from '../cli/chat/read-system.ts'
-import { quoteWord } from '../cli/command-line.ts'
+import { commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context.ts'
 import { noConversation } from '../cli/continue-context.ts'
 import { describeFailure } from '../cli/describe-failure.ts'
@@ -114,6 +114,7 @@ export default class Chat extends BaseCommand {
       style: isPlain ? undefined : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
       link: isPlain ? undefined : await linkerFor(host.stdout),
       directories,
+      platform: host.platform,
       env,
       cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],
@@ -141,7 +142,7 @@ function demandTerminal(
   throw new Failure('usage', why, {
     hint: picks
       ? 'List the sessions with: chatctl chat sessions'
-      : `Send one message with: chatctl chat send ${quoteWord(message)}`,
+      : `Send one message with: ${commandLine('chat', 'send', message)}`,
   })
 }
 
@@ -203,10 +204,10 @@ async function describeService(context: Context): Promise<{ name: string; hasUps
 function resumeCommand(id: string, { options }: Context, profile?: string): string {
   const { profile: inUse, base_url: baseUrl } = options
   const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)
-  const words = ['chatctl', 'chat', '--resume', id]
+  const words = ['chat', '--resume', id]
   if (named !== undefined) words.push('--profile', named)
   if (profile === undefined && baseUrl.source === 'flag' && baseUrl.value) {
     words.push('--base-url', baseUrl.value)
   }
-  return words.map(quoteWord).join(' ')
+  return commandLine(...words)
 }

@@ -7,6 +7,7 @@ import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
+import { hintOfOpenFile } from '../system/replace-file.ts'
 
 /** The profile keys that sign-in uses. */
 export const signInKeys = [
@@ -162,7 +163,7 @@ function unwritable(path: string, cause: unknown): Failure {
     'storage',
     `Cannot write the configuration file ${path}: ${describeSystemError(cause)}`,
     {
-      hint: 'Set XDG_CONFIG_HOME to a directory that you can write to.',
+      hint: hintOfOpenFile(cause) ?? 'Set XDG_CONFIG_HOME to a directory that you can write to.',
       cause,
     },
   )

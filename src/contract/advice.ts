@@ -28,6 +28,10 @@ interface ClientAdvice {
   web_page: NoData
   /** The address of the same server with the scheme that it speaks. */
   other_scheme: { url: string }
+  /** A proxy does not work. `variable` names it, and `host` is that of the address. */
+  bypass_proxy: { variable: string; host: string }
+  /** Other users can write to a file that must be the user's alone. */
+  only_owner_writes: { path: string }
   /** No service answers at the base URL. */
   check_address: NoData
 }
@@ -81,6 +85,8 @@ export type Listener = 'service' | 'admin'
 
 interface ServiceAdvice {
   other_port: { listener: Listener }
+  /** Services run on data that must not be in use. */
+  end_services: { processIds: readonly number[] }
   unprivileged_port: { listener: Listener }
   encrypt: NoData
   set_upstream: NoData

@@ -74,9 +74,14 @@ function secondsOf(value: unknown): number {
   return typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN
 }
 
-/** RFC 3339, or seconds since the epoch. */
+/** A larger number of an absolute time counts milliseconds: as seconds, it is after the year 5138. */
+const firstMilliseconds = 1e11
+
+/** RFC 3339, or seconds or milliseconds since the epoch. */
 function timeOf(value: unknown): number {
   const isTime =
     typeof value === 'string' && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/i.test(value)
-  return isTime ? Date.parse(value.replace(' ', 'T')) : 1_000 * secondsOf(value)
+  if (isTime) return Date.parse(value.replace(' ', 'T'))
+  const number = secondsOf(value)
+  return number > firstMilliseconds ? number : 1_000 * number
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
@@ -7,8 +8,9 @@ import { describeSystemError } from './describe-system-error.ts'
 export interface OutsideEditing {
   /** Editors detect the language from the file extension. */
   fileName: string
-  /** A shell command, such as `code --wait` (default: vi). */
+  /** A shell command, such as `code --wait` (default: vi, or notepad on Windows). */
   command?: string | undefined
+  platform: NodeJS.Platform
   /** Environment of the editor. */
   env: NodeJS.ProcessEnv
   cwd: string | undefined
@@ -24,7 +26,7 @@ export interface OutsideEditing {
  *   `storage` if the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
-  const directory = await makeDirectory(editing.temporary)
+  const directory = await makeDirectory(editing)
   const file = join(directory, editing.fileName)
   try {
     return await editFile(text, directory, file, editing)
@@ -40,7 +42,7 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
   }
 }
 
-async function makeDirectory(parent: string): Promise<string> {
+async function makeDirectory({ temporary: parent, platform }: OutsideEditing): Promise<string> {
   try {
     return await mkdtemp(join(parent, 'chatctl-'))
   } catch (cause) {
@@ -48,7 +50,7 @@ async function makeDirectory(parent: string): Promise<string> {
       'storage',
       `Cannot create a file for the editor in ${parent}: ${describeSystemError(cause)}`,
       {
-        hint: 'Set TMPDIR to a directory that you can write to.',
+        hint: `Set ${platform === 'win32' ? 'TEMP' : 'TMPDIR'} to a directory that you can write to.`,
         cause,
       },
     )
@@ -59,12 +61,12 @@ async function editFile(
   text: string,
   directory: string,
   file: string,
-  { command = 'vi', env, cwd }: OutsideEditing,
+  { platform, command = platform === 'win32' ? 'notepad' : 'vi', env, cwd }: OutsideEditing,
 ): Promise<string> {
   let isKept = false
   try {
     await writeFile(file, text, { mode: 0o600 })
-    const status = await run(command, file, { env, cwd })
+    const status = await run(editorLine(command, platform), file, { env, cwd, platform })
     if (status !== 0) {
       throw new Failure('refused', `The editor (${command}) exited with ${status}. The text is unchanged`, {
         hint: 'Set VISUAL or EDITOR to another editor.',
@@ -85,23 +87,20 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
 }
 
-/** Prevents cmd.exe from running a program of the same name in the working directory. */
-const noCurrentDirectory = { NoDefaultCurrentDirectoryInExePath: '1' }
+/** In the environment of Windows, the path of a program is usually not quoted although it has spaces. */
+function editorLine(command: string, platform: NodeJS.Platform): string {
+  return platform === 'win32' && command.includes(' ') && existsSync(command) ? `"${command}"` : command
+}
 
 async function run(
   command: string,
   file: string,
-  { env, cwd }: Pick<OutsideEditing, 'env' | 'cwd'>,
+  { env, cwd, platform }: Pick<OutsideEditing, 'env' | 'cwd' | 'platform'>,
 ): Promise<number | string> {
   const { spawn } = await import('node:child_process')
   const child =
-    process.platform === 'win32'
-      ? spawn(`${command} "${file}"`, {
-          shell: true,
-          stdio: 'inherit',
-          env: { ...env, ...noCurrentDirectory },
-          cwd,
-        })
+    platform === 'win32'
+      ? spawn(`${command} "${file}"`, { shell: true, stdio: 'inherit', env, cwd })
       : // Ctrl-C belongs to the editor. The shell receives it too, and must ignore it.
         spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit', env, cwd })
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ export const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
  * and a signal ends the process with the default action of the system.
  */
 export function leaveSignalsToSystem<T>(work: () => T): T {
-  const handlers = endingSignals.flatMap((signal) =>
+  const handlers = ([...endingSignals, 'SIGBREAK'] as const).flatMap((signal) =>
     process.listeners(signal).map((handler) => ({ signal, handler })),
   )
   for (const { signal, handler } of handlers) process.off(signal, handler)

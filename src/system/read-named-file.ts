@@ -97,6 +97,6 @@ function demandOnlyOwnerWrites(descriptor: number, path: string, subject: string
   if ((stats.mode & 0o022) === 0) return
   const mode = (stats.mode & 0o777).toString(8).padStart(4, '0')
   throw new Failure(kind, `${subject} is not used: other users can write to it (mode ${mode})`, {
-    hint: `chmod go-w ${path}`,
+    advice: [{ code: 'only_owner_writes', path }],
   })
 }

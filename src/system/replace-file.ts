@@ -1,5 +1,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from './describe-system-error.ts'
 
 /**
  * Replaces a file atomically, with mode 0600: a reader sees either the old or the new content. A symbolic
@@ -19,7 +21,7 @@ export function replaceFile(path: string, content: string | Uint8Array, { flush 
     } finally {
       closeSync(descriptor)
     }
-    renameSync(temporary, path)
+    moveFile(temporary, path)
   } catch (error) {
     removeQuietly(temporary)
     throw error
@@ -38,8 +40,47 @@ export function temporaryPath(path: string): string {
 
 /** Renames a flushed file, then flushes the directory. */
 export function moveIntoPlace(temporary: string, path: string): void {
-  renameSync(temporary, path)
+  moveFile(temporary, path)
   syncDirectory(dirname(path))
+}
+
+/** Pauses before the attempts after the first one, in ms: 1.3 s in all. A virus scanner is done in less. */
+const pauses = [10, 20, 40, 80, 160, 320, 640]
+
+/** What to do about an error that Windows reports while another program has the file open. */
+export function hintOfOpenFile(error: unknown, platform = process.platform): string | undefined {
+  const isOpen = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
+  return platform === 'win32' && isOpen
+    ? 'Another program may have the file open, such as an editor, a virus scanner, or a program that synchronizes or backs up files. Close it, and try again.'
+    : undefined
+}
+
+/**
+ * Renames a file, over another one if there is one. Windows refuses that while another program has the file
+ * open, so there it is tried again for a moment.
+ *
+ * @param pause blocks this thread
+ * @throws Failure `storage` if Windows still refuses it; the system's error otherwise
+ */
+export function moveFile(from: string, to: string, platform = process.platform, pause = blockThread): void {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      renameSync(from, to)
+      return
+    } catch (cause) {
+      const hint = hintOfOpenFile(cause, platform)
+      if (hint === undefined) throw cause
+      const ms = pauses[attempt]
+      if (ms === undefined) {
+        throw new Failure('storage', `Cannot replace ${to}: ${describeSystemError(cause)}`, { hint, cause })
+      }
+      pause(ms)
+    }
+  }
+}
+
+function blockThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 /**

@@ -21,7 +21,7 @@ export interface CommandOptions {
 /** Maximum size of the output, in bytes. */
 const maxOutput = 64 * 1024
 
-/** Time to read the rest of its messages after its end, in ms. */
+/** Time to read the rest of its output after its end, in ms. */
 const grace = 500
 
 /**
@@ -45,7 +45,12 @@ export async function runCommand(
     // A process group, so that all of it can be killed. Windows would open a window.
     detached: process.platform !== 'win32',
   }
-  const child = spawn(program, words, options)
+  let child: ChildProcess
+  try {
+    child = spawn(program, words, options)
+  } catch (error) {
+    return { problem: startProblem(program, error) }
+  }
   const chunks: Buffer[] = []
   let size = 0
   const ended = new AbortController()
@@ -71,22 +76,18 @@ export async function runCommand(
         else chunks.push(chunk)
       })
       if (onMessage) child.stderr?.setEncoding('utf8').on('data', onMessage)
-      child.once('error', (error) =>
-        resolve({
-          problem: `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`,
-        }),
-      )
-      // A process that it has started may keep its stderr open, as ssh does with ControlPersist.
-      const release = () => {
-        const hasEnded = child.exitCode !== null || child.signalCode !== null
-        if (!hasEnded || !child.stdout?.readableEnded) return
-        clock.sleep(grace, ended.signal).then(
-          () => child.stderr?.destroy(),
-          () => {},
-        )
-      }
-      child.once('exit', release)
-      child.stdout?.once('end', release)
+      child.once('error', (error) => resolve({ problem: startProblem(program, error) }))
+      // A process that it has started may keep its streams open, as ssh does with ControlPersist.
+      child.once('exit', () => {
+        const release = async () => {
+          await clock.sleep(grace, ended.signal)
+          // Reads what has arrived, if other work has blocked this thread meanwhile.
+          await new Promise((resolve) => setImmediate(resolve))
+          child.stdout?.destroy()
+          child.stderr?.destroy()
+        }
+        release().catch(() => {})
+      })
       child.once('close', (code, by) => {
         if (code === 0) resolve({ output: Buffer.concat(chunks) })
         else resolve({ problem: code === null ? `failed: ${by}` : `exited with code ${code}` })
@@ -96,6 +97,16 @@ export async function runCommand(
     ended.abort()
     exited?.()
   }
+}
+
+/** Why a program did not start, for the end of a sentence. */
+export function startProblem(program: string, error: unknown, platform = process.platform): string {
+  const problem = `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`
+  const { code = '' } = error as NodeJS.ErrnoException
+  // Windows starts only programs; ENOENT also if only a batch file has the name.
+  return platform === 'win32' && ['EINVAL', 'ENOENT'].includes(code)
+    ? `${problem}. Windows runs a batch file with cmd.exe /c, and a script with its interpreter`
+    : problem
 }
 
 function kill(child: ChildProcess): void {

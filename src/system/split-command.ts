@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path'
+import { posix, win32 } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Command } from './run-command.ts'
 
@@ -8,9 +8,9 @@ import type { Command } from './run-command.ts'
  * @param name of the command, for errors
  * @throws Failure `usage` if it has no program, needs a shell, or names a program below the working directory
  */
-export function readCommand(line: string, name: string): Command {
+export function readCommand(line: string, name: string, platform = process.platform): Command {
   const shellSyntax: string[] = []
-  const words = splitCommand(line, (syntax) => shellSyntax.push(syntax))
+  const words = splitCommand(line, (syntax) => shellSyntax.push(syntax), platform)
   const [program, ...rest] = words ?? []
   const invalid = (why: string, hint: string) =>
     new Failure('usage', `Invalid ${name}: ${JSON.stringify(line)}: ${why}`, { hint })
@@ -22,7 +22,10 @@ export function readCommand(line: string, name: string): Command {
       `Put the character in single quotes if it is part of an argument. Otherwise, write a script, and use its absolute path.`,
     )
   }
-  if (/[/\\]/.test(program) && !isAbsolute(program)) {
+  const { isAbsolute } = platform === 'win32' ? win32 : posix
+  // C:op is a file in the working directory of that drive.
+  const isPath = (platform === 'win32' ? /[/\\:]/ : /[/\\]/).test(program)
+  if (isPath && !isAbsolute(program)) {
     throw invalid(
       `${JSON.stringify(program)} is another program in each directory`,
       'Use an absolute path, or the name of a program in PATH.',
@@ -37,6 +40,7 @@ const [wordBeginnings, expansion] = [/[~#]/, /[\w{(@*#?$!-]/]
 /**
  * The words of a command line that is run without a shell: separated by spaces, with single quotes, double quotes,
  * and a backslash outside of single quotes as in a POSIX shell (IEEE Std 1003.1, "Quoting"). Nothing is expanded.
+ * On Windows, a backslash separates directories, and has no other meaning.
  *
  * @param onShellSyntax called with what a shell would not take literally, except patterns such as `*`
  * @returns undefined if a quote is not closed, or the line ends with a backslash
@@ -44,6 +48,7 @@ const [wordBeginnings, expansion] = [/[~#]/, /[\w{(@*#?$!-]/]
 export function splitCommand(
   line: string,
   onShellSyntax: (character: string) => void = () => {},
+  platform: NodeJS.Platform = process.platform,
 ): string[] | undefined {
   const words: string[] = []
   let word: string | undefined
@@ -51,7 +56,7 @@ export function splitCommand(
   for (let at = 0; at < line.length; at++) {
     const character = line.charAt(at)
     const next = line[at + 1]
-    if (character === '\\' && quote !== "'") {
+    if (character === '\\' && quote !== "'" && platform !== 'win32') {
       if (next === undefined) return undefined
       // Within double quotes, a backslash before any other character is a backslash.
       const isEscape = quote === undefined || '"\\$`'.includes(next)

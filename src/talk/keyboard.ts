@@ -156,6 +156,10 @@ export class Keyboard {
         this.#session.replacesLastPrompt = false
         break
       case 'suspend':
+        if (!options.terminal.canSuspend) {
+          options.terminal.write(bell)
+          break
+        }
         screen.show(undefined)
         screen.endLine()
         void options.terminal.suspend()

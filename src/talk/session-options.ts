@@ -54,6 +54,7 @@ export interface SessionOptions {
   /** Omit notes: see `SessionOutput`. */
   isQuiet: boolean
   directories: Directories
+  platform: NodeJS.Platform
   env: NodeJS.ProcessEnv
   /** Base of relative file names. Undefined is the working directory of the process. */
   cwd: string | undefined

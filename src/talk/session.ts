@@ -157,7 +157,7 @@ export class Session implements KeyboardHost {
 
   /** Opens the person's editor for the next prompt. */
   async openExternalEditor(): Promise<void> {
-    const { terminal, editorCommand, directories, env, cwd } = this.options
+    const { terminal, editorCommand, directories, env, cwd, platform } = this.options
     const { input } = this.keyboard
     this.screen.show(undefined)
     try {
@@ -166,6 +166,7 @@ export class Session implements KeyboardHost {
         command: editorCommand,
         env,
         cwd,
+        platform,
         temporary: directories.temporary,
       }
       const edited = await terminal.lend(() => editOutside(input.text, editing))

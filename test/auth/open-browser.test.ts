@@ -22,7 +22,7 @@ describe('the browser in BROWSER', () => {
     const path = join(directory, name)
     writeFileSync(
       path,
-      `#!/bin/sh\nprintf '%s\\n' "$@" > ${path}.part; mv ${path}.part ${path}.args\n${after}`,
+      `#!/bin/sh\nprintf '%s\\n' "$@" > "${path}.part"; mv "${path}.part" "${path}.args"\n${after}`,
     )
     chmodSync(path, 0o755)
     return path
@@ -39,6 +39,18 @@ describe('the browser in BROWSER', () => {
     const path = program('a')
     expect(await openBrowser(url, `${path} --app=%s --zoom=50%% end`)).to.equal(true)
     expect(argsOf(path)).to.deep.equal([`--app=${url}`, '--zoom=50%', 'end'])
+  })
+
+  it('may be a path with spaces, with or without arguments and quotes', async () => {
+    const path = program('a browser')
+    for (const line of [path, ` ${path} `]) {
+      expect(await openBrowser(url, line)).to.equal(true)
+      expect(argsOf(path)).to.deep.equal([url])
+    }
+    for (const line of [`${path} --new %s`, `"${path}" --new`]) {
+      expect(await openBrowser(url, line)).to.equal(true)
+      expect(argsOf(path)).to.deep.equal(['--new', url])
+    }
   })
 
   it('is the first one of a list that starts and succeeds', async () => {

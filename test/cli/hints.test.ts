@@ -1,6 +1,7 @@
+import { globSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
-import type { Advice } from '../../src/contract/advice.ts'
+import type { Advice, AdviceData } from '../../src/contract/advice.ts'
 import { Failure, unknownOutcome } from '../../src/contract/failure.ts'
 
 const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed', { advice })
@@ -44,6 +45,72 @@ describe('the hint of a failure', () => {
       expect(hintOf(failureWith(advice))).to.equal(hint)
     })
   }
+
+  // Names with a space, if a person or a service chooses them.
+  const named: {
+    [Code in keyof AdviceData as keyof AdviceData[Code] extends never ? never : Code]: AdviceData[Code]
+  } = {
+    longer_timeout: { ms: 1 },
+    longer_wait: { ms: 1, until: '2026-01-31T08:00:00Z' },
+    other_scheme: { url: 'https://chat.example' },
+    bypass_proxy: { variable: 'HTTPS_PROXY', host: 'a b' },
+    only_owner_writes: { path: 'a b' },
+    output_format: { format: 'json' },
+    set_base_url: { profile: 'a b' },
+    sign_in_again: { profile: 'a b' },
+    find_token_endpoint_again: { profile: 'a b' },
+    replace_credential: { profile: 'a b' },
+    create_profile: { profile: 'a b' },
+    other_redirect_host: { host: '127.0.0.1' },
+    nobody_came: { redirectUri: 'http://127.0.0.1/' },
+    foreign_token_endpoint: { tokenEndpoint: 'a b' },
+    gitlab_id_token: { audience: 'a b' },
+    trust_issuer: { issuer: 'a b', subject: 'a b', audience: 'a b' },
+    check_credential_command: { line: 'pass show', profile: 'a b' },
+    other_port: { listener: 'service' },
+    end_services: { processIds: [1] },
+    unprivileged_port: { listener: 'service' },
+    upstream_address: { meant: 'ollama' },
+    create_database: { exists: true },
+    reset_password: { email: 'a b' },
+    make_admin: { userId: 'a b' },
+    revoke_trust: { name: 'a b' },
+    name_service_of_session: { session: 'a b', baseUrl: 'a b' },
+    other_part: { part: 'settings' },
+    check_settings: { command: 'chatctl settings get' },
+    adopt_email: { email: 'a b', state: 'a b' },
+    adopt_existing: { email: 'a b', id: 'a b' },
+    longer_total_wait: { ms: 1, until: '2026-01-31T08:00:00Z', total: null },
+    name_unknown_row: { places: '--line 1' },
+    resume_with_passwords: { path: 'a b' },
+    skip_invalid: { faults: 1 },
+  }
+
+  it('quotes every name with a space, so that each command line can be pasted', () => {
+    for (const [code, data] of Object.entries(named)) {
+      const hint = hintOf(failureWith({ code, ...data } as Advice)) ?? ''
+      expect(hint, code).not.to.equal('')
+      expect(hint.replaceAll(/"[^"]*"|'[^']*'/g, ''), code).not.to.include('a b')
+    }
+  })
+
+  it('never contains a value that is not quoted as the value of a flag', () => {
+    const source = new URL('../../src/', import.meta.url)
+    const files = ['cli', 'commands'].flatMap((layer) =>
+      globSync(`${layer}/**/*.ts`, { cwd: source }).filter((file) => !file.includes('/help/')),
+    )
+    // Of these flags, a person chooses the values.
+    const flags = 'profile|base-url|file|state|data|database|results|to|name|scope|client-id|context'
+    const unquoted = new RegExp(`--(${flags})[ =]\\$\\{(?!quoteWord\\()`)
+    const wrong = files.flatMap((file) =>
+      readFileSync(new URL(file, source), 'utf8')
+        .split('\n')
+        .filter((line) => unquoted.test(line) && !/Failure\('usage', `--/.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    )
+    expect(files).to.have.length.above(100)
+    expect(wrong).to.deep.equal([])
+  })
 
   it('keeps the path of the base URL when it names the other scheme', () => {
     const failure = failureWith({ code: 'other_scheme', url: 'https://chat.example' })

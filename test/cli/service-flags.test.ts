@@ -273,6 +273,11 @@ const effects: Record<string, () => Promise<void>> = {
       '[.[] | .action] | join(" ")',
     ]
     expect((await runHere(audit)).stdout).to.equal('trust.create trust.revoke\n')
+    const mistyped = await runHere(['service', 'audit', '--data', dir, '--target', 'deployer'])
+    expect(mistyped).to.include({ exitCode: 6 })
+    expect(mistyped.stderr)
+      .to.include('No user or trust "deployer"')
+      .and.include('chatctl service trust list')
   },
   'service:users:list data': async () => {
     const dir = dataDirectory('users-list')

@@ -69,7 +69,7 @@ describe('a connection with TLS or a proxy', () => {
     const program = `
       import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
       const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: process.env })
-      const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint }) => ({ kind, message, hint }))
+      const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint, advice }) => ({ kind, message, hint, advice }))
       process.stdout.write(JSON.stringify(outcome))
       await client.close()`
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
@@ -141,7 +141,9 @@ describe('a connection with TLS or a proxy', () => {
       const outcome = await get(`https://${host}`, { [variable]: 'http://user:canary@127.0.0.1:9' })
       expect(outcome['kind']).to.equal('unreachable')
       expect(outcome['message']).to.include(`the proxy http://127.0.0.1:9 (${variable}) for https://${host}`)
-      expect(outcome['hint']).to.include(variable).and.include('NO_PROXY')
+      expect(outcome['advice']).to.deep.equal([
+        { code: 'bypass_proxy', variable, host: new URL(`https://${host}`).hostname },
+      ])
       expect(JSON.stringify(outcome)).not.to.include('canary')
     })
   }

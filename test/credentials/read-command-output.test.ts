@@ -44,6 +44,10 @@ describe('the output of a credential command', () => {
         { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
       ],
       [
+        { token: 'sk-1', expires_at: now + 60_000 },
+        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
+      ],
+      [
         { token: 'sk-1', expires_in: 1e300 },
         { kind: null, expires_at: '9999-01-01T00:00:00.000Z' },
       ],

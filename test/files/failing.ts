@@ -26,6 +26,25 @@ export const failing = {
     }
   },
 
+  /** Makes the first renames fail, each with its error. */
+  async renames<T>(errors: readonly Error[], work: () => T | Promise<T>): Promise<T> {
+    const real = fs.renameSync
+    let calls = 0
+    const renameSync = (...args: Parameters<typeof real>): void => {
+      const error = errors[calls++]
+      if (error) throw error
+      real(...args)
+    }
+    Object.assign(fs, { renameSync })
+    syncBuiltinESMExports()
+    try {
+      return await work()
+    } finally {
+      Object.assign(fs, { renameSync: real })
+      syncBuiltinESMExports()
+    }
+  },
+
   async handle<T>(name: HandleCall, work: () => Promise<T>): Promise<T> {
     const handle = await open(import.meta.filename)
     const prototype = Object.getPrototypeOf(handle)

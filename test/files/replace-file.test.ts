@@ -11,9 +11,16 @@ import {
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
-import { moveIntoPlace, removeLeftovers, replaceFile, temporaryPath } from '../../src/system/replace-file.ts'
+import {
+  moveFile,
+  moveIntoPlace,
+  removeLeftovers,
+  replaceFile,
+  temporaryPath,
+} from '../../src/system/replace-file.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
 import { failing } from './failing.ts'
 
 describe('replacing a file', () => {
@@ -119,6 +126,52 @@ describe('replacing a file', () => {
     await ended
     expect(readFileSync(path, 'utf8')).to.match(/^[abc]/)
     expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
+  })
+
+  describe('that another program has open on Windows', () => {
+    const busy = (code: string) => Object.assign(new Error('busy'), { code, errno: -16 })
+
+    for (const code of ['EPERM', 'EACCES', 'EBUSY']) {
+      it(`waits until the file can be replaced, after ${code}`, async () => {
+        writeFileSync(path, 'old')
+        const temporary = temporaryPath(path)
+        writeFileSync(temporary, 'new')
+        const pauses: number[] = []
+        await failing.renames([busy(code), busy(code), busy(code)], () =>
+          moveFile(temporary, path, 'win32', (ms) => void pauses.push(ms)),
+        )
+        expect(readFileSync(path, 'utf8')).to.equal('new')
+        expect(pauses).to.deep.equal([10, 20, 40])
+      })
+    }
+
+    it('gives up after about a second, and names the file and the programs that may have it open', async () => {
+      let waited = 0
+      const failure = await failing.renames(Array(100).fill(busy('EBUSY')), () =>
+        thrownFailure(() =>
+          moveFile('new', path, 'win32', (ms) => {
+            waited += ms
+          }),
+        ),
+      )
+      expect(failure).to.include({ kind: 'storage' })
+      expect(failure.message).to.equal(`Cannot replace ${path}: resource busy or locked (EBUSY)`)
+      expect(failure.hint).to.include('Another program may have the file open')
+      expect(waited).to.be.within(1_000, 2_000)
+    })
+
+    it('does not wait for another error, or on another system', async () => {
+      const pause = () => expect.fail('paused')
+      const other = Object.assign(new Error('full'), { code: 'ENOSPC' })
+      for (const [error, platform] of [
+        [other, 'win32'],
+        [busy('EPERM'), 'linux'],
+      ] as const) {
+        await failing.renames([error], () =>
+          expect(() => moveFile('new', path, platform, pause)).to.throw(error),
+        )
+      }
+    })
   })
 
   it('moves a temporary file to its name, and removes those of killed writers', () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
-import { type CommandOptions, runCommand } from '../../src/system/run-command.ts'
+import { type CommandOptions, runCommand, startProblem } from '../../src/system/run-command.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
@@ -70,6 +70,35 @@ describe('a command that chatctl runs', () => {
     const pid = Number('output' in result && result.output)
     expect(isRunning(pid)).to.equal(true)
     process.kill(pid)
+  })
+
+  it('gives what it wrote, although a process that it has started keeps its stdout open', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const script = `const { spawn } = require('child_process')
+      const stdio = ['ignore', 'inherit', 'inherit']
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio })
+      child.unref()
+      console.log(child.pid)`
+    const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
+    expect(result).to.have.property('output')
+    const pid = Number('output' in result && result.output)
+    expect(isRunning(pid)).to.equal(true)
+    process.kill(pid)
+  })
+
+  it('says why it did not start, also if the system refuses its arguments', async () => {
+    const none = await runCommand(['/nowhere/op'], options)
+    expect(none).to.have.property('problem').that.includes('cannot start "/nowhere/op": no such file')
+    if (process.platform === 'win32') return
+    const long = await runCommand([process.execPath, 'x'.repeat(4_000_000)], options)
+    expect(long).to.have.property('problem').that.includes('argument list too long (E2BIG)')
+  })
+
+  it('needs cmd.exe on Windows if it is a batch file', () => {
+    const error = Object.assign(new Error('spawn EINVAL'), { code: 'EINVAL', errno: -22 })
+    expect(startProblem('C:\\op.cmd', error, 'win32')).to.equal(
+      'failed: cannot start "C:\\\\op.cmd": invalid argument (EINVAL). Windows runs a batch file with cmd.exe /c, and a script with its interpreter',
+    )
   })
 
   it('can be killed when the process of the caller ends', async () => {

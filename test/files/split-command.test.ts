@@ -29,6 +29,19 @@ describe('the words of a command line', () => {
 describe('a command line that runs without a shell', () => {
   const read = (line: string) => readCommand(line, 'test command')
 
+  it('may be a path with backslashes on Windows', () => {
+    const readThere = (line: string) => readCommand(line, 'test command', 'win32')
+    expect(readThere('C:\\tools\\op.exe read \\\\server\\key')).to.deep.equal([
+      'C:\\tools\\op.exe',
+      'read',
+      '\\\\server\\key',
+    ])
+    expect(readThere('"C:\\Program Files\\op\\" x')).to.deep.equal(['C:\\Program Files\\op\\', 'x'])
+    for (const line of ['C:op.exe', 'tools\\op.exe', './op']) {
+      expect(() => readThere(line), line).to.throw('is another program in each directory')
+    }
+  })
+
   it('has a program and its arguments, and may quote what a shell would expand', () => {
     expect(read('op read op://vault/item/key?attribute=otp')).to.deep.equal([
       'op',

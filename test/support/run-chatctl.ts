@@ -38,8 +38,8 @@ export interface HostOptions extends RunOptions {
 }
 
 export interface ProcessOptions extends RunOptions {
-  /** Replaces the built program: a Node.js binary, and a script. */
-  program?: readonly [node: string, script: string]
+  /** Replaces the built program: a Node.js binary and a script, or an executable. */
+  program?: readonly [command: string, ...start: string[]]
 }
 
 /** A run in this process. */
@@ -74,6 +74,7 @@ export function startChatctl(
   }
   const host: Host = {
     installation: sourceInstallation,
+    platform: process.platform,
     env: definedIn({ ...sandbox.env, ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,
@@ -204,8 +205,8 @@ export function startBuilt(
   args: readonly string[],
   { env, cwd, program = [process.execPath, binary] }: ProcessOptions = {},
 ): ChildProcess {
-  const [node, script] = program
-  return spawn(node, [script, ...args], {
+  const [command, ...start] = program
+  return spawn(command, [...start, ...args], {
     env: { ...sandbox.env, ...env },
     cwd: cwd ?? sandbox.home,
     stdio: 'pipe',

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
@@ -6,7 +6,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
-import { moveIntoPlace } from '../../system/replace-file.ts'
+import { moveFile, moveIntoPlace } from '../../system/replace-file.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
 import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -221,5 +221,5 @@ function readHeader(path: string): JournalHeader | undefined {
 
 /** Keeps the last replaced journal, for the user and for `readSpentQuota`. */
 function archive(path: string): void {
-  if (existsSync(path)) renameSync(path, `${path}.old`)
+  if (existsSync(path)) moveFile(path, `${path}.old`)
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import type { TextFile } from '../../contract/file-block.ts'
 import { ifFileTooLarge, maxFileBytes, readEach, readTextFileAt } from '../../system/read-text-files.ts'
-import { quoteWord } from '../command-line.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { readStdin } from '../input/read-input.ts'
 
@@ -47,9 +47,9 @@ export async function attachFiles(
     return { files, argument: isMessage ? last : argument }
   } catch (error) {
     if (!(error instanceof Failure && mayBeMessage && !isMessage)) throw error
-    const words = ['chatctl', ...command.split(' '), last, '-f', ...names.slice(0, -1)]
+    const line = commandLine(...command.split(' '), last, '-f', ...names.slice(0, -1))
     throw error.reworded(error.message, {
-      hint: `If "${last}" is the message, put it before -f: ${words.map(quoteWord).join(' ')}`,
+      hint: `If "${last}" is the message, put it before -f: ${line}`,
     })
   }
 }

@@ -18,7 +18,7 @@ export async function examineCredential({ context }: DoctorContext): Promise<Exa
   const stored = await signedIn?.stored()
   if (stored?.kind === 'oauth' && stored.refresh_token === undefined) {
     throw new Failure('unauthorized', `${words} has expired and has no refresh token`, {
-      hint: `Sign in again with: chatctl auth login --profile ${signedIn?.profile}`,
+      advice: [{ code: 'sign_in_again', profile: signedIn?.profile ?? '' }],
     })
   }
   return [ok('credential', `${words}, renewed with the next request`)]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 import { describeBytes } from '../../view/describe-bytes.ts'
-import { commandFor } from '../command-line.ts'
+import { commandFor, commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import type { OnOtherService } from '../open-data.ts'
 import type { DoctorContext } from './doctor-context.ts'
@@ -49,7 +49,7 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const { users, messages, running } = await administration.status()
   const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
   if (other) {
-    const hint = `Use that service with: chatctl auth login --base-url ${other.url}`
+    const hint = `Use that service with: ${commandLine('auth', 'login', '--base-url', other.url)}`
     return [warning('data', `${words}; the service at ${other.url} uses ${other.place}`, hint)]
   }
   if (running === null) return judge(`${words}; no server is running`)

@@ -102,8 +102,11 @@ async function within(check: string, look: Look, doctor: DoctorContext): Promise
 }
 
 /** bin/run.js has already refused a Node.js version that is too old. */
-function examineVersion({ version }: DoctorContext): Examined[] {
+function examineVersion({ context, version }: DoctorContext): Examined[] {
   const { node } = process.versions
   const where = `${process.platform} ${process.arch}`
-  return [ok('version', `chatctl ${version.own}, Node.js ${node} (${version.neededNode} or newer), ${where}`)]
+  const source = context.host.installation.isExecutable
+    ? 'in the executable'
+    : `${version.neededNode} or newer`
+  return [ok('version', `chatctl ${version.own}, Node.js ${node} (${source}), ${where}`)]
 }

@@ -27,9 +27,11 @@ export function examineModes({ context: { directories } }: DoctorContext): Exami
   const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
   const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
   const commands = [
-    ...(wideDirectories.length > 0 ? [['chmod 700', ...wideDirectories.map(quoteWord)].join(' ')] : []),
+    ...(wideDirectories.length > 0
+      ? [['chmod 700', ...wideDirectories.map((path) => quoteWord(path))].join(' ')]
+      : []),
     ...(wideFiles.length > 0
-      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map(quoteWord)].join(' ')]
+      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map((path) => quoteWord(path))].join(' ')]
       : []),
   ]
   const more = wide.length > maxNamed ? ` and ${wide.length - maxNamed} more` : ''
@@ -84,7 +86,9 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
 /** The cache of compiled code, which is used only if it is private (src/boot/load-bundle.ts). */
 export function examineCache({ context }: DoctorContext): Examined[] {
   const directory = context.directories.cache
-  const slower = 'so every command starts more slowly'
+  // boot/native-addon.ts
+  const effect = context.host.installation.isExecutable ? ', and the keychain cannot be used' : ''
+  const slower = `so every command starts more slowly${effect}`
   try {
     makePrivateDirectory(directory)
     accessSync(directory, constants.W_OK | constants.X_OK)

@@ -4,7 +4,7 @@ import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { countOf } from '../../view/count.ts'
 import { describeBytes } from '../../view/describe-bytes.ts'
-import { quoteWord } from '../command-line.ts'
+import { commandLine } from '../command-line.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, warning } from './finding.ts'
 
@@ -29,9 +29,7 @@ export async function examineImports({ context, findUnfinishedImports }: DoctorC
     const path = file === 'stdin' ? '-' : file
     const command =
       kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
-    const resume = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
-      .map(quoteWord)
-      .join(' ')
+    const resume = commandLine(...command, ...serviceFlag(service, context.configuration))
     const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${resume}`
     // Rows that were never sent may be invalid rows that the import skipped.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)

@@ -46,7 +46,10 @@ export const otherVariables: readonly Row[] = [
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
   ['NO_PROXY', 'Hosts to reach without the proxy'],
   ['NODE_EXTRA_CA_CERTS', 'PEM file of additional certificate authorities'],
-  ['VISUAL, EDITOR', 'Editor for settings edit, chat, and chat prompts set (default: vi)'],
+  [
+    'VISUAL, EDITOR',
+    'Editor for settings edit, chat, and chat prompts set (default: vi, or notepad on Windows)',
+  ],
   ['BROWSER', 'Browser for auth login'],
   ['NO_COLOR', 'Disable color'],
   ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],

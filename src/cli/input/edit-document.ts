@@ -6,7 +6,7 @@ import { reportError } from '../render-error.ts'
 /** A document to edit. */
 export interface Editing<T> {
   fileName: string
-  /** Shell command of the editor (default: vi). */
+  /** Shell command of the editor. */
   command: string | undefined
   /** Parses the text. @throws Failure `refused` for an invalid text */
   read(text: string): T
@@ -25,7 +25,7 @@ export async function editDocument<T>(
   context: Context,
 ): Promise<{ text: string; value: T } | undefined> {
   const { env, host, directories } = context
-  const outside = { env, cwd: host.cwd, temporary: directories.temporary }
+  const outside = { env, cwd: host.cwd, platform: host.platform, temporary: directories.temporary }
   let text = original
   for (;;) {
     const before = text

@@ -33,6 +33,7 @@ const hangUpWait = 200
  */
 export class SessionTerminal implements Terminal {
   readonly addressable: boolean
+  readonly canSuspend: boolean
   isOpen = false
   readonly #streams: Streams
   readonly #features: TerminalFeatures
@@ -53,9 +54,10 @@ export class SessionTerminal implements Terminal {
   constructor(streams: Streams, notifies: boolean) {
     this.#streams = streams
     this.#notifies = notifies
-    const { env } = streams.host
+    const { env, platform } = streams.host
     const { TERM: type = '' } = env
-    this.addressable = process.platform === 'win32' || (type !== '' && type !== 'dumb')
+    this.canSuspend = platform !== 'win32'
+    this.addressable = platform === 'win32' || (type !== '' && type !== 'dumb')
     this.#features = findTerminalFeatures(env)
   }
 

@@ -5,7 +5,7 @@ import { credentialExpiryOf } from '../../contract/credential-expiry.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeIdentitySource } from '../../credentials/identity-source.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import { quoteWord } from '../command-line.ts'
+import { commandLine, quoteWord } from '../command-line.ts'
 import type { Connection } from '../connection.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
@@ -69,13 +69,12 @@ export function noCredential({
   profile,
   isOfProfile,
 }: Extract<Target, { kind: 'remote' }>): Failure {
-  const address = quoteWord(baseUrl)
   if (profile !== undefined && !isOfProfile) {
     return new Failure(
       'unauthorized',
       `No credential for ${baseUrl}: profile "${profile}" has another base URL`,
       {
-        hint: `Set CHATCTL_API_KEY, or sign in with a new profile: chatctl auth login --profile NAME --base-url ${address}`,
+        hint: `Set CHATCTL_API_KEY, or sign in with a new profile: ${commandLine('auth', 'login', '--profile', 'NAME', '--base-url', baseUrl)}`,
       },
     )
   }

@@ -5,6 +5,7 @@ import {
   type StoredCredential,
   type TokenSet,
 } from '../../credentials/stored-credential.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { ownerOf } from './credential-stores.ts'
 
@@ -45,7 +46,7 @@ export async function endDroppedSignIn(
   if (kept?.kind === 'oauth') inUse.push(kept)
   if (inUse.some((other) => mayShareGrant(tokens, other))) {
     return output.notice(
-      `${stays}: revoking it could end another sign-in that is in use. Next time, sign out first: chatctl auth logout --profile ${profile}`,
+      `${stays}: revoking it could end another sign-in that is in use. Next time, sign out first: ${commandLine('auth', 'logout', '--profile', profile)}`,
     )
   }
   try {

@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { fetchAccount, type SignedInAccount } from './credential-in-use.ts'
 import { type CredentialPlace, ownerOf } from './credential-stores.ts'
@@ -132,7 +133,7 @@ async function confirmOwner(
   if (prompter.canAsk) return prompter.confirm(`${words}. Continue as ${now}?`)
   throw new Failure('input_needed', words, {
     code: 'user_mismatch',
-    hint: `To change the user, sign out first with: chatctl auth logout --profile ${profile}`,
+    hint: `To change the user, sign out first with: ${commandLine('auth', 'logout', '--profile', profile)}`,
   })
 }
 

@@ -4,7 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../../credentials/credential-store.ts'
 import { isOfWholeKeychain } from '../../credentials/keychain-failure.ts'
-import { quoteWord } from '../command-line.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { type CredentialPlace, isSamePlace, ownerOf } from './credential-stores.ts'
 
@@ -93,7 +93,7 @@ async function renameWithCredentials(context: Context, renaming: Renaming): Prom
 
 /** The command line that renames a profile, or completes that. */
 export function renameCommand(from: string, to: string): string {
-  return `chatctl auth rename ${quoteWord(from)} ${quoteWord(to)}`
+  return commandLine('auth', 'rename', from, to)
 }
 
 interface Move {

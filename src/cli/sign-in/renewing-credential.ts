@@ -3,6 +3,7 @@ import type { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { isFresh, type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
 import type { Clock } from '../../system/clock.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
@@ -98,7 +99,7 @@ export function warnOfUnsaved(output: Output, profile: string | undefined) {
   return ({ message }: Failure, isSpent: boolean): Promise<void> =>
     output.warn(
       isSpent
-        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires. Sign in again with: chatctl auth login --profile ${profile}`
+        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires. Sign in again with: ${commandLine('auth', 'login', '--profile', profile ?? '')}`
         : `The renewed token could not be stored: ${message}. The next command renews it again`,
     )
 }

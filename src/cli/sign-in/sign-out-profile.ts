@@ -2,6 +2,7 @@ import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import type { Output } from '../output/output.ts'
 import { type CredentialPlace, isSamePlace, ownerOf } from './credential-stores.ts'
@@ -117,7 +118,7 @@ export function adviseSignOut(
   const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
   for (const place of stores.formerPlaces(profile, own)) {
     output.notice(
-      `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+      `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,
     )
   }
 }

@@ -4,6 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import type { Directories } from '../../system/directories.ts'
+import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { type CredentialPlace, ignoreUnreadable, isSamePlace, ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
@@ -125,7 +126,7 @@ export async function deleteFormerCredentials(
       // Perhaps nothing was ever stored there.
       if (!recorded.some((one) => isSamePlace(one, place))) continue
       await output.warn(
-        `The credential for ${place.baseUrl} may still be stored: ${error.message}. Delete it with: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+        `The credential for ${place.baseUrl} may still be stored: ${error.message}. Delete it with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,
       )
     }
   }

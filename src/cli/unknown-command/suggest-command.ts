@@ -1,4 +1,4 @@
-import { quoteWord } from '../command-line.ts'
+import { commandLine } from '../command-line.ts'
 import { mayOmitValue, takesNextWord } from '../optional-value.ts'
 import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
 import { findFlagSynonym } from './synonyms.ts'
@@ -45,12 +45,12 @@ export function suggestCommand(line: string, typed: readonly string[], catalog: 
   // `chat` accepts only words with white space as a message.
   if (id === 'chat' && words.some((word) => !/\s/.test(word))) words.length = 0
   const shape = id === undefined ? undefined : catalog.get(id)
-  if (id === undefined || !shape) return ['chatctl', ...filled.map(quoteWord)].join(' ')
+  if (id === undefined || !shape) return commandLine(...filled)
   const own = filled.slice(id.split(':').length)
   const flags = isSafe && flagAt !== -1 ? translateFlags(typed.slice(flagAt), shape) : []
   const carried = [[...words, ...flags], words, []].find((rest) => fits(shape, [...own, ...rest])) ?? []
   const all = [...withoutPlaceholders(own, carried, shape), ...carried]
-  return ['chatctl', ...id.split(':'), ...all, ...missingIn(shape, all)].map(quoteWord).join(' ')
+  return commandLine(...id.split(':'), ...all, ...missingIn(shape, all))
 }
 
 /** The words of a line without the places that the carried flags fill, `FILE` and `--save PLAN`. */

@@ -1,4 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
@@ -80,7 +81,7 @@ async function readTokens({ stores, signal, ...context }: Context) {
   if (!tokens) throw noCredential(target)
   if (tokens.kind === 'api_key') {
     throw new Failure('usage', `Profile "${profile}" has an API key, which cannot be refreshed`, {
-      hint: `To replace it with a new key, sign in with: chatctl auth login --profile ${profile} --with-api-key`,
+      hint: `To replace it with a new key, sign in with: ${commandLine('auth', 'login', '--profile', profile, '--with-api-key')}`,
     })
   }
   if (tokens.refresh_token === undefined) {
@@ -99,7 +100,7 @@ function demandWithin(scope: string, tokens: TokenSet, profile: string): void {
   const missing = scopesIn(scope).filter((one) => !known.includes(one))
   if (missing.length === 0) return
   throw new Failure('usage', `The sign-in does not include the scope ${missing.join(' ')}`, {
-    hint: `Sign in again with: chatctl auth login --profile ${profile} --scope ${JSON.stringify(scope)}`,
+    hint: `Sign in again with: ${commandLine('auth', 'login', '--profile', profile, '--scope', scope)}`,
   })
 }
 

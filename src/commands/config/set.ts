@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandLine } from '../../cli/command-line.ts'
 import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
 import type { Context } from '../../cli/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
@@ -86,6 +87,6 @@ function readAssignment(key: string, value: string | undefined): [key: string, v
   }
   if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
   throw new Failure('usage', `Missing value for ${key}`, {
-    hint: `Remove the key with: chatctl config unset ${key}`,
+    hint: `Remove the key with: ${commandLine('config', 'unset', key)}`,
   })
 }

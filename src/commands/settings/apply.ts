@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor, commandWith } from '../../cli/command-line.ts'
+import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
@@ -152,7 +152,7 @@ export default class SettingsApply extends BaseCommand {
       return { wanted: file, ignored }
     }
     if (sources.length > 1 || flags['expand-env'])
-      throw planNotAlone(plan.name, 'or --expand-env', `chatctl settings apply ${plan.name}`)
+      throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
     const { settingsFileOf, undocumentedIn } = await import('../../plan/plan.ts')
     const about = { directories, service, toolVersion: this.config.version, refresh, only }
     const saved = readPlanFile(plan, about.toolVersion)

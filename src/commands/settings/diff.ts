@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
+import { commandFor, commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
@@ -67,7 +67,7 @@ export default class SettingsDiff extends BaseCommand {
     const saved = sources.find(({ text }) => isPlanFile(text))
     if (saved) {
       if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
-        throw planNotAlone(saved.name, '--expand-env, or --save', `chatctl settings diff ${saved.name}`)
+        throw planNotAlone(saved.name, '--expand-env, or --save', commandLine('settings', 'diff', saved.name))
       const changes = await showPlan(saved, flags.only, this.config.version, context)
       if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
       return

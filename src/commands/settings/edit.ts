@@ -20,7 +20,7 @@ const fileName = 'settings.yaml'
 export default class SettingsEdit extends BaseCommand {
   static override summary = 'Edit the settings in your editor and apply the changes'
   static override description =
-    'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi.'
+    'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi (notepad on Windows).'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
     note: 'then reads the settings back.',

@@ -9,6 +9,7 @@ import type { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { maxPromptBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { replaceFile } from '../../system/replace-file.ts'
+import { demandFileName } from '../../system/windows-file-name.ts'
 
 const extension = '.md'
 const maxNameLength = 64
@@ -89,11 +90,13 @@ export class PromptLibrary {
    */
   write(name: string, text: string): void {
     const path = this.pathOf(name)
+    demandFileName(path)
     try {
       makePrivateDirectory(this.directory)
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && this.has(name)
       replaceFile(isLink ? realpathSync(path) : path, text, { flush: true })
     } catch (cause) {
+      if (cause instanceof Failure) throw cause
       throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
     }
   }

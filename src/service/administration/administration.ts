@@ -87,7 +87,7 @@ export async function openAdministration(
     if (running.length === 0) return
     const urls = running.map(({ url }) => url).join(' and ')
     throw new Failure('conflict', `A service is running on this data at ${urls}`, {
-      hint: `Stop it first with: kill ${running.map(({ pid }) => pid).join(' ')}`,
+      advice: [{ code: 'end_services', processIds: running.map(({ pid }) => pid) }],
     })
   }
 

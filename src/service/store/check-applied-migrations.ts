@@ -29,7 +29,7 @@ export function checkAppliedMigrations(
       throw new Failure(
         'storage',
         `${location} was created by a newer chatctl (schema ${applied.length}; this version supports ${wanted.length}); nothing was changed`,
-        { hint: 'Install the newer chatctl with: npm install -g chatctl@latest' },
+        { hint: 'Install the newest version of chatctl' },
       )
     }
     if (checksumOf(known) !== checksum) {

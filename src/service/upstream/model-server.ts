@@ -1,5 +1,6 @@
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import type { buildConnector, Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../system/clock.ts'
+import { loadUndici } from '../../system/undici.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
@@ -61,7 +62,7 @@ export async function connectModelServer(
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
   }
   const withBody = { ...own, 'content-type': 'application/json' }
-  const connections = openOriginConnections(base.origin, timeouts)
+  const connections = await openOriginConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
   /** Reads a response to its end if its status is not 2xx. */
@@ -145,10 +146,11 @@ interface OriginConnections {
  * sent again, because the request may be the cause.
  * @param timeouts in ms: to connect, and between two chunks of a body
  */
-function openOriginConnections(
+async function openOriginConnections(
   origin: string,
   timeouts: { connect: number; idle: number },
-): OriginConnections {
+): Promise<OriginConnections> {
+  const { buildConnector, openPool } = await loadUndici()
   /** Errors of connections that had received data before. */
   const reusedConnectionErrors = new WeakSet<object>()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect })
@@ -162,7 +164,7 @@ function openOriginConnections(
     })
   // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
   const options = { allowH2: false, connect: watched, bodyTimeout: timeouts.idle }
-  const kept = new Pool(origin, options)
+  const kept = openPool(origin, options)
   let unkept: Pool | undefined
 
   return {
@@ -171,7 +173,7 @@ function openOriginConnections(
         return await kept.request(request)
       } catch (error) {
         if (!reusedConnectionErrors.has(Object(error))) throw error
-        unkept ??= new Pool(origin, { ...options, pipelining: 0 })
+        unkept ??= openPool(origin, { ...options, pipelining: 0 })
         return await unkept.request(request)
       }
     },

@@ -1,21 +1,43 @@
+import { win32 } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Terminal } from '../../terminal/screen/terminal.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
+import type { SessionOptions } from '../session-options.ts'
+
+interface ClipboardProgram {
+  command: readonly [program: string, ...words: string[]]
+  /** What the program reads from stdin (default: UTF-8). */
+  encode?(text: string): string | Buffer
+}
+
+/** Reads base64, because PowerShell decodes stdin with the code page of the console. */
+const setClipboard =
+  'Set-Clipboard ([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String([Console]::In.ReadToEnd())))'
 
 /** Programs that copy stdin to the clipboard of this environment. */
-function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
+export function clipboardPrograms(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): ClipboardProgram[] {
   // Over ssh, these would use the clipboard of the remote machine.
   if (env['SSH_CONNECTION']) return []
-  if (process.platform === 'darwin') return [['pbcopy']]
-  // With its full path: Windows looks for a bare name in the working directory first.
-  if (process.platform === 'win32') return [[`${env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\clip.exe`]]
+  if (platform === 'darwin') return [{ command: ['pbcopy'] }]
+  if (platform === 'win32') {
+    const system = win32.join(env['SystemRoot'] ?? 'C:\\Windows', 'System32')
+    const powerShell = win32.join(system, 'WindowsPowerShell', 'v1.0', 'powershell.exe')
+    return [
+      {
+        command: [powerShell, '-NoProfile', '-NonInteractive', '-Command', setClipboard],
+        encode: (text) => Buffer.from(text).toString('base64'),
+      },
+      // It guesses the encoding of a text without a byte order mark, and copies the mark.
+      {
+        command: [win32.join(system, 'clip.exe')],
+        encode: (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+      },
+    ]
+  }
   return [
-    ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),
+    ...(env['WAYLAND_DISPLAY'] ? [{ command: ['wl-copy'] as const }] : []),
     ...(env['DISPLAY']
-      ? ([
-          ['xclip', '-selection', 'clipboard'],
-          ['xsel', '-ib'],
-        ] as [string, ...string[]][])
+      ? [{ command: ['xclip', '-selection', 'clipboard'] as const }, { command: ['xsel', '-ib'] as const }]
       : []),
   ]
 }
@@ -33,11 +55,15 @@ const maxEncodedLength = 100_000
  */
 export async function copyText(
   text: string,
-  { terminal, env }: { terminal: Pick<Terminal, 'write'>; env: NodeJS.ProcessEnv },
+  {
+    terminal,
+    env,
+    platform,
+  }: Pick<SessionOptions, 'env' | 'platform'> & { terminal: Pick<Terminal, 'write'> },
 ): Promise<string> {
   const clean = stripControls(text)
-  for (const [program, ...args] of clipboardPrograms(env)) {
-    if (await feed(program, args, clean, env)) return `Copied with ${program}.`
+  for (const program of clipboardPrograms(env, platform)) {
+    if (await feed(program, clean, env)) return `Copied with ${win32.basename(program.command[0])}.`
   }
   const encoded = Buffer.from(clean).toString('base64')
   if (encoded.length > maxEncodedLength) {
@@ -49,14 +75,18 @@ export async function copyText(
   return 'Sent to the terminal (OSC 52). It is on the clipboard if your terminal allows it.'
 }
 
-async function feed(program: string, args: string[], text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+async function feed(
+  { command: [program, ...words], encode }: ClipboardProgram,
+  text: string,
+  env: NodeJS.ProcessEnv,
+): Promise<boolean> {
   const { spawn } = await import('node:child_process')
-  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], env })
+  const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'ignore'], env, windowsHide: true })
   return new Promise((resolve) => {
     child.once('error', () => resolve(false))
     // xclip and wl-copy keep a background process that serves the clipboard; the one started here exits.
     child.once('exit', (status) => resolve(status === 0))
     child.stdin.on('error', () => {})
-    child.stdin.end(text)
+    child.stdin.end(encode?.(text) ?? text)
   })
 }

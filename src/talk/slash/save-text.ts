@@ -3,16 +3,18 @@ import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
+import { demandFileName } from '../../system/windows-file-name.ts'
 
 /**
  * Writes a new file. `~/` in the path is the home directory.
  *
  * @returns its absolute path
- * @throws Failure `refused` if the file exists, `storage` if it cannot be written
+ * @throws Failure `refused` if the file exists, `storage` if it cannot be written, `usage` for its name
  */
 export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
   if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
   const file = resolve(place.cwd ?? '', expandHome(path, place))
+  demandFileName(file)
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
     return file

@@ -1,9 +1,11 @@
 import {
   closeSync,
   fstatSync,
+  linkSync,
   openSync,
   readFileSync,
   readSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -12,7 +14,7 @@ import { dirname } from 'node:path'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { withFileLock } from '../../system/process-lock.ts'
-import { replaceFile } from '../../system/replace-file.ts'
+import { removeLeftovers, replaceFile, temporaryPath } from '../../system/replace-file.ts'
 import { cleanText } from './graphemes.ts'
 
 const maxEntries = 1_000
@@ -140,16 +142,19 @@ function append(path: string, line: string): void {
 async function shorten(path: string): Promise<void> {
   try {
     await withFileLock(path, () => {
-      const old = openSync(path, 'r')
+      removeLeftovers(path)
+      const tail = readTailAt(path)
+      // Another session may have shortened it while this one waited for the lock.
+      if (!isTooLong(tail)) return
+      // A second name of the old file: Windows does not replace a file that is open.
+      const old = temporaryPath(path)
+      linkSync(path, old)
       try {
-        const tail = readTail(old)
-        // Another session may have shortened it while this one waited for the lock.
-        if (!isTooLong(tail)) return
         replaceFile(path, `${tail.lines.slice(-maxEntries).join('\n')}\n`, { flush: false })
         const later = readFileSync(old).subarray(tail.end)
         if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
       } finally {
-        closeSync(old)
+        rmSync(old, { force: true })
       }
     })
   } catch {

@@ -21,6 +21,8 @@ export interface Terminal {
   readonly rows: number
   /** Whether the cursor can be moved. If not, the terminal edits lines itself. */
   readonly addressable: boolean
+  /** Whether the system can suspend a process. */
+  readonly canSuspend: boolean
   /** Whether this process uses it: no other program does, and the process is not suspended. */
   readonly isOpen: boolean
   /** Whether a reply of the terminal to a query is due. */

@@ -103,6 +103,15 @@ describe('the terminal of a session', () => {
     expect(silent.isRaw).to.equal(false)
   })
 
+  it('rings the bell for Ctrl-Z on Windows, which cannot suspend a process', async () => {
+    const raise = () => expect.fail('raised')
+    const session = await world.start({ env: { TERM: undefined }, host: { platform: 'win32', raise } })
+    session.type(`${attributes}Hel\u001alo\r`)
+    await session.waitFor('You said: Hello')
+    expect(session.shown).to.contain('\u0007')
+    expect((await session.leave()).exitCode).to.equal(0)
+  })
+
   it('shows progress while a reply arrives, in a terminal that can', async () => {
     const session = await world.start({ env: ghostty })
     const answer = world.server.answerNext({ text: ['One ', 'two.'], held: true })

@@ -53,7 +53,7 @@ describe('untrusted output in a terminal', () => {
       }
       // Makes copyText use the terminal (OSC 52), not a program of this machine.
       const env = { SSH_CONNECTION: 'somewhere' }
-      await copyText('ls\u001b[201~\nrm -rf /\r\u0007', { terminal, env })
+      await copyText('ls\u001b[201~\nrm -rf /\r\u0007', { terminal, env, platform: 'linux' })
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequence OSC 52
       const [, encoded = ''] = /^\u001b\]52;c;([\w+/=]+)\u0007$/.exec(written) ?? []
       expect(Buffer.from(encoded, 'base64').toString()).to.equal('ls[201~\nrm -rf /')

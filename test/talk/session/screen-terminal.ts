@@ -6,6 +6,7 @@ import { until } from '../../support/until.ts'
 /** A terminal without a process: xterm.js renders the output of a session. */
 export class ScreenTerminal implements Terminal {
   readonly addressable = true
+  readonly canSuspend = true
   readonly awaitsReport = false
   isOpen = false
   readonly reports: Report['name'][] = []

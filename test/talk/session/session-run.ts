@@ -80,6 +80,7 @@ export class SessionWorld {
       link: undefined,
       isQuiet: false,
       directories: new Directories(this.#sandbox.env),
+      platform: process.platform,
       env: this.#sandbox.env,
       cwd: this.home,
       maxFileBytes: undefined,

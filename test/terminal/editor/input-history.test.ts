@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
@@ -85,6 +94,35 @@ describe('the input history of a session', () => {
     expect(statSync(path).mode & 0o777).to.equal(0o600)
     recall.add('more')
     expect(InputHistory.open(path, systemClock).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
+  })
+
+  it('has the file not open while it is replaced, because Windows would refuse that', function () {
+    if (process.platform !== 'linux') this.skip()
+    write(numbered(2_001))
+    const { renameSync } = fs
+    const opened: string[] = []
+    Object.assign(fs, {
+      renameSync(from: string, to: string) {
+        const links = fs.readdirSync('/proc/self/fd').map((name) => `/proc/self/fd/${name}`)
+        opened.push(...links.flatMap((link) => (fs.existsSync(link) ? fs.readlinkSync(link) : [])))
+        appendFileSync(path, line('meanwhile'))
+        renameSync(from, to)
+      },
+    })
+    syncBuiltinESMExports()
+    try {
+      InputHistory.open(path, systemClock)
+    } finally {
+      Object.assign(fs, { renameSync })
+      syncBuiltinESMExports()
+    }
+    expect(opened).to.have.length.above(0)
+    expect(opened.filter((name) => name.startsWith(directory.path) && !name.endsWith('.lock'))).to.deep.equal(
+      [],
+    )
+    expect(lines()).to.have.length(1_001)
+    expect(lines().at(-1)).to.equal(line('meanwhile').trim())
+    expect(readdirSync(join(directory.path, 'state'))).to.deep.equal(['recall.jsonl'])
   })
 
   it('reads the last 4 MB of the file, and shortens a file of more than 8 MB', () => {

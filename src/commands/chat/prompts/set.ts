@@ -25,7 +25,7 @@ const newPrompt = `---
 export default class ChatPromptsSet extends BaseCommand {
   static override summary = 'Create or replace a prompt'
   static override description =
-    'The text comes from --file or stdin. In a terminal without --file, it is edited in $VISUAL, $EDITOR, or vi. {{name}} is a variable, {{input}} is replaced by the message, and \\{{ is a literal {{. Without {{input}}, the message follows the prompt. An optional front matter, between two lines of ---, sets model, temperature, max_tokens, and system. The text is checked before it is stored.'
+    'The text comes from --file or stdin. In a terminal without --file, it is edited in $VISUAL, $EDITOR, or vi (notepad on Windows). {{name}} is a variable, {{input}} is replaced by the message, and \\{{ is a literal {{. Without {{input}}, the message follows the prompt. An optional front matter, between two lines of ---, sets model, temperature, max_tokens, and system. The text is checked before it is stored.'
   static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptSetView

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, win32 } from 'node:path'
 import { Directories } from '../../../system/directories.ts'
 
 /** The connection that the password is for. */
@@ -11,7 +11,8 @@ export interface PasswordOwner {
 }
 
 /**
- * The password from the password file of libpq, `$PGPASSFILE` or `~/.pgpass`: lines of
+ * The password from the password file of libpq, `$PGPASSFILE`, or `~/.pgpass` or, on Windows,
+ * `%APPDATA%\postgresql\pgpass.conf`: lines of
  * `host:port:database:user:password`, in which `*` matches anything and `\` escapes. pg would read it with
  * a deprecation warning on stderr.
  * @returns undefined without a matching line, or if other users may access the file, as in libpq
@@ -19,15 +20,22 @@ export interface PasswordOwner {
 export async function readPasswordFile(
   owner: PasswordOwner,
   env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
 ): Promise<string | undefined> {
   try {
-    const file = env['PGPASSFILE'] ?? join(new Directories(env).home, '.pgpass')
+    const file = env['PGPASSFILE'] ?? passwordFile(env, platform)
     const { mode } = await stat(file)
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) return undefined
+    if (platform !== 'win32' && (mode & 0o077) !== 0) return undefined
     return findPassword(await readFile(file, 'utf8'), owner)
   } catch {
     return undefined
   }
+}
+
+/** PostgreSQL manual, section 32.16. @throws if it needs a home directory and the user has none */
+export function passwordFile(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+  if (platform !== 'win32') return join(new Directories(env, platform).home, '.pgpass')
+  return win32.join(env['APPDATA'] ?? '', 'postgresql', 'pgpass.conf')
 }
 
 /** The password of the first line that matches. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -7,7 +7,8 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
-import { moveIntoPlace } from '../../../system/replace-file.ts'
+import { moveFile, moveIntoPlace } from '../../../system/replace-file.ts'
+import { demandFileName } from '../../../system/windows-file-name.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
 import { sqliteFailure } from './sqlite-errors.ts'
@@ -30,6 +31,7 @@ const wholeDatabase = 0x7fff_ffff
  */
 export async function backUp(directory: string, target: string): Promise<Backup> {
   const file = resolve(target)
+  demandFileName(file)
   if (existsSync(file)) {
     throw new Failure('conflict', `${file} already exists`, {
       hint: 'Choose another file name; a backup never replaces a file',
@@ -113,7 +115,7 @@ function removePartial(file: string): void {
 /** Also moves the write-ahead log, which may contain data that is not in the database file yet. */
 function moveDatabase(from: string, to: string): void {
   for (const suffix of ['-wal', '-shm', '']) {
-    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix)
+    if (existsSync(from + suffix)) moveFile(from + suffix, to + suffix)
   }
 }
 

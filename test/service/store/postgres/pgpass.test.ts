@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findPassword } from '../../../../src/service/store/postgres/pgpass.ts'
+import { findPassword, passwordFile } from '../../../../src/service/store/postgres/pgpass.ts'
 
 const owner = { host: 'db.example', port: 5432, database: 'chat', user: 'ada' }
 
@@ -17,6 +17,13 @@ describe("libpq's password file", () => {
   ] as const) {
     it(what, () => expect(findPassword(text, owner)).to.equal(password))
   }
+
+  it('is in the home directory, or on Windows in that of application data', () => {
+    expect(passwordFile({ HOME: '/home/ada', APPDATA: 'x' }, 'linux')).to.equal('/home/ada/.pgpass')
+    expect(passwordFile({ APPDATA: 'C:\\Users\\ada\\AppData\\Roaming' }, 'win32')).to.equal(
+      'C:\\Users\\ada\\AppData\\Roaming\\postgresql\\pgpass.conf',
+    )
+  })
 
   it('uses the line of localhost for a Unix socket', () => {
     expect(findPassword('localhost:*:*:*:local', { ...owner, host: '/var/run/postgresql' })).to.equal('local')

@@ -18,3 +18,15 @@ declare module 'undici/lib/api/api-connect.js' {
   const connect: Dispatcher['connect']
   export default connect
 }
+
+declare module 'undici/lib/api/api-request.js' {
+  import { Dispatcher } from 'undici'
+
+  const request: Dispatcher['request']
+  export default request
+}
+
+declare module 'undici/lib/core/connect.js' {
+  import { buildConnector } from 'undici'
+  export default buildConnector
+}
