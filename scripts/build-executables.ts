@@ -15,9 +15,11 @@ const { positionals, values } = parseArgs({
   options: { node: { type: 'string' }, emulator: { type: 'string' } },
 })
 const { node, emulator } = values
-if (positionals.length === 0 || (positionals.length > 1 && (node !== undefined || emulator !== undefined))) {
+const isUsable = positionals.length > 0 && (positionals.length === 1 || (!node && !emulator))
+if (!isUsable) {
+  const usage = 'Usage: npm run executable -- [--node FILE] [--emulator WORDS] TARGET...'
   throw new Error(
-    `Usage: npm run executable -- [--node FILE] [--emulator WORDS] TARGET...\nTargets: ${Object.keys(targets).join(', ')}; --node and --emulator are for one target`,
+    `${usage}\nTargets: ${Object.keys(targets).join(', ')}; --node and --emulator are for one target`,
   )
 }
 for (const name of positionals) {

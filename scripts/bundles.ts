@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { compress } from '../src/boot/code-cache-format.ts'
 import { buildClientLibrary } from './client-library.ts'
 import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
@@ -75,7 +76,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
-  // Loaded only in a process of its own.
+  // Loaded only in a separate process.
   'keychain-process': { entry: `import './src/boot/keychain-process.ts'`, asked: /\/keychain-process\.ts$/ },
   'credential-command': {
     entry: `export * from './src/credentials/run-credential-command.ts'`,
@@ -222,15 +223,16 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   },
   // The content of the file comes from the loader (src/boot/load-bundle.ts).
   jq: {
-    entry: `const { loadJq } = require('jq-wasm')
-            exports.loadJq = () => loadJq({ wasmBinary: require('./build/jq.wasm') })`,
+    entry: `const { zstdDecompressSync } = require('node:zlib')
+            const { loadJq } = require('jq-wasm')
+            exports.loadJq = () => loadJq({ wasmBinary: zstdDecompressSync(require('./build/jq.wasm.zst')) })`,
     asked: /^jq-wasm$/,
   },
 }
 
-/** What bundled code reads beside its file at run time: the place below dist, and where it comes from. */
+/** What bundled code reads beside its file at run time: the place below dist, compressed, and where it comes from. */
 const carriedFiles: Record<string, string> = {
-  'build/jq.wasm': 'node_modules/jq-wasm/dist/build/jq.wasm',
+  'build/jq.wasm.zst': 'node_modules/jq-wasm/dist/build/jq.wasm',
 }
 
 /** The oldest Node that package.json promises. */
@@ -275,7 +277,7 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   metafiles['client'] = await buildClientLibrary(root, { target })
   for (const [place, source] of Object.entries(carriedFiles)) {
     mkdirSync(dirname(join(dist, place)), { recursive: true })
-    writeFileSync(join(dist, place), readFileSync(join(root, source)))
+    writeFileSync(join(dist, place), compress(readFileSync(join(root, source))))
   }
   return metafiles
 }
@@ -303,7 +305,7 @@ async function bundle(
     target,
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
-    external: [...findRunTimePackages(root), './build/jq.wasm'],
+    external: [...findRunTimePackages(root), './build/jq.wasm.zst'],
     metafile: true,
     loader: textFiles,
     // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.

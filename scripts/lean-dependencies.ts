@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 
 /**
@@ -31,11 +32,14 @@ const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 /** zod validates the requests, so no JSON Schema is compiled. */
 const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
 
+/** Exemplars, which chatctl does not enable. */
+const unusedByMetrics = /^@opentelemetry\/api$/
+
 /** Replaces the imports of HTTP/2, which the service does not offer, and of TLS, which is loaded on demand. */
 const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
 
-/** Requests of tests that use no network. */
-const fastifyInject = /^light-my-request$/
+/** Requests of tests that use no network, and the comparison of the versions of plugins. */
+const unneededByFastify = /^(light-my-request|semver)$/
 
 /** conf validates only if it has a schema, and compares versions only if it has migrations: here, neither. */
 const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats|semver)$/
@@ -43,6 +47,10 @@ const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats|semver)$/
 /** 2,500 media types, twice. oidc-provider and koa look up these. */
 const mediaTypes = /node_modules[\\/]mime-db[\\/]db\.json$/
 const usedMediaTypes = /^(text\/(html|plain)|application\/(json|octet-stream|x-www-form-urlencoded))$/
+
+/** Kysely's builders of tables, schemas, and MERGE. Migrations and queries of chatctl use none of them. */
+const unusedByKysely =
+  /kysely[\\/]dist[\\/].*(schema-module|with-schema-plugin|merge-query-builder|(sqlite|postgres)-introspector)\.js$/
 
 /** Bindings to libpq, the sockets of another runtime, and a ~/.pgpass parser; chatctl has its own. */
 const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
@@ -63,6 +71,9 @@ const undiciHttp = /node_modules[\\/]undici[\\/]lib[\\/](core|dispatcher)[\\/]/
 /** undici's parser uses only these tables of llhttp. Building the others slows down the startup. */
 const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js')
 const llhttp = `module.exports = ${JSON.stringify({ ERROR, TYPE })}`
+
+/** undici's parser for processors with SIMD instructions, which is not measurably faster than the other one. */
+const simdParser = /\/llhttp_simd-wasm\.js$/
 
 /** undici uses one function of node:assert, which would load five other modules. */
 const assert = `module.exports = (holds, message = 'undici: an assertion failed') => {
@@ -99,6 +110,12 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: unusedByConf }, ({ path, importer }) =>
       /node_modules[\\/]conf[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
+    build.onLoad({ filter: unusedByKysely }, ({ path }) => {
+      const [, name] = /^export class (\w+)/m.exec(readFileSync(path, 'utf8')) ?? []
+      return {
+        contents: `export class ${name} { constructor() { throw new Error('${name} is not in dist') } }`,
+      }
+    })
     build.onLoad({ filter: fastifyServer }, ({ path }) => ({
       contents: readFileSync(path, 'utf8')
         .replace("'use strict'\n", `'use strict'\n${lazy}`)
@@ -106,7 +123,10 @@ export const leanDependencies: Plugin = {
         .replace("const http2 = require('node:http2')", "const http2 = __lazy(() => require('node:http2'))"),
     }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
-    build.onResolve({ filter: fastifyInject }, ({ path }) => ({ path, namespace: 'nothing' }))
+    build.onResolve({ filter: unneededByFastify }, ({ path, importer }) =>
+      /node_modules[\\/]fastify[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onResolve({ filter: unusedByMetrics }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: mediaTypes }, ({ path }) => {
       const types: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
       const used = Object.entries(types).filter(([type]) => usedMediaTypes.test(type))
@@ -128,6 +148,10 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'llhttp' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'llhttp' }, () => ({ contents: llhttp }))
+
+    build.onResolve({ filter: simdParser }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace('_simd', '')),
+    }))
 
     build.onResolve({ filter: /^\.\/tree$/ }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'tree' } : undefined,

@@ -19,7 +19,7 @@ export function locatePackages(
   if (isNative(target)) {
     return { node: given ?? process.execPath, keyring: findAddon(join(root, 'node_modules', target.keyring)) }
   }
-  if (given === undefined) wanted.push(`${target.node.package}@${process.versions.node}`)
+  if (given === undefined) wanted.push(`${nodePackageOf(target).package}@${process.versions.node}`)
   const place = join(root, 'node_modules/.cache/executables', `${target.platform}-${target.arch}`)
   const installed = (name: string) => join(place, 'node_modules', name)
   const stamp = join(place, 'package.json')
@@ -30,9 +30,14 @@ export function locatePackages(
     writeFileSync(stamp, content)
   }
   return {
-    node: given ?? join(installed(target.node.package), target.node.path),
+    node: given ?? join(installed(nodePackageOf(target).package), nodePackageOf(target).path),
     keyring: findAddon(installed(target.keyring)),
   }
+}
+
+function nodePackageOf({ node, platform, arch }: Target): { package: string; path: string } {
+  if (node) return node
+  throw new Error(`npm has no package with Node.js for ${platform} ${arch}: use --node FILE`)
 }
 
 /** npm refuses packages of another system without `--force`. */

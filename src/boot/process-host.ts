@@ -1,4 +1,5 @@
 import type { Host } from '../cli/host.ts'
+import { once } from '../cli/once.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { Keychain, type KeychainOptions } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
@@ -20,6 +21,12 @@ export function createProcessHost({
   const { env, platform } = process
   // Windows would start a program of the working directory rather than the one of that name in PATH.
   if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
+  // A run asks a dozen times.
+  const terminals = {
+    stdin: once(() => isTerminal(0)),
+    stdout: once(() => isTerminal(1)),
+    stderr: once(() => isTerminal(2)),
+  }
   return {
     installation,
     platform,
@@ -36,13 +43,13 @@ export function createProcessHost({
     },
     isTerminal: {
       get stdin() {
-        return isTerminal(0)
+        return terminals.stdin()
       },
       get stdout() {
-        return isTerminal(1)
+        return terminals.stdout()
       },
       get stderr() {
-        return isTerminal(2)
+        return terminals.stderr()
       },
     },
     get isStdinNull() {

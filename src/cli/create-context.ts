@@ -8,6 +8,7 @@ import { resolveUpstream, type UpstreamChoice } from '../config/resolve-upstream
 import { readBaseUrl } from '../contract/base-url.ts'
 import type { DataLocation } from '../service/store/open-store.ts'
 import { Directories } from '../system/directories.ts'
+import { listRunRecords } from '../system/run-record-files.ts'
 import { ChangeRecording } from './change-recording.ts'
 import { commandLine } from './command-line.ts'
 import type { Connection } from './connection.ts'
@@ -88,7 +89,7 @@ export function createContext(invocation: Invocation): Context {
   const local = new LocalServices({
     find: async () => {
       const directory = defaultDataDirectory(directories)
-      if (directory === undefined) return undefined
+      if (directory === undefined || listRunRecords(directory).length === 0) return undefined
       const { findJoinableService } = await import('../service/find-joinable-service.ts')
       return findJoinableService(directory)
     },

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
+import { listRunRecords } from '../system/run-record-files.ts'
 
 /** A running service, as its record in the data directory describes it. */
 export interface RunRecord {
@@ -44,12 +45,6 @@ export interface Announcement {
 }
 
 /**
- * One file for each process, so that two services on one directory do not hide each other. In the
- * user's default data directory, `elsewhere-…` is the record of a service on another directory.
- */
-const recordName = /^(running|elsewhere)-\d+\.json$/
-
-/**
  * Writes the record of this process into the data directory, and removes the records of dead processes.
  * @returns removes the record
  */
@@ -89,7 +84,7 @@ function isSameDirectory(one: string, other: string): boolean {
 function writeRecord(directory: string, kind: string, record: WrittenRecord): string {
   // With a database on another server, nothing else has created the directory.
   makePrivateDirectory(directory)
-  for (const name of listRecords(directory)) {
+  for (const name of listRunRecords(directory)) {
     const known = readRecord(join(directory, name))
     if (!known || !isAlive(known.pid)) rmSync(join(directory, name), { force: true, recursive: true })
   }
@@ -116,7 +111,7 @@ export async function findRunningServices(directory: string, location: string): 
 /** The records of living processes on the SQLite database of a directory: they contain a key. */
 export function listKeyedRecords(directory: string): (WrittenRecord & { key: string })[] {
   const found: (WrittenRecord & { key: string })[] = []
-  for (const name of listRecords(directory)) {
+  for (const name of listRunRecords(directory)) {
     const record = isInOwnDirectory(name) ? readRecord(join(directory, name)) : null
     if (record?.key && isAlive(record.pid)) found.push({ ...record, key: record.key })
   }
@@ -143,7 +138,7 @@ async function liveRecords(
   matches: (name: string, record: WrittenRecord) => boolean,
 ): Promise<(WrittenRecord & { name: string })[]> {
   const found: (WrittenRecord & { name: string })[] = []
-  for (const name of listRecords(directory)) {
+  for (const name of listRunRecords(directory)) {
     const record = readRecord(join(directory, name))
     if (!record || !matches(name, record) || !isAlive(record.pid)) continue
     if (await isListening(record.url)) found.push({ ...record, name })
@@ -156,16 +151,6 @@ const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 /** Each directory has one database file, so two paths in one directory are the same file, also through links and mounts. */
 const isSameDatabase = (one: string, other: string): boolean =>
   one === other || (isAbsolute(one) && isAbsolute(other))
-
-function listRecords(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => recordName.test(name))
-      .sort()
-  } catch {
-    return []
-  }
-}
 
 function readRecord(file: string): WrittenRecord | null {
   try {

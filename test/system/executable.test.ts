@@ -55,7 +55,7 @@ describe('the executable', function () {
   const cacheDirectory = () => join(sandbox.home, '.cache/chatctl/cache')
 
   it('prints the same version, help, and errors as the package', async () => {
-    for (const words of ['--version', '', '--help', 'chat send --help', 'help exit-codes', 'users creat']) {
+    for (const words of ['--version', '', '--help', 'chat send --help', 'help exit-codes', 'users nothing']) {
       const args = words.split(' ').filter(Boolean)
       expect(await run(args), words).to.deep.equal(await runProgram(sandbox, args))
     }

@@ -25,7 +25,7 @@ const floor = packageFile.engines.node.replace('>=', '')
 const newest = '26'
 
 /** The maximum size of an installation (docs/decisions/0013-what-an-installation-brings.md). */
-const bounds = { packages: 12, bytes: 30e6 }
+const bounds = { packages: 6, bytes: 15e6 }
 
 describe('the package', () => {
   let directory: string
@@ -52,7 +52,7 @@ describe('the package', () => {
       /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
       /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt|code-cache\/[\w.-]+)$/,
+      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm\.zst|help\/[\w.-]+\.txt|code-cache\/[\w.-]+\.zst)$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
     expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licenses.txt'])
@@ -66,14 +66,16 @@ describe('the package', () => {
     expect(telling).to.deep.equal([])
   })
 
-  it('installs at most 12 packages with 30 MB, and no install scripts', () => {
+  it('installs at most 6 packages with 15 MB, and no install scripts', () => {
     const { packages } = JSON.parse(readFileSync(installed('.package-lock.json'), 'utf8'))
     expect(Object.keys(packages)).to.have.length.within(3, bounds.packages)
     for (const [name, entry] of Object.entries(packages)) {
       expect(entry, name).not.to.have.property('hasInstallScript')
     }
-    const bytes = [...listFiles(installed()).values()].reduce((sum, size) => sum + size, 0)
-    expect(bytes).to.be.below(bounds.bytes)
+    const sizeOf = (path: string) => [...listFiles(path).values()].reduce((sum, size) => sum + size, 0)
+    // A release has code caches for three lines of Node, which are all of about the same size. This has one.
+    const others = 2 * sizeOf(installed('chatctl/dist/code-cache'))
+    expect(sizeOf(installed()) + others).to.be.below(bounds.bytes)
   })
 
   for (const version of [floor, process.versions.node, newest]) {
