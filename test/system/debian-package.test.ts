@@ -160,7 +160,7 @@ describe(`the Debian package${leftOut}`, function () {
       expect(await expectDone(`${create} --jq .email`, 1000)).to.equal('ada@example.com\n')
     })
 
-    it('is upgraded while the service runs, which goes on with the old program', async () => {
+    it('is upgraded while the service runs, which continues with the old program', async () => {
       const next = build({ version: `${packageFile.version}+next` })
       const said = await expectDone(`set -e
         chatctl service run --json --log-level warn >/tmp/ready & service=$!
