@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { composeExecutableLicenses } from '../compose-licenses.ts'
 import { codeCacheFor } from './code-cache.ts'
 import { locatePackages } from './locate-packages.ts'
 import { prepareBinary, sign } from './prepare-binary.ts'
-import { executableName, targets } from './targets.ts'
+import { executableName, licensesName, targets } from './targets.ts'
 import { writeBlob } from './write-blob.ts'
 
 export interface BuildOptions {
@@ -16,7 +17,8 @@ export interface BuildOptions {
 }
 
 /**
- * Builds the executable of a target in the directory `release` from the last build of the program.
+ * Builds the executable of a target in the directory `release` from the last build of the program, and writes the
+ * licenses of all that is in it.
  *
  * @returns its path, and what could not be done on this machine
  */
@@ -34,7 +36,9 @@ export async function buildExecutable(
   try {
     const { node, keyring } = locatePackages(root, target, given)
     const cache = codeCacheFor(root, target, { node, emulator, directory })
-    const blob = await writeBlob(root, { keyring, codeCache: cache.directory }, directory)
+    const licenses = join(release, licensesName(name))
+    writeFileSync(licenses, composeExecutableLicenses(root, dirname(keyring), process.versions.node))
+    const blob = await writeBlob(root, { keyring, licenses, codeCache: cache.directory }, directory)
     const binary = `${path}.part`
     const notes = [...cache.notes, ...prepareBinary(node, target, binary)]
     inject(root, binary, blob)

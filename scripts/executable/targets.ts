@@ -44,6 +44,11 @@ export function executableName(name: string): string {
   return `chatctl-${name}${targets[name]?.platform === 'win32' ? '.exe' : ''}`
 }
 
+/** The name of the file with the licenses of all that is in the executable, in the same directory. */
+export function licensesName(name: string): string {
+  return `chatctl-${name}.licenses.txt`
+}
+
 /** Whether programs for the target run on this machine without an emulator. */
 export function isNative({ platform, arch }: Target): boolean {
   return platform === process.platform && arch === process.arch

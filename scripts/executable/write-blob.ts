@@ -5,14 +5,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 /** The files of the program that an executable has as assets, by their names in the package. */
-const files = [
-  'package.json',
-  'oclif.manifest.json',
-  'dist/*.cjs',
-  'dist/build/*',
-  'dist/help/*',
-  'dist/licenses.txt',
-]
+const files = ['package.json', 'oclif.manifest.json', 'dist/*.cjs', 'dist/build/*', 'dist/help/*']
 
 /** The main script of an executable contains it. */
 const ownScript = 'dist/start.cjs'
@@ -20,6 +13,8 @@ const ownScript = 'dist/start.cjs'
 interface Content {
   /** The file with the native code of `@napi-rs/keyring`. */
   keyring: string
+  /** The file with the licenses of the executable, which travel with every copy of it. */
+  licenses: string
   /** The directory with the code caches for the target. */
   codeCache: string | undefined
 }
@@ -33,7 +28,7 @@ interface Content {
  */
 export async function writeBlob(
   root: string,
-  { keyring, codeCache }: Content,
+  { keyring, licenses, codeCache }: Content,
   directory: string,
 ): Promise<string> {
   await writeMainScript(root, join(directory, 'main.cjs'))
@@ -42,6 +37,7 @@ export async function writeBlob(
   const assets: [name: string, path: string][] = [
     ...own.map((name): [string, string] => [name.replaceAll('\\', '/'), join(root, name)]),
     ...caches.map((name): [string, string] => [`dist/code-cache/${name}`, join(codeCache ?? '', name)]),
+    ['dist/licenses.txt', licenses],
     [`native/@napi-rs/keyring-${hashOf(keyring)}.node`, keyring],
   ]
   const config = {

@@ -128,13 +128,12 @@ find_hasher() {
   fi
 }
 
-# Downloads $1 to the file $2.
+# Downloads $1 to the file $2. curl shows its progress with the option $3, which is --silent or --progress-bar.
 download() {
   status=0
   case $downloader in
     curl)
-      if [ -t 2 ]; then progress=--progress-bar; else progress=--silent; fi
-      curl --fail --location --show-error "$progress" --proto "$protocol" --proto-redir "$protocol" \
+      curl --fail --location --show-error "$3" --proto "$protocol" --proto-redir "$protocol" \
         --retry 2 --connect-timeout 30 --output "$2" "$1" || status=$?
       ;;
     wget) wget --no-verbose --tries=3 --timeout=30 --output-document="$2" "$1" || status=$? ;;
@@ -196,6 +195,13 @@ say_path() {
   esac
 }
 
+# Removes the temporary files, and the directories that were created, unless they contain the program.
+# shellcheck disable=SC2317
+clean() {
+  [ -z "$tmp" ] || rm -rf "$tmp"
+  [ "$existing" = "$dir" ] || (cd "$existing/" && rmdir -p "${dir#"$existing"/}" 2>/dev/null) || true
+}
+
 main() {
   dir=
   while [ $# -gt 0 ]; do
@@ -246,9 +252,9 @@ main() {
 
   umask 022
   tmp=
-  made=
-  [ -d "$dir" ] || made=$dir
-  trap '[ -z "$tmp" ] || rm -rf "$tmp"; [ -z "$made" ] || rmdir "$made" 2>/dev/null || true' EXIT
+  existing=$dir
+  while [ ! -d "$existing/" ]; do existing=${existing%/*}; done
+  trap clean EXIT
   mkdir -p "$dir" 2>/dev/null || fail "Cannot create the directory $dir." "Pass another directory with --dir."
   trap 'exit 129' HUP
   trap 'exit 130' INT
@@ -261,8 +267,9 @@ main() {
   name=chatctl-$version-$target
   archive=$name.tar.gz
   printf 'Downloading chatctl %s for %s\n' "$version" "$target"
-  download "$downloads/v$version/SHASUMS256.txt" "$tmp/SHASUMS256.txt"
-  download "$downloads/v$version/$archive" "$tmp/$archive"
+  download "$downloads/v$version/SHASUMS256.txt" "$tmp/SHASUMS256.txt" --silent
+  if [ -t 2 ]; then progress=--progress-bar; else progress=--silent; fi
+  download "$downloads/v$version/$archive" "$tmp/$archive" "$progress"
   verify
   (cd "$tmp" && tar -xzf "$archive" "$name/chatctl") ||
     fail "Cannot unpack $archive in $dir. Nothing was installed." "Check the free space with: df -h '$dir'"

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { licensesName } from '../executable/targets.ts'
 import { archiveName, isWindows } from './describe-release.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -22,7 +23,7 @@ const shells = { posix: ['bash', 'zsh', 'fish'], windows: ['ps1'] }
  * Packs an executable with its licenses, completion scripts, and man pages. The same files and the same time
  * result in the same bytes.
  *
- * @param executable its path
+ * @param executable its path. Its licenses are in the same directory.
  * @param directory receives the archive
  * @param time modification time of all files, in seconds since 1970
  * @returns the path of the archive
@@ -43,7 +44,7 @@ export function packArchive(
     const files = new Map([
       [forWindows ? 'chatctl.exe' : 'chatctl', executable],
       ['LICENSE', join(root, 'LICENSE')],
-      ['licenses.txt', join(root, 'dist/licenses.txt')],
+      ['licenses.txt', join(dirname(executable), licensesName(target))],
       ...(forWindows ? shells.windows : shells.posix).map((shell): [string, string] => [
         `completions/chatctl.${shell}`,
         join(root, `src/cli/completion/scripts/chatctl.${shell}`),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from '@oclif/core/command'
 import { keepHeapSmall } from './bound-heap.ts'
@@ -15,13 +16,18 @@ type Program = typeof import('./main.ts') & { loadCommand(id: string): Command.C
  */
 const keychainCall = 'CHATCTL_KEYCHAIN_CALL'
 
+/** The file of this process on Linux, even after an update has replaced or removed it. */
+const runningFile = '/proc/self/exe'
+
 function start(): void {
   const argv = process.argv.slice(2)
   const { main, loadCommand } = loadBundle(argv[0] === 'chat' ? 'chat' : 'main') as Program
   void main(argv, {
     installation: { isExecutable, readFile: readOwnFile },
     keychainProcess: {
-      command: process.execPath,
+      get command() {
+        return isExecutable && existsSync(runningFile) ? runningFile : process.execPath
+      },
       args: isExecutable ? [] : [join(ownRoot, 'dist/start.cjs')],
       env: { [keychainCall]: `${process.pid}` },
     },

@@ -21,6 +21,13 @@ const faults: readonly KeychainFault[] = [
     hint: `Set ${process.platform === 'win32' ? 'LOCALAPPDATA' : 'XDG_CACHE_HOME'} to a directory that only you can write to, on a file system that is not mounted with noexec. CHATCTL_API_KEY needs no keychain.`,
   },
   {
+    code: 'keychain_not_loaded',
+    // Of `call-keychain-apart.ts`.
+    words: /^spawn .* ENOENT$/,
+    message: 'The keychain cannot be loaded, because the program was moved or removed while it runs: WORDS',
+    hint: 'Start it again from its new location.',
+  },
+  {
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
     message: 'The keychain has more than one item for this profile',

@@ -21,7 +21,7 @@ interface Action {
 const action: Action = parse(readFileSync(join(root, 'action.yml'), 'utf8'), { strict: true })
 
 describe('the GitHub Action', () => {
-  const release = perSuite(serveRelease)
+  const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const service = perTest(async () => {
     const settings = new SettingsService()

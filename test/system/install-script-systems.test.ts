@@ -8,7 +8,7 @@ import { makeToolPath, runInstallScript } from './run-install-script.ts'
 import { serveRelease } from './served-release.ts'
 
 describe('install.sh, on different systems,', () => {
-  const release = perSuite(serveRelease)
+  const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const program = () => join(sandbox.home, '.local/bin/chatctl')
   const install = (args: readonly string[], env: NodeJS.ProcessEnv) =>

@@ -14,7 +14,7 @@ import { createReleaseDirectory, ownTarget, serveRelease, writeStandInRelease } 
 const url = 'https://github.com/acme/chatctl'
 
 describe('the files of a release', () => {
-  const release = perSuite(serveRelease)
+  const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const { version } = packageFile
   const read = (name: string) => readFileSync(join(release.directory, name), 'utf8')

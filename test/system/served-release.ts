@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { executableName, targets } from '../../scripts/executable/targets.ts'
+import { basename, dirname, join } from 'node:path'
+import { executableName, licensesName, targets } from '../../scripts/executable/targets.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
 import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
@@ -36,6 +36,7 @@ export function createReleaseDirectory(): string {
       `#!/bin/sh\n# ${target}\nexec '${process.execPath}' '${join(root, 'bin/run.js')}' "$@"\n`,
     )
     chmodSync(file, 0o755)
+    writeFileSync(join(directory, licensesName(target)), `Licenses of ${target}\n`)
   }
   return directory
 }
@@ -44,8 +45,13 @@ export function writeStandInRelease(directory: string, url: string): string[] {
   return writeRelease({ directory, url, time })
 }
 
-export async function serveRelease(): Promise<ServedRelease> {
+/** @param executable the program of this machine (default: a stand-in) */
+export async function serveRelease(executable?: string): Promise<ServedRelease> {
   const directory = createReleaseDirectory()
+  if (executable) {
+    for (const name of [executableName(ownTarget), licensesName(ownTarget)])
+      copyFileSync(join(dirname(executable), name), join(directory, name))
+  }
   const otherwise = new Map<string, Behavior>()
   const served = new Map<string, Buffer>()
   const prefix = `${path}/releases/download/v${packageFile.version}/`

@@ -12,15 +12,23 @@ export interface KeyLogin {
   env?: NodeJS.ProcessEnv
 }
 
-/** Runs `auth login --with-api-key --json` with the key on stdin. */
+/** `auth login --with-api-key --json`. */
+export function loginWords({ url }: { url: string }, profile = 'work'): string[] {
+  return ['auth', 'login', '--with-api-key', '--profile', profile, '--base-url', url, '--json']
+}
+
+/** Runs `loginWords` with the key on stdin. */
 export function loginWithKey(
   sandbox: Sandbox,
   service: { url: string },
   key: string,
   { profile = 'work', flags = [], env = {} }: KeyLogin = {},
 ): Promise<Run> {
-  const words = ['auth', 'login', '--with-api-key', '--profile', profile, '--base-url', service.url, '--json']
-  return runProgram(sandbox, [...words, ...flags], { env, stdin: `${key}\n`, timeout: 60_000 })
+  return runProgram(sandbox, [...loginWords(service, profile), ...flags], {
+    env,
+    stdin: `${key}\n`,
+    timeout: 60_000,
+  })
 }
 
 /** The attributes of the item of a profile, as arguments of secret-tool. */
