@@ -1,7 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { composeProgramLicenses } from '../release/program-licenses.ts'
 import { extractBaseSystem } from './base-system.ts'
 import { type Image, packLayer } from './image-layout.ts'
 
@@ -38,7 +37,7 @@ export function makeServiceImage(architecture: string, executable: string, time:
     copyFileSync(executable, program)
     chmodSync(program, 0o755)
     copyFileSync(join(root, 'LICENSE'), join(own, 'usr/share/doc/chatctl/LICENSE'))
-    writeFileSync(join(own, 'usr/share/doc/chatctl/licenses.txt'), composeProgramLicenses())
+    copyFileSync(`${executable}.licenses.txt`, join(own, 'usr/share/doc/chatctl/licenses.txt'))
     return {
       architecture,
       created: new Date(time * 1000).toISOString(),

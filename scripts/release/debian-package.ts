@@ -14,7 +14,6 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { composeProgramLicenses } from './program-licenses.ts'
 import { systemRequirements } from './system-requirements.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -28,7 +27,7 @@ export const debianArchitectures: Readonly<Record<string, string>> = {
 export interface DebianPackage {
   /** One of `debianArchitectures`. */
   architecture: string
-  /** Path of the program. */
+  /** Path of the program, which has its licenses in `.licenses.txt` next to it. */
   executable: string
   /** The version in package.json. */
   version: string
@@ -76,7 +75,7 @@ export function buildDebianPackage(described: DebianPackage, directory: string):
     write(`${documentation}/copyright`, writeCopyright(read('LICENSE').toString()))
     compress(`${documentation}/changelog`, writeChangelog(version, described))
     compress(`${documentation}/CHANGELOG.md`, read('CHANGELOG.md'))
-    compress(`${documentation}/licenses.txt`, composeProgramLicenses())
+    compress(`${documentation}/licenses.txt`, readFileSync(`${described.executable}.licenses.txt`))
 
     const files = listFiles(staged)
     const hashes = files.map((name) => `${md5(join(staged, name))}  ${name}\n`)

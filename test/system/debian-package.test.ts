@@ -48,7 +48,7 @@ describe(`the Debian package${leftOut}`, function () {
     expect(field(file, 'Depends')).to.match(/^libc6 \(>= 2\.\d+\), libgcc-s1, libstdc\+\+6 \(>= \d+\)$/)
     expect(field(file, 'Maintainer')).to.equal(maintainer)
     const small = join(directory, 'small')
-    writeFileSync(small, '#!/bin/sh\n')
+    plant(small)
     const other = build({ architecture: 'arm64', executable: small, version: '1.0.0-beta.1' })
     expect(other).to.match(/chatctl_1\.0\.0-beta\.1_arm64\.deb$/)
     expect(field(other, 'Version')).to.equal('1.0.0~beta.1')
@@ -58,7 +58,7 @@ describe(`the Debian package${leftOut}`, function () {
 
   it('has the same bytes in each build, whatever the umask is', () => {
     const small = join(directory, 'small')
-    writeFileSync(small, '#!/bin/sh\n')
+    plant(small)
     const first = readFileSync(build({ executable: small, version: '0.0.1' }))
     const umask = process.umask(0o077)
     const second = readFileSync(build({ executable: small, version: '0.0.1' }))
@@ -182,5 +182,11 @@ describe(`the Debian package${leftOut}`, function () {
     })
   }
 })
+
+/** A program, with the licenses that its builder writes. */
+function plant(path: string): void {
+  writeFileSync(path, '#!/bin/sh\n')
+  writeFileSync(`${path}.licenses.txt`, 'MIT\n')
+}
 
 const nameOf = (path: string) => path.split('/').at(-1)

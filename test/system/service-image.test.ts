@@ -105,6 +105,7 @@ describe(`the image of the service${leftOut}`, function () {
       }
       const first = pack()
       const umask = process.umask(0o077)
+      writeFileSync(`${program}.licenses.txt`, 'MIT\n')
       const [base] = makeServiceImage('amd64', program, time).layers
       expect(pack()).to.deep.equal(first)
       process.umask(umask)
