@@ -47,6 +47,8 @@ function extract(asset: string): string {
       forgetOtherVersions(directory, name)
     }
   } catch (error) {
+    // Windows does not replace a file that another process has loaded since.
+    if (hasContent(path, content)) return path
     throw unusable(`cannot write ${path}: ${describeSystemError(error)}`)
   }
   return path
@@ -72,9 +74,9 @@ function unusable(reason: string): Error {
 
 function hasContent(path: string, content: Buffer): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
-  // Links and files of others are replaced.
-  if (!status?.isFile() || (status.mode & 0o022) !== 0) return false
-  if (process.getuid && status.uid !== process.getuid()) return false
+  // Links and files of others are replaced. Windows has no modes, and shows each file as writable by all.
+  if (!status?.isFile()) return false
+  if (process.getuid && ((status.mode & 0o022) !== 0 || status.uid !== process.getuid())) return false
   return readFileSync(path).equals(content)
 }
 

@@ -26,7 +26,9 @@ function start(): void {
     installation: { isExecutable, readFile: readOwnFile },
     keychainProcess: {
       get command() {
-        return isExecutable && existsSync(runningFile) ? runningFile : process.execPath
+        // On Windows, other users may be able to create such a file on the drive of the working directory.
+        const isKnown = isExecutable && process.platform === 'linux' && existsSync(runningFile)
+        return isKnown ? runningFile : process.execPath
       },
       args: isExecutable ? [] : [join(ownRoot, 'dist/start.cjs')],
       env: { [keychainCall]: `${process.pid}` },

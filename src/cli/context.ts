@@ -98,6 +98,8 @@ export interface Context {
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the response of a documented endpoint, with warnings about it. */
   show(view: View, response: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
+  /** The PostgreSQL URL: that of a flag, or else that in the file which the environment names. */
+  databaseOf(given: string | undefined): string | undefined
   /** Starts the embedded service, with a file by which commands on this machine find it. */
   startService(
     options: Omit<ServiceOptions, 'dataDir' | 'announce' | 'upstream'> & {

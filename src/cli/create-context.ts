@@ -21,7 +21,13 @@ import { Prompter } from './input/prompter.ts'
 import { LocalServices } from './local-service.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
-import { type DatabaseFlags, defaultDataDirectory, openToChange, openToRead } from './open-data.ts'
+import {
+  type DatabaseFlags,
+  defaultDataDirectory,
+  openToChange,
+  openToRead,
+  readDatabaseFile,
+} from './open-data.ts'
 import { Output } from './output/output.ts'
 import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
@@ -125,9 +131,11 @@ export function createContext(invocation: Invocation): Context {
     return administration
   }
 
+  const databaseOf = (given: string | undefined) => given ?? readDatabaseFile(env, fromWorkingDirectory)
+
   const resolved = ({ data, database }: DatabaseFlags): DatabaseFlags => ({
     data: data === undefined ? undefined : fromWorkingDirectory(data),
-    database,
+    database: databaseOf(database),
   })
 
   const demandOwnDatabase = once(() =>
@@ -245,6 +253,7 @@ export function createContext(invocation: Invocation): Context {
         offlineNotice,
       })
     },
+    databaseOf,
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
     openToInspect: (place, tell) =>
       openToRead(openAdministration, directories, resolved(place), output, tell),

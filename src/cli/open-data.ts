@@ -1,6 +1,7 @@
 import { dirname, isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
+import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
 import { quoteWord } from './command-line.ts'
 import type { Output } from './output/output.ts'
 
@@ -84,6 +85,31 @@ async function findOther(
 
 function flagFor({ place }: RunningService): string {
   return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
+}
+
+/**
+ * The URL in the file that `CHATCTL_DATABASE_FILE` names, if `--database` and `CHATCTL_DATABASE` are not given.
+ * PGPASSFILE is of no use in containers: libpq refuses files that a group can read, as secrets there can be.
+ *
+ * @throws Failure `config` if the file cannot be read, is writable by other users, or is empty
+ */
+export function readDatabaseFile(
+  env: NodeJS.ProcessEnv,
+  resolvePath: (name: string) => string,
+): string | undefined {
+  const path = env['CHATCTL_DATABASE_FILE']
+  if (!path) return undefined
+  const name = `CHATCTL_DATABASE_FILE: ${path}`
+  const file = {
+    at: resolvePath(path),
+    name,
+    maxBytes: maxSecretBytes,
+    isSecret: true,
+    kind: 'config',
+  } as const
+  const url = readNamedFile(path, file).toString('utf8').trim()
+  if (url === '') throw new Failure('config', `${name} is empty`)
+  return url
 }
 
 /** @returns undefined without a home directory, which a service with `--data` does not need */

@@ -3,7 +3,9 @@
  *
  * @param name of a file, or `stdin`
  */
-export function conversionHint(first: Uint8Array, name: string): string {
+export function conversionHint(first: Uint8Array, name: string, platform = process.platform): string {
+  // Without iconv, but in Windows PowerShell `>` writes UTF-16.
+  if (platform === 'win32') return 'Save the text as UTF-8, for example in Notepad.'
   const encoding = foreignEncodingOf(first)
   const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
   const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`

@@ -4,8 +4,8 @@ import { Failure } from '../contract/failure.ts'
 
 /**
  * The directories of chatctl: the XDG base directories, or %APPDATA% and %LOCALAPPDATA% on Windows.
- * Relative XDG paths are ignored, as the specification requires. A relative HOME is ignored too, because
- * it would put keys and data into the working directory. Each property except `temporary` throws a
+ * Relative XDG paths are ignored, as the specification requires. Other relative paths are ignored too, because
+ * they would put keys and data into the working directory. Each property except `temporary` throws a
  * Failure `config` if it needs a home directory and the user has none.
  */
 export class Directories {
@@ -43,8 +43,7 @@ export class Directories {
    * two processes of one user with different values would not share the lock.
    */
   get locks(): string {
-    const windows = this.#env['LOCALAPPDATA']
-    const root = this.#isWindows && windows ? windows : join(this.home, '.local/state')
+    const root = this.#isWindows ? this.#onWindows('LOCALAPPDATA') : join(this.home, '.local/state')
     return join(root, 'chatctl', 'locks')
   }
 
@@ -70,11 +69,17 @@ export class Directories {
     return named === '/' ? named : named.replace(/\/$/, '')
   }
 
-  #base(xdg: string, underHome: string, onWindows: string): string {
+  #base(xdg: string, underHome: string, onWindows: keyof typeof windowsDefaults): string {
     const named = this.#env[xdg]
     if (named && isAbsolute(named)) return named
-    const windows = this.#env[onWindows]
-    if (this.#isWindows && windows) return windows
-    return join(this.home, underHome)
+    return this.#isWindows ? this.#onWindows(onWindows) : join(this.home, underHome)
+  }
+
+  #onWindows(name: keyof typeof windowsDefaults): string {
+    const named = this.#env[name]
+    return named && win32.isAbsolute(named) ? named : join(this.home, windowsDefaults[name])
   }
 }
+
+/** In the home directory. Services and minimal environments may lack the variables. */
+const windowsDefaults = { APPDATA: 'AppData/Roaming', LOCALAPPDATA: 'AppData/Local' }

@@ -44,7 +44,10 @@ export class DocumentFile {
     // The target of a symbolic link is replaced, not the link.
     if (found?.isFile()) this.path = realpathSync(path)
     this.#temporary = temporaryPath(this.path)
-    this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
+    // Windows cannot tell whether a device is writable.
+    if (this.#isRegular || platform !== 'win32') {
+      this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
+    }
   }
 
   /** Removes the temporary files of killed processes. */

@@ -106,7 +106,7 @@ export function startProblem(program: string, error: unknown, platform = process
   const problem = `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`
   const { code = '' } = error as NodeJS.ErrnoException
   // Windows starts only programs; ENOENT also if only a batch file has the name.
-  return platform === 'win32' && ['EINVAL', 'ENOENT'].includes(code)
+  return platform === 'win32' && ['EINVAL', 'ENOENT', 'EFTYPE'].includes(code)
     ? `${problem}. Windows runs a batch file with cmd.exe /c, and a script with its interpreter`
     : problem
 }

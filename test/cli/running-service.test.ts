@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -57,6 +57,21 @@ describe('a service that runs on the data of local', () => {
     expect(stderr).to.include(`POST ${service.url}/api/chat/send`)
     await service.stop()
     await server.close()
+  })
+
+  it('is ready for service status --ready, unless it does not run or responds otherwise', async () => {
+    const status = ['service', 'status', '--ready']
+    expectFailure(await run(status), 69, `No service runs on ${join(data(), 'chatctl.db')}`)
+    expect(existsSync(data())).to.equal(false)
+    const service = await serveInProcess(sandbox)
+    expect(await run(status)).to.include({ exitCode: 0, stdout: `${service.url}\n`, stderr: '' })
+    expect(JSON.parse((await run([...status, '--json'])).stdout)).to.include({ health: 'ready' })
+    await service.stop()
+    const error = { error: { code: 'storage_unavailable', message: 'down' } }
+    const failing = await startFaultServer(json(503, error))
+    plantRecord(failing.url)
+    expectFailure(await run(status), 69, `${failing.url} is not ready: storage_unavailable`)
+    await failing.close()
   })
 
   it('answers requests that change something, which the audit log attributes to the same admin', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
@@ -81,5 +81,28 @@ describe('a machine with an unusable home or database', () => {
   it('rejects a directory at the path of the database', async () => {
     mkdirSync(join(data, 'chatctl.db'), { recursive: true })
     expectFailure(await run(['chat', 'send', 'hi']), 1, data, 'EISDIR')
+  })
+
+  it('names the file of CHATCTL_DATABASE_FILE that cannot be used, and --database takes precedence', async () => {
+    const file = join(sandbox.home, 'database-url')
+    const env = { CHATCTL_DATABASE_FILE: file }
+    const status = ['service', 'status']
+    const path = `CHATCTL_DATABASE_FILE: ${file}`
+    expectFailure(await run(status, env), 2, path, 'no such file')
+    writeFileSync(file, '\n')
+    expectFailure(await run(status, env), 2, path, 'is empty')
+    // Nothing listens there.
+    writeFileSync(file, 'postgres://chatctl:canary@127.0.0.1:1/one\n')
+    for (const args of [status, ['service', 'run', '--port', '0']]) {
+      const failed = await run(args, env)
+      expectFailure(failed, 69, 'postgres://127.0.0.1:1/one')
+      expect(failed.stderr).not.to.contain('canary')
+    }
+    const other = 'postgres://127.0.0.1:1/two'
+    expectFailure(await run([...status, '--database', other], env), 69, other)
+    expectFailure(await run(status, { ...env, CHATCTL_DATABASE: other }), 69, other)
+    if (process.platform === 'win32') return
+    chmodSync(file, 0o666)
+    expectFailure(await run(status, env), 2, path, 'other users')
   })
 })

@@ -71,6 +71,11 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /\bID\b(?! --line)/g, by: ({ userId }) => userId, why: 'a placeholder' },
   { of: /^sudo -u chatctl |^ExecStart=\/usr\/bin\/env /g, by: () => '', why: 'the tester is that user' },
   {
+    of: /^docker compose exec chat /g,
+    by: () => '',
+    why: 'test/system/service-image.test.ts has a container',
+  },
+  {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
     by: ({ home }) => `${home}/backup.db`,
     why: 'a directory of the system',

@@ -94,11 +94,12 @@ describe('a command that chatctl runs', () => {
     expect(long).to.have.property('problem').that.includes('argument list too long (E2BIG)')
   })
 
-  it('needs cmd.exe on Windows if it is a batch file', () => {
-    const error = Object.assign(new Error('spawn EINVAL'), { code: 'EINVAL', errno: -22 })
-    expect(startProblem('C:\\op.cmd', error, 'win32')).to.equal(
-      'failed: cannot start "C:\\\\op.cmd": invalid argument (EINVAL). Windows runs a batch file with cmd.exe /c, and a script with its interpreter',
-    )
+  it('needs cmd.exe or an interpreter on Windows if it is not a program', () => {
+    const start = (code: string) =>
+      startProblem('C:\\op.cmd', Object.assign(new Error('spawn'), { code }), 'win32')
+    const needed = 'Windows runs a batch file with cmd.exe /c, and a script with its interpreter'
+    for (const code of ['EINVAL', 'ENOENT', 'EFTYPE']) expect(start(code)).to.contain(needed)
+    expect(start('EACCES')).not.to.contain(needed)
   })
 
   it('can be killed when the process of the caller ends', async () => {

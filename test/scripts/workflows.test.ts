@@ -99,6 +99,10 @@ describe('the workflows', () => {
       },
       { name: join('.github/workflows/release.yml: publish'), permissions: { 'id-token': 'write' } },
       { name: join('.github/workflows/release.yml: release'), permissions: { contents: 'write' } },
+      {
+        name: join('.github/workflows/release.yml: image'),
+        permissions: { contents: 'read', packages: 'write', 'id-token': 'write', attestations: 'write' },
+      },
     ])
   })
 

@@ -100,13 +100,14 @@ export default class ServiceRun extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
+    const database = context.databaseOf(flags.database)
     const upstream = chooseUpstream(context, flags.upstream, flags['upstream-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
     const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
     const service = await context.startService({
       dataDir: flags.data,
-      database: flags.database,
+      database,
       host: flags.host,
       port: flags.port,
       version: this.config.version,
@@ -123,7 +124,7 @@ export default class ServiceRun extends BaseCommand {
     })
     context.host.allowGrace(grace)
     try {
-      if (isForPeople) output.notice(describe(service, flags, upstream))
+      if (isForPeople) output.notice(describe(service, { ...flags, database }, upstream))
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
       await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')

@@ -1,7 +1,8 @@
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
-import { serviceStatusView } from '../../view/service.ts'
+import { serviceStatusView, serviceUrlView } from '../../view/service.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and address of the embedded service'
@@ -10,11 +11,23 @@ export default class ServiceStatus extends BaseCommand {
   static override examples = [
     { description: 'Show the status', command: 'chatctl service status' },
     { description: 'Show the status as JSON', command: 'chatctl service status --json' },
+    { description: 'Check the health', command: 'chatctl service status --ready' },
   ]
-  static override flags = { data: dataFlag, database: databaseFlag }
+  static override flags = {
+    data: dataFlag,
+    database: databaseFlag,
+    ready: Flags.boolean({
+      summary: 'Print only the URL of the running service; exit with code 69 if it is not ready',
+    }),
+  }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceStatus)
+    if (flags.ready) {
+      // Without a look into the database, which the service has checked.
+      const { findReady } = await context.openAdministration(flags)
+      return context.output.show(serviceUrlView, await findReady())
+    }
     const administration = await context.openToInspect(flags)
     await context.output.show(serviceStatusView, await administration.status())
   }

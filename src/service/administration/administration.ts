@@ -45,6 +45,8 @@ export interface Administration
     TrustAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
+  /** The service that runs on this data. @throws Failure `unreachable` if there is none, or if it is not ready */
+  findReady(): Promise<RunningStatus>
   /** The database: a file, or `postgres://host:port/name`. */
   readonly place: string
   /** See `findOtherServices`. */
@@ -109,6 +111,13 @@ export async function openAdministration(
           also_running: others.map(({ url }) => url),
         }
       }),
+    async findReady() {
+      const [running] = await findRunningServices(directory, location)
+      if (!running) throw new Failure('unreachable', `No service runs on ${location}`)
+      const described = await describeRun(running, clock)
+      if (described.health === 'ready') return described
+      throw new Failure('unreachable', `The service at ${running.url} is not ready: ${described.health}`)
+    },
     place: location,
     findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),
     findMissingDatabase: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),

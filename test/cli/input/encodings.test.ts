@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { conversionHint } from '../../../src/contract/foreign-encoding.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -39,4 +40,9 @@ describe('a file in another encoding', () => {
       }
     })
   }
+
+  it('is rejected with the advice to save it as UTF-8 on Windows, which has no iconv', () => {
+    for (const [, bytes] of files)
+      expect(conversionHint(bytes, 'users.csv', 'win32')).to.match(/Save .* UTF-8/)
+  })
 })

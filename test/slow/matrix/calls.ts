@@ -110,6 +110,12 @@ export function callOf(command: string): Call {
   return found
 }
 
+export function callNamed(name: string): Call {
+  const found = calls.find((call) => call.name === name)
+  if (!found) throw new Error(`no call ${name}`)
+  return found
+}
+
 /** Commands of the manifest that have no call. */
 export const uncalled: readonly string[] = commands
   .map(({ id }) => id)
