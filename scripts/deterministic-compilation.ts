@@ -35,3 +35,11 @@ class Script extends vm.Script {
 
 Object.assign(vm, { Script })
 pinFlags()
+
+// A cache also contains which functions have run. In an emulator, a run may last until the timer of undici, which
+// is due after half a second.
+const { setTimeout: start } = globalThis
+Object.assign(globalThis, {
+  setTimeout: (callback: () => void, delay = 0, ...values: []) =>
+    start(callback, delay < 400 ? delay : delay + 60_000, ...values),
+})
