@@ -14,6 +14,7 @@ interface Step {
 }
 
 interface Job {
+  container?: object
   needs?: string | string[]
   permissions?: Record<string, string>
   strategy?: { matrix?: { node?: string[] } }
@@ -119,6 +120,13 @@ describe('the workflows', () => {
       expect(minutes, name).to.be.within(1, 60)
       expect(siblings, name).to.include.members([needs].flat())
     }
+  })
+
+  it('let git read the checkout in a container, where it belongs to another user', () => {
+    const inContainers = jobs.filter(({ container }) => container)
+    expect(inContainers).to.have.length(3)
+    for (const { name, steps } of inContainers)
+      expect(steps[1]?.run, name).to.equal('git config --global --add safe.directory "$GITHUB_WORKSPACE"')
   })
 
   it('insert no expressions into commands, because others could have written their values', () => {
