@@ -215,6 +215,11 @@ main() {
         usage
         return
         ;;
+      --version=* | --dir=*)
+        option=$1
+        shift
+        set -- "${option%%=*}" "${option#*=}" "$@"
+        ;;
       --version | --dir)
         [ -n "${2:-}" ] || fail "$1 needs a value." "sh install.sh --help" 2
         if [ "$1" = --dir ]; then dir=$2; else version=${2#v}; fi

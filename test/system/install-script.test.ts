@@ -188,6 +188,7 @@ describe('install.sh', () => {
       expect(exitCode, args.join(' ')).to.equal(2)
       expect(stderr).to.match(/^Error: .*\nHint: {2}/)
     }
+    expect((await install(['--version=9.9.9', `--dir=${sandbox.home}/new`])).stderr).to.contain('/v9.9.9/')
     expect((await install(['--help'])).stdout).to.contain('--dir DIRECTORY')
     expect((await install([], { HOME: '' })).stderr).to.contain('HOME is not set')
   })
