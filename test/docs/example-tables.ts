@@ -127,6 +127,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'needs a reply with code',
     test: 'test/cli/chat/extract.test.ts',
   },
+  {
+    text: 'chatctl service status --ready',
+    why: 'needs a service in another process',
+    test: 'test/cli/running-service.test.ts',
+  },
   { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
   {
     text: 'chatctl chat "What is a write-ahead log?"',
@@ -191,8 +196,6 @@ export const preparations: Readonly<Record<string, string>> = {
 /** Exit codes other than 0 that the documents promise for an example. */
 export const promisedCodes: Readonly<Record<string, number>> = {
   'chatctl settings diff base.yaml --file production.yaml --exit-code': 10,
-  // No service is ready on this machine.
-  'chatctl service status --ready': 69,
 }
 
 /** The examples for which the documents require that the service is stopped. */
