@@ -1,4 +1,5 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import { win32 } from 'node:path'
 import { type Clock, describeDuration } from './clock.ts'
 import { describeSystemError } from './describe-system-error.ts'
 
@@ -101,8 +102,11 @@ export async function runCommand(
 
 /** Why a program did not start, for the end of a sentence. */
 export function startProblem(program: string, error: unknown, platform = process.platform): string {
-  const problem = `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`
+  const problem = `failed: cannot start "${program}": ${describeSystemError(error)}`
   const { code = '' } = error as NodeJS.ErrnoException
+  if (platform === 'win32' && code === 'ENOENT' && win32.isAbsolute(program)) {
+    return program.includes(' ') ? problem : `${problem}. A path with spaces needs quotes`
+  }
   // Windows starts only programs; ENOENT also if only a batch file has the name.
   return platform === 'win32' && ['EINVAL', 'ENOENT', 'EFTYPE'].includes(code)
     ? `${problem}. Windows runs a batch file with cmd.exe /c, and a script with its interpreter`
