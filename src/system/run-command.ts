@@ -55,11 +55,11 @@ export async function runCommand(
   const chunks: Buffer[] = []
   let size = 0
   const ended = new AbortController()
-  const exited = untilEnded?.(() => kill(child))
+  const exited = untilEnded?.(() => kill(child, env))
   try {
     return await new Promise((resolve, reject) => {
       const stop = (settle: () => void) => {
-        kill(child)
+        kill(child, env)
         // A process outside of the group may keep the pipes open.
         child.stdout?.destroy()
         child.stderr?.destroy()
@@ -113,8 +113,14 @@ export function startProblem(program: string, error: unknown, platform = process
     : problem
 }
 
-function kill(child: ChildProcess): void {
-  if (child.pid === undefined || process.platform === 'win32') {
+function kill(child: ChildProcess, env: NodeJS.ProcessEnv): void {
+  if (child.pid === undefined) return
+  if (process.platform === 'win32') {
+    const { spawnSync } = process.getBuiltinModule('node:child_process')
+    const taskkill = win32.join(env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe')
+    const tree = ['/T', '/F', '/PID', String(child.pid)]
+    // Another process may have the ID of one that has ended.
+    if (child.exitCode === null) spawnSync(taskkill, tree, { stdio: 'ignore', windowsHide: true })
     child.kill('SIGKILL')
     return
   }

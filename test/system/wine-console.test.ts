@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChatServer } from '../support/chat-server.ts'
@@ -36,6 +36,22 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     expect(stdout).to.contain('The first half').and.not.contain('rest')
     const shown = await wine.run(sandbox, ['chat', 'show', 's'], { env: env() })
     expect(shown.stdout).to.contain('The first half')
+  })
+
+  it('ends a credential command with what that has started when Ctrl-C interrupts it', async () => {
+    const ping = ['ping', '-n', `${10_000 + process.pid}`, '127.0.0.1']
+    const work = { base_url: service.url, credential_command: `cmd /c ${ping.join(' ')}` }
+    const directory = join(sandbox.home, 'AppData/Roaming/chatctl')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles: { work } }))
+    const args = ['chat', 'send', 'Hello', '--profile', 'work']
+    const sending = wine.startProgram(sandbox, args, { hasConsole: true })
+    sending.stdin.end()
+    await until(() => isRunning(ping), 20_000)
+    sending.interrupt()
+    const { exitCode, stderr } = await sending.ended
+    expect(exitCode, stderr).to.equal(130)
+    await until(() => !isRunning(ping), 5_000)
   })
 
   it('resumes an import that Ctrl-C interrupted, and creates each user once', async () => {
@@ -95,3 +111,14 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     }
   })
 })
+
+/** Whether a process of this machine has these words. The processes of Wine are processes of Linux. */
+function isRunning(words: readonly string[]): boolean {
+  return globSync('/proc/[0-9]*/cmdline').some((file) => {
+    try {
+      return readFileSync(file, 'latin1').split('\0').join(' ').startsWith(words.join(' '))
+    } catch {
+      return false
+    }
+  })
+}
