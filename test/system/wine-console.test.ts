@@ -98,6 +98,8 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     const terminal = await Tmux.run(sandbox, wine.terminalCommand(sandbox, ['chat'], { env: env() }))
     try {
       await terminal.waitFor('/help for commands')
+      // Wine loses an Enter that comes before the session reads keys, and does not show its prompt.
+      await terminal.settle(1_000)
       await terminal.say('Grüße')
       await terminal.waitFor('Good morning, Zoë.')
       await terminal.key('C-z')
