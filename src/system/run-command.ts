@@ -1,4 +1,4 @@
-import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import type { ChildProcess, SpawnOptions, spawnSync as SpawnSync } from 'node:child_process'
 import { win32 } from 'node:path'
 import { type Clock, describeDuration } from './clock.ts'
 import { describeSystemError } from './describe-system-error.ts'
@@ -36,7 +36,7 @@ export async function runCommand(
   [program, ...words]: Command,
   { env, cwd, clock, signal, maxDuration, onMessage, untilEnded }: CommandOptions,
 ): Promise<{ output: Buffer } | { problem: string }> {
-  const { spawn } = await import('node:child_process')
+  const { spawn, spawnSync } = await import('node:child_process')
   signal.throwIfAborted()
   const options: SpawnOptions = {
     cwd,
@@ -55,11 +55,12 @@ export async function runCommand(
   const chunks: Buffer[] = []
   let size = 0
   const ended = new AbortController()
-  const exited = untilEnded?.(() => kill(child, env))
+  const killAll = () => kill(child, env, spawnSync)
+  const exited = untilEnded?.(killAll)
   try {
     return await new Promise((resolve, reject) => {
       const stop = (settle: () => void) => {
-        kill(child, env)
+        killAll()
         // A process outside of the group may keep the pipes open.
         child.stdout?.destroy()
         child.stderr?.destroy()
@@ -113,12 +114,13 @@ export function startProblem(program: string, error: unknown, platform = process
     : problem
 }
 
-function kill(child: ChildProcess, env: NodeJS.ProcessEnv): void {
+/** Together with the processes that it has started. */
+function kill(child: ChildProcess, env: NodeJS.ProcessEnv, spawnSync: typeof SpawnSync): void {
   if (child.pid === undefined) return
   if (process.platform === 'win32') {
-    const { spawnSync } = process.getBuiltinModule('node:child_process')
+    // Before its own end, because the others are found by their parent.
     const taskkill = win32.join(env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe')
-    const tree = ['/T', '/F', '/PID', String(child.pid)]
+    const tree = ['/F', '/T', '/PID', `${child.pid}`]
     // Another process may have the ID of one that has ended.
     if (child.exitCode === null) spawnSync(taskkill, tree, { stdio: 'ignore', windowsHide: true })
     child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChatServer } from '../support/chat-server.ts'
@@ -38,22 +38,6 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     expect(shown.stdout).to.contain('The first half')
   })
 
-  it('ends a credential command with what that has started when Ctrl-C interrupts it', async () => {
-    const ping = ['ping', '-n', `${10_000 + process.pid}`, '127.0.0.1']
-    const work = { base_url: service.url, credential_command: `cmd /c ${ping.join(' ')}` }
-    const directory = join(sandbox.home, 'AppData/Roaming/chatctl')
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles: { work } }))
-    const args = ['chat', 'send', 'Hello', '--profile', 'work']
-    const sending = wine.startProgram(sandbox, args, { hasConsole: true })
-    sending.stdin.end()
-    await until(() => isRunning(ping), 20_000)
-    sending.interrupt()
-    const { exitCode, stderr } = await sending.ended
-    expect(exitCode, stderr).to.equal(130)
-    await until(() => !isRunning(ping), 5_000)
-  })
-
   it('resumes an import that Ctrl-C interrupted, and creates each user once', async () => {
     const users = await UsersServer.start({ delay: 200 })
     try {
@@ -75,6 +59,19 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     } finally {
       await users.close()
     }
+  })
+
+  it('kills a credential command with the process that it has started when Ctrl-C interrupts', async () => {
+    // A number that no other process has as an argument.
+    const words = `ping -n ${100_000 + process.pid} 127.0.0.1`
+    const settings = ['base_url=https://chat.example', `credential_command=cmd /c ${words}`]
+    for (const setting of settings) await wine.run(sandbox, ['config', 'set', setting, '--profile', 'work'])
+    const reading = wine.startProgram(sandbox, ['auth', 'token', '--profile', 'work'], { hasConsole: true })
+    await until(() => isRunning(words), 20_000)
+    reading.interrupt()
+    const { exitCode, stderr } = await reading.ended
+    expect(exitCode, stderr).to.equal(130)
+    await until(() => !isRunning(words))
   })
 
   it('runs the embedded service until Ctrl-C', async () => {
@@ -117,11 +114,12 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
   })
 })
 
-/** Whether a process of this machine has these words. The processes of Wine are processes of Linux. */
-function isRunning(words: readonly string[]): boolean {
-  return globSync('/proc/[0-9]*/cmdline').some((file) => {
+/** Whether a process was started with these words, as Linux shows the processes of Wine. */
+function isRunning(words: string): boolean {
+  return readdirSync('/proc').some((pid) => {
     try {
-      return readFileSync(file, 'latin1').split('\0').join(' ').startsWith(words.join(' '))
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      return !/^cmd/.test(line[0] ?? '') && line.join(' ').trimEnd() === words
     } catch {
       return false
     }
