@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
+import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
@@ -156,6 +157,15 @@ export function demandConfigurationDirectory(directories: Directories): void {
   } catch (cause) {
     throw unwritable(configurationPath(directories), cause)
   }
+}
+
+export function isProfileName(name: string): boolean {
+  return name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__'
+}
+
+/** What to do about the name of a profile that does not exist. */
+export function adviceForProfile(name: string): Advice {
+  return isProfileName(name) ? { code: 'create_profile', profile: name } : { code: 'list_profiles' }
 }
 
 function unwritable(path: string, cause: unknown): Failure {

@@ -3,9 +3,11 @@ import { Failure } from '../contract/failure.ts'
 import { noUpstream, readUpstream } from '../contract/upstream-address.ts'
 import { readCommand } from '../system/split-command.ts'
 import {
+  adviceForProfile,
   type Configuration,
   type GlobalKey,
   globalKeys,
+  isProfileName,
   type Profile,
   type ProfileKey,
   profileKeys,
@@ -129,7 +131,7 @@ function withoutAddress(profile: string): Failure {
 function demandProfile({ profiles = {} }: Configuration, name: string): void {
   if (name === localProfile || Object.hasOwn(profiles, name)) return
   throw new Failure('usage', `Unknown profile "${name}"`, {
-    advice: [{ code: 'create_profile', profile: name }],
+    advice: [adviceForProfile(name)],
   })
 }
 
@@ -171,7 +173,7 @@ function demandAbsolutePath(path: string): void {
 
 /** @throws Failure `usage` */
 export function demandProfileName(name: string): void {
-  if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return
+  if (isProfileName(name)) return
   throw new Failure('usage', `"${name}" is not a valid profile name`, {
     hint: 'Use at most 64 characters: letters, digits, and . _ - @',
   })

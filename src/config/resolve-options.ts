@@ -2,7 +2,13 @@ import { originOf, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
-import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
+import {
+  adviceForProfile,
+  type Configuration,
+  configurationPath,
+  type Profile,
+  type ProfileKey,
+} from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
 import { type ModelAliases, resolveAlias } from './model-aliases.ts'
 import {
@@ -233,7 +239,7 @@ function unknownProfile(
   return new Failure(
     'usage',
     `${where}: unknown profile "${value}" (profiles: ${profileNames(configuration).join(', ')})`,
-    { advice: [{ code: 'create_profile', profile: value }] },
+    { advice: [adviceForProfile(value)] },
   )
 }
 

@@ -61,6 +61,11 @@ export class Directories {
     }
   }
 
+  /** Of the programs of the user on Windows. */
+  get applicationData(): string {
+    return this.#onWindows('APPDATA')
+  }
+
   /** Same rules as `os.tmpdir`. */
   get temporary(): string {
     const { TMPDIR, TMP, TEMP, SystemRoot, windir } = this.#env

@@ -1,10 +1,9 @@
 import { closeSync, futimesSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { Failure } from '../contract/failure.ts'
 import { systemClock } from './clock.ts'
-import { loadSqlite } from './load-sqlite.ts'
+import { loadSqlite, sqliteUrl } from './load-sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
 
 /** SQLite's result code SQLITE_BUSY: another connection holds the lock. */
@@ -146,7 +145,7 @@ function identityOf(path: string): string | undefined {
 
 /** SQLite would create a missing file with a wider mode and without a random time. */
 function existingFile(path: string): URL {
-  const url = pathToFileURL(path)
+  const url = sqliteUrl(path)
   url.searchParams.set('mode', 'rw')
   return url
 }

@@ -103,8 +103,11 @@ export async function runCommand(
 
 /** Why a program did not start, for the end of a sentence. */
 export function startProblem(program: string, error: unknown, platform = process.platform): string {
-  const problem = `failed: cannot start ${JSON.stringify(program)}: ${describeSystemError(error)}`
+  const problem = `failed: cannot start "${program}": ${describeSystemError(error)}`
   const { code = '' } = error as NodeJS.ErrnoException
+  if (platform === 'win32' && code === 'ENOENT' && win32.isAbsolute(program)) {
+    return program.includes(' ') ? problem : `${problem}. A path with spaces needs quotes`
+  }
   // Windows starts only programs; ENOENT also if only a batch file has the name.
   return platform === 'win32' && ['EINVAL', 'ENOENT', 'EFTYPE'].includes(code)
     ? `${problem}. Windows runs a batch file with cmd.exe /c, and a script with its interpreter`
@@ -117,7 +120,9 @@ function kill(child: ChildProcess, env: NodeJS.ProcessEnv, spawnSync: typeof Spa
   if (process.platform === 'win32') {
     // Before its own end, because the others are found by their parent.
     const taskkill = win32.join(env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe')
-    spawnSync(taskkill, ['/F', '/T', '/PID', `${child.pid}`], { stdio: 'ignore', windowsHide: true })
+    const tree = ['/F', '/T', '/PID', `${child.pid}`]
+    // Another process may have the ID of one that has ended.
+    if (child.exitCode === null) spawnSync(taskkill, tree, { stdio: 'ignore', windowsHide: true })
     child.kill('SIGKILL')
     return
   }

@@ -13,7 +13,7 @@ export function readCommand(line: string, name: string, platform = process.platf
   const words = splitCommand(line, (syntax) => shellSyntax.push(syntax), platform)
   const [program, ...rest] = words ?? []
   const invalid = (why: string, hint: string) =>
-    new Failure('usage', `Invalid ${name}: ${JSON.stringify(line)}: ${why}`, { hint })
+    new Failure('usage', `Invalid ${name}: "${line}": ${why}`, { hint })
   if (words === undefined) throw invalid('a quote is not closed', 'Close each quote.')
   if (!program) throw invalid('it has no program', 'Give a program and its arguments.')
   if (shellSyntax[0] !== undefined) {
@@ -27,7 +27,7 @@ export function readCommand(line: string, name: string, platform = process.platf
   const isPath = (platform === 'win32' ? /[/\\:]/ : /[/\\]/).test(program)
   if (isPath && !isAbsolute(program)) {
     throw invalid(
-      `${JSON.stringify(program)} is another program in each directory`,
+      `"${program}" is another program in each directory`,
       'Use an absolute path, or the name of a program in PATH.',
     )
   }

@@ -19,14 +19,10 @@ export function demandFileName(path: string, platform: NodeJS.Platform = process
   if (platform !== 'win32') return
   const name = win32.basename(path)
   const [character] = /[<>:"|?*]/.exec(name) ?? []
-  if (devices.test(name)) {
-    throw new Failure('usage', `${path} has the name of a device on Windows`, {
-      hint: 'Choose another name.',
-    })
-  }
-  if (character !== undefined) {
-    throw new Failure('usage', `A file name cannot contain ${character} on Windows: ${path}`, {
-      hint: 'Choose another name.',
-    })
+  const refused = (message: string) => new Failure('usage', message, { hint: 'Choose another name.' })
+  if (devices.test(name)) throw refused(`${path} has the name of a device on Windows`)
+  if (character !== undefined) throw refused(`A file name cannot contain ${character} on Windows: ${path}`)
+  if (/[^ .][ .]+$/.test(name)) {
+    throw refused(`A file name cannot end with a period or a space on Windows: ${path}`)
   }
 }

@@ -99,6 +99,11 @@ describe('signing in with an API key', () => {
     expectNothingStored(sandbox)
   })
 
+  it('exits 2 for a name that a profile cannot have, before it asks for the base URL', async () => {
+    const run = await runChatctl(sandbox, ['auth', 'login', '--with-api-key', '-p', 'my profile'])
+    expectFailure(run, 2, 'is not a valid profile name')
+  })
+
   it('is refused for the embedded service, which needs no key', async () => {
     const args = ['auth', 'login', '--with-api-key', '-p', 'local', '--insecure-storage']
     expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'embedded service')

@@ -95,7 +95,11 @@ describe('the configuration file', () => {
     write('{"default_profile":"work","profiles":{"work":{"model":"m"}}}')
     await run('config', 'unset', 'default_profile')
     expect(JSON.parse(readFileSync(file, 'utf8'))).to.deep.equal({ profiles: { work: { model: 'm' } } })
-    expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'unknown profile "other"')
+    const unknown = ['config', 'unset', 'model', '-p']
+    expectFailure(await run(...unknown, 'other'), 2, 'run: chatctl auth login --profile other')
+    // A profile cannot have this name.
+    const { stderr } = await run(...unknown, 'my profile')
+    expect(stderr).to.contain('chatctl auth list').and.not.contain('auth login')
   })
 
   it('applies keys set without a profile to the profile local, but not with --base-url', async () => {

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
-type SyncCall = 'openSync' | 'writeFileSync' | 'fsyncSync' | 'closeSync' | 'renameSync'
+type SyncCall = 'openSync' | 'writeFileSync' | 'fsyncSync' | 'closeSync' | 'renameSync' | 'linkSync'
 type HandleCall = 'write' | 'sync'
 
 const diskFull = (): Error => Object.assign(new Error('disk full'), { code: 'ENOSPC', errno: -28 })

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { sqliteUrl } from '../../src/system/load-sqlite.ts'
 import { tryProcessLock, waitForProcessLock, withFileLock } from '../../src/system/process-lock.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -134,5 +135,12 @@ describe('a process lock', () => {
     } finally {
       chmodSync(directory.path, 0o700)
     }
+  })
+
+  it('may be on a share of Windows, whose host SQLite would refuse in a URL', () => {
+    const urlOf = (path: string, platform: NodeJS.Platform) => sqliteUrl(path, platform).href
+    expect(urlOf('\\\\server\\share\\a b.lock', 'win32')).to.equal('file:////server/share/a%20b.lock')
+    expect(urlOf('C:\\a#b.lock', 'win32')).to.equal('file:///C:/a%23b.lock')
+    expect(urlOf('/home/ada/a?b%.lock', 'linux')).to.equal('file:///home/ada/a%3Fb%25.lock')
   })
 })

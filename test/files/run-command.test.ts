@@ -95,11 +95,17 @@ describe('a command that chatctl runs', () => {
   })
 
   it('needs cmd.exe or an interpreter on Windows if it is not a program', () => {
-    const start = (code: string) =>
-      startProblem('C:\\op.cmd', Object.assign(new Error('spawn'), { code }), 'win32')
+    const start = (code: string) => startProblem('op', Object.assign(new Error('spawn'), { code }), 'win32')
     const needed = 'Windows runs a batch file with cmd.exe /c, and a script with its interpreter'
     for (const code of ['EINVAL', 'ENOENT', 'EFTYPE']) expect(start(code)).to.contain(needed)
     expect(start('EACCES')).not.to.contain(needed)
+  })
+
+  it('may be the beginning of a path with spaces on Windows', () => {
+    const missing = Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT', errno: -2 })
+    expect(startProblem('C:\\Program', missing, 'win32')).to.equal(
+      'failed: cannot start "C:\\Program": no such file or directory (ENOENT). A path with spaces needs quotes',
+    )
   })
 
   it('can be killed when the process of the caller ends', async () => {

@@ -24,6 +24,14 @@ describe('the name of a new file on Windows', () => {
     })
   }
 
+  for (const name of ['report.', 'my report ', 'C:\\exports\\a.json. ']) {
+    it(`is refused if other programs cannot open it, because of its end: ${JSON.stringify(name)}`, () => {
+      const { kind, message } = thrownFailure(() => demandFileName(name, 'win32'))
+      expect(kind).to.equal('usage')
+      expect(message).to.equal(`A file name cannot end with a period or a space on Windows: ${name}`)
+    })
+  }
+
   it('may be similar to that of a device, or contain any character on other systems', () => {
     for (const name of ['console.txt', 'nullable', 'C:\\con\\x', 'com10', 'COM', 'C:report.csv']) {
       demandFileName(name, 'win32')

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { resolve, sep } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
@@ -34,5 +34,7 @@ export interface FileLocation {
 }
 
 export function expandHome(path: string, { directories }: FileLocation): string {
-  return path === '~' || path.startsWith('~/') ? directories.home + path.slice(1) : path
+  // Windows has two separators.
+  const isInHome = path === '~' || path.startsWith('~/') || path.startsWith(`~${sep}`)
+  return isInHome ? directories.home + path.slice(1) : path
 }

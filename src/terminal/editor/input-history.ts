@@ -146,18 +146,29 @@ async function shorten(path: string): Promise<void> {
       const tail = readTailAt(path)
       // Another session may have shortened it while this one waited for the lock.
       if (!isTooLong(tail)) return
-      // A second name of the old file: Windows does not replace a file that is open.
-      const old = temporaryPath(path)
-      linkSync(path, old)
+      const old = keepFile(path)
       try {
         replaceFile(path, `${tail.lines.slice(-maxEntries).join('\n')}\n`, { flush: false })
         const later = readFileSync(old).subarray(tail.end)
         if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
       } finally {
-        rmSync(old, { force: true })
+        if (typeof old === 'number') closeSync(old)
+        else rmSync(old, { force: true })
       }
     })
   } catch {
     // The next session tries again.
+  }
+}
+
+/** A second name of a file that will be replaced, or its descriptor on a file system without hard links. */
+function keepFile(path: string): string | number {
+  // Windows does not replace a file that is open.
+  const name = temporaryPath(path)
+  try {
+    linkSync(path, name)
+    return name
+  } catch {
+    return openSync(path, 'r')
   }
 }

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
+import { failing } from '../../files/failing.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 
@@ -94,6 +95,12 @@ describe('the input history of a session', () => {
     expect(statSync(path).mode & 0o777).to.equal(0o600)
     recall.add('more')
     expect(InputHistory.open(path, systemClock).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
+  })
+
+  it('is shortened on a file system without hard links, too', async () => {
+    write(numbered(2_001))
+    await failing.call('linkSync', () => InputHistory.open(path, systemClock))
+    expect(lines()).to.have.length(1_000)
   })
 
   it('has the file not open while it is replaced, because Windows would refuse that', function () {

@@ -34,8 +34,10 @@ export async function readPasswordFile(
 
 /** PostgreSQL manual, section 32.16. @throws if it needs a home directory and the user has none */
 export function passwordFile(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
-  if (platform !== 'win32') return join(new Directories(env, platform).home, '.pgpass')
-  return win32.join(env['APPDATA'] ?? '', 'postgresql', 'pgpass.conf')
+  const directories = new Directories(env, platform)
+  return platform === 'win32'
+    ? win32.join(directories.applicationData, 'postgresql', 'pgpass.conf')
+    : join(directories.home, '.pgpass')
 }
 
 /** The password of the first line that matches. */

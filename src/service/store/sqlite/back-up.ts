@@ -1,11 +1,10 @@
 import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../contract/failure.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
-import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { loadSqlite, sqliteUrl } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/replace-file.ts'
 import { demandFileName } from '../../../system/windows-file-name.ts'
@@ -127,7 +126,7 @@ function openBackup(file: string): DatabaseSync {
       advice: [{ code: 'back_up_again' }],
     })
   }
-  const url = pathToFileURL(file)
+  const url = sqliteUrl(file)
   url.search = 'immutable=1'
   const { DatabaseSync } = loadSqlite()
   return new DatabaseSync(url, { readOnly: true })

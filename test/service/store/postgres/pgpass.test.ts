@@ -23,6 +23,11 @@ describe("libpq's password file", () => {
     expect(passwordFile({ APPDATA: 'C:\\Users\\ada\\AppData\\Roaming' }, 'win32')).to.equal(
       'C:\\Users\\ada\\AppData\\Roaming\\postgresql\\pgpass.conf',
     )
+    // Never in the working directory.
+    for (const APPDATA of [undefined, '', 'relative'])
+      expect(passwordFile({ USERPROFILE: '/Users/ada', APPDATA }, 'win32')).to.equal(
+        '\\Users\\ada\\AppData\\Roaming\\postgresql\\pgpass.conf',
+      )
   })
 
   it('uses the line of localhost for a Unix socket', () => {
