@@ -168,7 +168,10 @@ export class UserApplication {
       const response = await throttle.through(
         async () => {
           await beforeChange()
-          await state.record(intent)
+          await state.record(intent).catch((error: unknown) => {
+            restore()
+            throw error
+          })
           isInFlight = true
           return request()
         },

@@ -117,8 +117,8 @@ export class UsersState {
   }
 
   /**
-   * Records an outcome. It survives the process at once, and the machine after the next `record`. An id belongs
-   * to one user: another entry with the same id is removed.
+   * Records an outcome. It survives the process after this turn of the event loop, and the machine after the next
+   * `record`. An id belongs to one user: another entry with the same id is removed.
    *
    * @throws Failure `storage`
    */
@@ -152,9 +152,12 @@ export class UsersState {
       if (isChanged && !isReplaced) await this.#writeNextGeneration()
       if (!isReplaced) journal?.remove()
     } finally {
-      this.#journal?.close()
-      this.#table.close()
-      this.#release()
+      try {
+        this.#journal?.close()
+      } finally {
+        this.#table.close()
+        this.#release()
+      }
     }
     if (isReplaced) await this.#combine().catch(nameJournal)
   }
