@@ -36,6 +36,9 @@ const { positionals, values } = parseArgs({
 /** The words that start Node.js: of another version, or of another system in an emulator. */
 const [command = '', ...start] = positionals.length === 0 ? [process.execPath] : positionals
 const home = mkdtempSync(join(tmpdir(), 'chatctl-code-cache-'))
+const preloaded = join(home, 'deterministic-compilation.ts')
+/** The hashes of names in a cache depend on a random seed, which V8 replaces when it reads the cache. */
+const deterministic = ['--random-seed=1', '--require', preloaded]
 const env = {
   HOME: home,
   // On Windows too, where an emulator may set the others.
@@ -52,7 +55,7 @@ async function run(...args: string[]): Promise<void> {
   // A file, because programs in Wine cannot use the pipes of Linux.
   const log = join(home, 'stderr')
   const stderr = openSync(log, 'w')
-  const child = spawn(command, [...start, join(home, 'bin/run.js'), ...args], {
+  const child = spawn(command, [...start, ...deterministic, join(home, 'bin/run.js'), ...args], {
     env,
     stdio: ['ignore', 'ignore', stderr],
   })
@@ -61,7 +64,8 @@ async function run(...args: string[]): Promise<void> {
   if (exitCode !== 0) throw new Error(`chatctl ${args.join(' ')}: ${readFileSync(log, 'utf8')}`)
 }
 
-// A cache contains the path of the program, which must not be that of this directory.
+cpSync(join(root, 'scripts/deterministic-compilation.ts'), preloaded)
+// Without the code caches of an earlier call, which the program would read.
 for (const name of ['bin', 'dist', 'package.json']) {
   const filter = (path: string): boolean => path !== packaged
   cpSync(join(root, name), join(home, name), { recursive: true, filter })

@@ -33,7 +33,7 @@ export async function writeBlob(
 ): Promise<string> {
   await writeMainScript(root, join(directory, 'main.cjs'))
   const own = globSync(files, { cwd: root }).filter((name) => name !== ownScript)
-  const caches = codeCache === undefined ? [] : globSync('*', { cwd: codeCache })
+  const caches = codeCache === undefined ? [] : globSync(`*-${process.versions.v8}-*`, { cwd: codeCache })
   const assets: [name: string, path: string][] = [
     ...own.map((name): [string, string] => [name.replaceAll('\\', '/'), join(root, name)]),
     ...caches.map((name): [string, string] => [`dist/code-cache/${name}`, join(codeCache ?? '', name)]),

@@ -1,4 +1,5 @@
-import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import type { ChildProcess, SpawnOptions, spawnSync as SpawnSync } from 'node:child_process'
+import { win32 } from 'node:path'
 import { type Clock, describeDuration } from './clock.ts'
 import { describeSystemError } from './describe-system-error.ts'
 
@@ -35,7 +36,7 @@ export async function runCommand(
   [program, ...words]: Command,
   { env, cwd, clock, signal, maxDuration, onMessage, untilEnded }: CommandOptions,
 ): Promise<{ output: Buffer } | { problem: string }> {
-  const { spawn } = await import('node:child_process')
+  const { spawn, spawnSync } = await import('node:child_process')
   signal.throwIfAborted()
   const options: SpawnOptions = {
     cwd,
@@ -54,11 +55,12 @@ export async function runCommand(
   const chunks: Buffer[] = []
   let size = 0
   const ended = new AbortController()
-  const exited = untilEnded?.(() => kill(child))
+  const killAll = () => kill(child, env, spawnSync)
+  const exited = untilEnded?.(killAll)
   try {
     return await new Promise((resolve, reject) => {
       const stop = (settle: () => void) => {
-        kill(child)
+        killAll()
         // A process outside of the group may keep the pipes open.
         child.stdout?.destroy()
         child.stderr?.destroy()
@@ -109,8 +111,13 @@ export function startProblem(program: string, error: unknown, platform = process
     : problem
 }
 
-function kill(child: ChildProcess): void {
-  if (child.pid === undefined || process.platform === 'win32') {
+/** Together with the processes that it has started. */
+function kill(child: ChildProcess, env: NodeJS.ProcessEnv, spawnSync: typeof SpawnSync): void {
+  if (child.pid === undefined) return
+  if (process.platform === 'win32') {
+    // Before its own end, because the others are found by their parent.
+    const taskkill = win32.join(env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe')
+    spawnSync(taskkill, ['/F', '/T', '/PID', `${child.pid}`], { stdio: 'ignore', windowsHide: true })
     child.kill('SIGKILL')
     return
   }

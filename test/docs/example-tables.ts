@@ -191,6 +191,8 @@ export const preparations: Readonly<Record<string, string>> = {
 /** Exit codes other than 0 that the documents promise for an example. */
 export const promisedCodes: Readonly<Record<string, number>> = {
   'chatctl settings diff base.yaml --file production.yaml --exit-code': 10,
+  // No service is ready on this machine.
+  'chatctl service status --ready': 69,
 }
 
 /** The examples for which the documents require that the service is stopped. */

@@ -30,12 +30,16 @@ import { attributesOf, expectCode } from './stored-key.ts'
 import { hasPrompt } from './talk-session.ts'
 import { Tmux } from './tmux.ts'
 
-describe('the executable', function () {
+const isNative = process.platform === 'linux' && process.arch === 'x64'
+const leftOut = isNative ? '' : '; skipped: it runs on Linux for x64'
+
+describe(`the executable${leftOut}`, function () {
   // The first test may have to wait for a build.
   this.timeout(300_000)
 
   let executable: string
-  before(async () => {
+  before(async function () {
+    if (!isNative) this.skip()
     executable = await executableFor('linux-x64')
   })
   const sandbox = perTest(() => createSandbox({ ownCache: true }))

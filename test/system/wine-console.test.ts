@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChatServer } from '../support/chat-server.ts'
@@ -61,6 +61,19 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     }
   })
 
+  it('kills a credential command with the process that it has started when Ctrl-C interrupts', async () => {
+    // A number that no other process has as an argument.
+    const words = `ping -n ${100_000 + process.pid} 127.0.0.1`
+    const settings = ['base_url=https://chat.example', `credential_command=cmd /c ${words}`]
+    for (const setting of settings) await wine.run(sandbox, ['config', 'set', setting, '--profile', 'work'])
+    const reading = wine.startProgram(sandbox, ['auth', 'token', '--profile', 'work'], { hasConsole: true })
+    await until(() => isRunning(words), 20_000)
+    reading.interrupt()
+    const { exitCode, stderr } = await reading.ended
+    expect(exitCode, stderr).to.equal(130)
+    await until(() => !isRunning(words))
+  })
+
   it('runs the embedded service until Ctrl-C', async () => {
     const args = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json']
     const running = wine.startProgram(sandbox, args, { hasConsole: true })
@@ -95,3 +108,15 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
     }
   })
 })
+
+/** Whether a process was started with these words, as Linux shows the processes of Wine. */
+function isRunning(words: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      return !/^cmd/.test(line[0] ?? '') && line.join(' ').trimEnd() === words
+    } catch {
+      return false
+    }
+  })
+}

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
@@ -63,7 +63,7 @@ function isWide(path: string): boolean {
   }
 }
 
-/** Whether the directories are writable, or can be created. Creates nothing. */
+/** Whether the directories are writable, or can be created. Does not create them. */
 export function examineDirectories({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
@@ -91,7 +91,7 @@ export function examineCache({ context }: DoctorContext): Examined[] {
   const slower = `so every command starts more slowly${effect}`
   try {
     makePrivateDirectory(directory)
-    accessSync(directory, constants.W_OK | constants.X_OK)
+    tryToWrite(directory)
   } catch (error) {
     const words = `${directory} is not writable, ${slower}: ${describeSystemError(error)}`
     return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that you can write to.')]
@@ -119,9 +119,17 @@ export function obstacleTo(directory: string): string | undefined {
   const cannot = nearest === directory ? 'is not writable' : `cannot be created in ${nearest}`
   try {
     if (!statSync(nearest).isDirectory()) return `${directory} ${cannot}: not a directory`
-    accessSync(nearest, constants.W_OK | constants.X_OK)
+    tryToWrite(nearest)
     return undefined
   } catch (error) {
     return `${directory} ${cannot}: ${describeSystemError(error)}`
   }
+}
+
+/**
+ * Creates a directory in it, and removes it. access(2) reports too much: root can write to /proc, and it ignores the
+ * permissions of Windows.
+ */
+function tryToWrite(directory: string): void {
+  rmdirSync(mkdtempSync(join(directory, '.chatctl-doctor-')))
 }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import stringWidth from 'string-width'
@@ -166,6 +166,20 @@ describe('doctor on the local machine', () => {
       expect(finding?.message).to.contain(`cannot be created in ${file}: not a directory; ${effect}`)
       expect(finding?.hint).to.equal(`Set ${variable} to a directory that you can write to.`)
     }
+  })
+
+  it('warns about a directory in which the system creates nothing, not even for root', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const { found } = await diagnose(sandbox, [], { env: { XDG_DATA_HOME: '/proc/self' } })
+    expect(found('directories').message).to.contain('cannot be created in /proc/self: ')
+  })
+
+  it('leaves the directories as they are', async () => {
+    const files = () => readdirSync(sandbox.home, { recursive: true }).sort()
+    await diagnose(sandbox)
+    const before = files()
+    await diagnose(sandbox)
+    expect(files()).to.deep.equal(before)
   })
 
   it('warns about a cache directory that cannot be used or that others can write to', async function () {
