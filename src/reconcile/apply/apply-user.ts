@@ -168,10 +168,7 @@ export class UserApplication {
       const response = await throttle.through(
         async () => {
           await beforeChange()
-          await state.record(intent).catch((error: unknown) => {
-            restore()
-            throw error
-          })
+          await state.record(intent)
           isInFlight = true
           return request()
         },

@@ -110,10 +110,17 @@ export class UsersState {
     return this.#table.chooseLongestUnchecked(limit)
   }
 
-  /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage` */
-  record(entry: StateEntry): Promise<void> {
+  /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage`; the entry is as before then */
+  async record(entry: StateEntry): Promise<void> {
+    const before = this.find(entry.email)
     this.note(entry)
-    return this.#writable.flush()
+    try {
+      await this.#writable.flush()
+    } catch (error) {
+      if (before) this.note(before)
+      else this.remove(entry.email)
+      throw error
+    }
   }
 
   /**
