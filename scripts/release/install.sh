@@ -96,6 +96,7 @@ find_target() {
 
 # Plain HTTP only to this machine.
 check_downloads() {
+  downloads=${downloads%/}
   case $downloads in
     *[[:space:]@]*) fail "The base URL \"$downloads\" contains a space or an @." "Correct CHATCTL_DOWNLOADS." 2 ;;
     https://*) protocol='=https' ;;
@@ -134,7 +135,7 @@ download() {
   case $downloader in
     curl)
       curl --fail --location --show-error "$3" --proto "$protocol" --proto-redir "$protocol" \
-        --retry 2 --connect-timeout 30 --output "$2" "$1" || status=$?
+        --retry 2 --connect-timeout 30 --speed-limit 1 --speed-time 30 --output "$2" "$1" || status=$?
       ;;
     wget) wget --no-verbose --tries=3 --timeout=30 --output-document="$2" "$1" || status=$? ;;
   esac
@@ -188,7 +189,11 @@ say_path() {
       fi
       ;;
     *)
-      printf '%s is not on the PATH. Add this line to ~/.profile, or to the file of your shell:\n' "$dir"
+      case ${SHELL:-} in
+        */zsh) file=.zshrc ;;
+        *) file='.profile, or to the file of your shell' ;;
+      esac
+      printf '%s is not on the PATH. Add this line to ~/%s:\n' "$dir" "$file"
       # shellcheck disable=SC2016
       printf '  export PATH="%s:$PATH"\n' "$dir"
       ;;
@@ -209,6 +214,11 @@ main() {
       -h | --help)
         usage
         return
+        ;;
+      --version=* | --dir=*)
+        option=$1
+        shift
+        set -- "${option%%=*}" "${option#*=}" "$@"
         ;;
       --version | --dir)
         [ -n "${2:-}" ] || fail "$1 needs a value." "sh install.sh --help" 2

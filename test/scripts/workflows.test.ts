@@ -8,12 +8,14 @@ import { packageFile, root } from './package-file.ts'
 /** What can be checked without running the workflows. */
 
 interface Step {
+  with?: Record<string, unknown>
   uses?: string
   run?: string
   shell?: string
 }
 
 interface Job {
+  container?: object
   needs?: string | string[]
   permissions?: Record<string, string>
   strategy?: { matrix?: { node?: string[] } }
@@ -119,6 +121,20 @@ describe('the workflows', () => {
       expect(minutes, name).to.be.within(1, 60)
       expect(siblings, name).to.include.members([needs].flat())
     }
+  })
+
+  it('let git read the checkout in a container, where it belongs to another user', () => {
+    const inContainers = jobs.filter(({ container }) => container)
+    expect(inContainers).to.have.length(3)
+    for (const { name, steps } of inContainers)
+      expect(steps[1]?.run, name).to.equal('git config --global --add safe.directory "$GITHUB_WORKSPACE"')
+  })
+
+  it('build the executables with the Node.js version of the lock file', () => {
+    const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+    const [job] = jobs.filter(({ name }) => name.endsWith('release.yml: executables'))
+    const versions = job?.steps.flatMap((step) => step.with?.['node-version'] ?? [])
+    expect(versions).to.deep.equal([packages['node_modules/node'].version])
   })
 
   it('insert no expressions into commands, because others could have written their values', () => {

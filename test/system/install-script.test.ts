@@ -68,7 +68,9 @@ describe('install.sh', () => {
     })
     expect(run.stderr).to.equal('')
     expect(readdirSync(directory)).to.deep.equal(['chatctl'])
-    expect(run.stdout).to.contain(`export PATH="${directory}:$PATH"`)
+    expect(run.stdout).to.contain(`export PATH="${directory}:$PATH"`).and.contain('~/.profile')
+    const zsh = await install([], { SHELL: '/bin/zsh' })
+    expect(zsh.stdout).to.contain('Add this line to ~/.zshrc:')
   })
 
   it('replaces an older program in one step, so that a running one is not changed', async () => {
@@ -142,15 +144,16 @@ describe('install.sh', () => {
 
   it('does nothing if the script is truncated at any place', () => {
     const text = readFileSync(script(), 'utf8').trimEnd()
-    const requests = release.requested().length
     const last = Array.from({ length: 40 }, (_, index) => text.length - 1 - index)
     const others = Array.from({ length: 20 }, (_, index) => Math.floor((text.length * index) / 20))
-    for (const length of [...last, ...others]) {
-      for (const shell of ['dash', 'bash']) {
-        spawnSync(shell, ['-s'], { env: sandbox.env, input: text.slice(0, length) })
-      }
+    // Without a server, a script that runs ends by itself.
+    const env = { ...sandbox.env, CHATCTL_DOWNLOADS: 'http://127.0.0.1:1' }
+    const outputOf = (shell: string, input: string) =>
+      spawnSync(shell, ['-s'], { env, input, encoding: 'utf8' }).stdout
+    for (const shell of ['dash', 'bash']) {
+      for (const length of [...last, ...others]) expect(outputOf(shell, text.slice(0, length))).to.equal('')
+      expect(outputOf(shell, text)).to.contain('Downloading')
     }
-    expect(release.requested()).to.have.length(requests)
     expect(existsSync(join(sandbox.home, '.local'))).to.equal(false)
   })
 
@@ -185,6 +188,7 @@ describe('install.sh', () => {
       expect(exitCode, args.join(' ')).to.equal(2)
       expect(stderr).to.match(/^Error: .*\nHint: {2}/)
     }
+    expect((await install(['--version=9.9.9', `--dir=${sandbox.home}/new`])).stderr).to.contain('/v9.9.9/')
     expect((await install(['--help'])).stdout).to.contain('--dir DIRECTORY')
     expect((await install([], { HOME: '' })).stderr).to.contain('HOME is not set')
   })
@@ -194,8 +198,10 @@ describe('install.sh', () => {
       expect((await install([], { CHATCTL_DOWNLOADS: downloads })).stderr).to.contain('is not an https URL')
     const user = await install([], { CHATCTL_DOWNLOADS: 'http://127.0.0.1:1@chat.example' })
     expect(user.stderr).to.contain('contains a space or an @')
-    const mirror = await install([], { CHATCTL_DOWNLOADS: `${release.url}/other` })
-    expect(mirror.stderr).to.contain(`/other/v${release.version}/`)
+    for (const mirror of [`${release.url}/other`, `${release.url}/other/`]) {
+      const { stderr } = await install([], { CHATCTL_DOWNLOADS: mirror })
+      expect(stderr).to.contain(`/other/v${release.version}/`)
+    }
   })
 
   it('does not replace a link or a directory', async () => {
