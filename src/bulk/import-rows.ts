@@ -129,15 +129,24 @@ async function importChecked(
     return undefined
   }
   const journal = await openJournal({ directory, header, restart, rows, clock })
+  let imported: Imported
   try {
     const resolutions = await readResolutions(options, { input, kind, states: journal.rows })
     await assertPasswordsKept(journal, { results, generates: makePassword !== undefined })
     const now = clock.now()
     const spent = quota && (await readSpentQuota(directory, { service, window: quota.window, now }))
-    return await new ImportRun(input, options, checked, journal, resolutions, spent).run()
-  } finally {
+    imported = await new ImportRun(input, options, checked, journal, resolutions, spent).run()
+  } catch (error) {
     await journal.close()
+    throw error
   }
+  try {
+    await journal.close()
+  } catch (error) {
+    // The run knows more than the journal.
+    return { ...imported, ended: imported.ended ?? error }
+  }
+  return imported
 }
 
 async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput): AsyncGenerator<InputRow> {

@@ -207,7 +207,6 @@ export class ImportRun {
 
   async #report(ended: unknown): Promise<Imported> {
     const { kind, results, makePassword, onUnknown, onFailed, onRow, warn } = this.#options
-    await this.#journal.sync()
     const report = await reportRows({
       input: this.#input,
       kind,

@@ -127,7 +127,9 @@ export interface Context {
    * @throws Failure `usage` if the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
-  /** Opens the data to read it. A service on another database is passed to `onOther` (default: a warning). */
-  openToInspect(place: DatabaseFlags, onOther?: OnOtherService): Promise<Administration>
+  /** Opens the data to read it. Warns of a service on another database. */
+  openToInspect(place: DatabaseFlags): Promise<Administration>
+  /** The same for the data of the profile `local`, which no flag or environment variable names. */
+  openOwnToInspect(onOther: OnOtherService): Promise<Administration>
   close(): Promise<void>
 }

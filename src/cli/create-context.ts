@@ -255,8 +255,8 @@ export function createContext(invocation: Invocation): Context {
     },
     databaseOf,
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
-    openToInspect: (place, tell) =>
-      openToRead(openAdministration, directories, resolved(place), output, tell),
+    openToInspect: (place) => openToRead(openAdministration, directories, resolved(place), output),
+    openOwnToInspect: (tell) => openToRead(openAdministration, directories, {}, output, tell),
     close: async () => {
       for (const closer of cleanups.reverse()) await closer()
     },

@@ -1,4 +1,13 @@
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { syncDirectory } from './replace-file.ts'
@@ -64,11 +73,15 @@ export class LineLog {
   /** The line that begins at an offset, in bytes; undefined if the file does not exist yet. */
   lineAt(offset: number): string | undefined {
     if (this.#file === undefined) return undefined
-    this.#write()
-    return readLineAt(this.#file, offset)
+    if (offset < this.#written) return readLineAt(this.#file, offset)
+    const bytes = Buffer.from(this.#pending).subarray(offset - this.#written)
+    return bytes.toString('utf8', 0, bytes.indexOf(newline))
   }
 
-  /** Resolves when all lines are on disk. Concurrent calls share one system call. */
+  /**
+   * Resolves when all lines are on disk. Concurrent calls share one system call. If it fails, lines that are not in
+   * the file are written with the next ones.
+   */
   flush(): Promise<void> {
     const waiting = Promise.withResolvers<void>()
     this.#waiting.push(waiting)
@@ -77,15 +90,24 @@ export class LineLog {
   }
 
   close(): void {
-    if (this.#file === undefined) return
     try {
       this.#write()
     } finally {
-      closeSync(this.#file)
-      this.#file = undefined
-      this.#pending = ''
-      this.#pendingSize = 0
+      this.#abandon()
     }
+  }
+
+  /** Closes and removes the file. */
+  remove(): void {
+    this.#abandon()
+    rmSync(this.#options.path, { force: true })
+  }
+
+  #abandon(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+    this.#pending = ''
+    this.#pendingSize = 0
   }
 
   #begin(): number {

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { failing } from '../files/failing.ts'
 import {
   answer,
   type Behavior,
@@ -97,6 +98,30 @@ describe('the outcome of a request of an import', function () {
     expect(sent()).to.equal(before)
     expect((await run('--on-unknown', 'retry')).exitCode).to.equal(0)
     expect(statuses()).to.deep.equal(['created'])
+  })
+
+  it('is in the results although the journal can no longer be written, and nothing else is sent', async () => {
+    writeFileSync(path, 'email\na@example.com\nb@example.com\nc@example.com\n')
+    let full: Promise<void> | undefined
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    behave = () => {
+      full = failing.call('writeSync', () => ended)
+      return json(201, { id: 'usr_1' })
+    }
+    const { exitCode, stdout, stderr } = await run('--concurrency', '1')
+    end()
+    await full
+    expect({ exitCode, sent: sent() }, stderr).to.deep.equal({ exitCode: 1, sent: 1 })
+    expect(stderr).to.contain('2 rows are left').and.to.contain('(ENOSPC)')
+    expect(JSON.parse(stdout)).to.deep.include({ created: 1, unknown: 0, remaining: 2 })
+    expect(rows().map(({ id, status }) => `${status} ${id}`)).to.deep.equal([
+      'created usr_1',
+      'skipped ',
+      'skipped ',
+    ])
+    behave = (_, count) => json(201, { id: `usr_${count}` })
+    expect((await run()).exitCode).to.equal(9)
+    expect(statuses()).to.deep.equal(['unknown', 'created', 'created'])
   })
 
   it('can be resolved for one of several rows on a line', async () => {

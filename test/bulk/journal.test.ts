@@ -122,7 +122,7 @@ describe('the journal of an import', () => {
     await journal.close()
   })
 
-  it('writes the lines of one turn of the event loop together, and at once to read one of them', async () => {
+  it('writes the lines of one turn of the event loop together, and can read them earlier', async () => {
     const textOf = () => readFileSync(path, 'utf8')
     const journal = open()
     journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
@@ -132,10 +132,9 @@ describe('the journal of an import', () => {
     expect(textOf().match(/"id":"u\d"/g)).to.deep.equal(['"id":"u0"', '"id":"u1"'])
     journal.record({ row: 2, step: 'create', did: 'took', id: 'u2' })
     expect(journal.lastLine(2)?.id).to.equal('u2')
-    expect(textOf()).to.contain('"id":"u2"')
     journal.record({ row: 3, step: 'create', did: 'took', id: 'u3' })
     journal.closeWithoutSync()
-    expect(textOf()).to.contain('"id":"u3"')
+    expect(textOf().match(/"id":"u[23]"/g)).to.deep.equal(['"id":"u2"', '"id":"u3"'])
   })
 
   it('has an intent in the file when its request may be sent', async () => {

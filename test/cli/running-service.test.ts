@@ -25,9 +25,8 @@ describe('a service that runs on the data of local', () => {
     const [name = ''] = readdirSync(data()).filter((file) => file.startsWith('running-'))
     return join(data(), name)
   }
-  const plantRecord = (url: string) => {
+  const plantRecord = (url: string, pid = process.pid) => {
     mkdirSync(data(), { recursive: true, mode: 0o700 })
-    const { pid } = process
     const written = { url, pid, place: join(data(), 'chatctl.db'), key: 'ck_canary', upstream: null }
     writeFileSync(join(data(), `running-${pid}.json`), JSON.stringify(written))
   }
@@ -69,8 +68,11 @@ describe('a service that runs on the data of local', () => {
     await service.stop()
     const error = { error: { code: 'storage_unavailable', message: 'down' } }
     const failing = await startFaultServer(json(503, error))
-    plantRecord(failing.url)
+    plantRecord(failing.url, 1)
     expectFailure(await run(status), 69, `${failing.url} is not ready: storage_unavailable`)
+    const next = await serveInProcess(sandbox)
+    expect(await run(status)).to.include({ exitCode: 0, stdout: `${next.url}\n` })
+    await next.stop()
     await failing.close()
   })
 

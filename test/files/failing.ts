@@ -2,7 +2,14 @@ import fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
-type SyncCall = 'openSync' | 'writeFileSync' | 'fsyncSync' | 'closeSync' | 'renameSync' | 'linkSync'
+type SyncCall =
+  | 'openSync'
+  | 'writeSync'
+  | 'writeFileSync'
+  | 'fsyncSync'
+  | 'closeSync'
+  | 'renameSync'
+  | 'linkSync'
 type HandleCall = 'write' | 'sync'
 
 const diskFull = (): Error => Object.assign(new Error('disk full'), { code: 'ENOSPC', errno: -28 })
@@ -12,8 +19,11 @@ export const failing = {
   async call<T>(name: SyncCall, work: () => T | Promise<T>): Promise<T> {
     const real = fs[name]
     const failingCall = (...args: unknown[]): never => {
-      // A file descriptor is closed even if the call fails.
+      // A file descriptor is closed even if the call fails, and a part may be written.
       if (name === 'closeSync') Reflect.apply(real, fs, args)
+      const [file, bytes] = args
+      if (name === 'writeSync' && Buffer.isBuffer(bytes))
+        real(file as never, bytes.subarray(0, bytes.length / 2) as never)
       throw diskFull()
     }
     Object.assign(fs, { [name]: failingCall })

@@ -37,6 +37,8 @@ describe('an import with its journal on a full disk', function () {
     expect(run.exitCode, run.stderr).to.equal(1)
     expect(run.stderr).to.contain('ENOSPC')
     expectExactlyOnce(trial)
+    const ids = trial.readResults().map(({ id }) => id)
+    expect(ids).to.include.members(trial.createdUsers().map(({ id }) => id))
     const again = await trial.run()
     expect(again.exitCode, again.stderr).to.equal(1)
     expectExactlyOnce(trial)

@@ -33,7 +33,7 @@ export interface JournalOptions {
 
 /**
  * The append-only log from which an import resumes. An intent is on disk before its request is sent. An
- * outcome is written as soon as it is known, and flushed to disk with the next intent. So a crash of the
+ * outcome is written in the turn of the event loop in which it is known, and flushed to disk with the next intent. So a crash of the
  * machine can lose only outcomes: then the outcome of the row is unknown, and the row is not sent twice.
  */
 export class Journal {
@@ -98,10 +98,10 @@ export class Journal {
    *
    * @param key of the row's content
    */
-  recordIntent(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
+  async recordIntent(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
     this.#append({ row, step, at: this.#clock.now(), key, ...(id !== undefined && { id }) })
+    await this.sync()
     this.#requested.add(row)
-    return this.sync()
   }
 
   /** Adds a line from the journal of an earlier version of the file. */
@@ -115,7 +115,8 @@ export class Journal {
     this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
   }
 
-  /** Records the outcome of a step. It survives the process at once, and the machine after the next `sync`. */
+  /** Records the outcome of a step. It survives the process after this turn of the event loop, and the machine after
+   * the next `sync`. */
   record(line: StepLine & { did: NonNullable<StepLine['did']> }): void {
     this.#append(line)
   }
@@ -144,8 +145,11 @@ export class Journal {
 
   /** Closes the journal without flushing, after reading only. */
   closeWithoutSync(): void {
-    this.#log.close()
-    this.#release()
+    try {
+      this.#log.close()
+    } finally {
+      this.#release()
+    }
   }
 
   /** The header is written with the first line, so that a run that sends nothing leaves no journal. */

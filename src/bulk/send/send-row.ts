@@ -96,7 +96,10 @@ async function sendStep(
     response = await throttle.through(
       async () => {
         isInFlight = false
-        await journal.recordIntent(index, step, sent.id, rowKey(sent.row))
+        await journal.recordIntent(index, step, sent.id, rowKey(sent.row)).catch((error: unknown) => {
+          recordUnsent(undefined)
+          throw error
+        })
         isInFlight = true
         return request(sending.users, sent)
       },

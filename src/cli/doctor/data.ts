@@ -43,7 +43,7 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   if (context.target().kind === 'remote')
     return judge(`${path} (${size}), of the embedded service, which is not selected`)
   let other: Parameters<OnOtherService>[0] | undefined
-  const administration = await context.openToInspect({}, (found) => {
+  const administration = await context.openOwnToInspect((found) => {
     other = found
   })
   const { users, messages, running } = await administration.status()

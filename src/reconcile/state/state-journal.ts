@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/saved-plan.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
@@ -92,8 +92,7 @@ export class StateJournal {
   }
 
   remove(): void {
-    this.#log.close()
-    rmSync(this.#file.path, { force: true })
+    this.#log.remove()
   }
 }
 

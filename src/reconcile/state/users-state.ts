@@ -110,15 +110,22 @@ export class UsersState {
     return this.#table.chooseLongestUnchecked(limit)
   }
 
-  /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage` */
-  record(entry: StateEntry): Promise<void> {
+  /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage`; the entry is as before then */
+  async record(entry: StateEntry): Promise<void> {
+    const before = this.find(entry.email)
     this.note(entry)
-    return this.#writable.flush()
+    try {
+      await this.#writable.flush()
+    } catch (error) {
+      if (before) this.note(before)
+      else this.remove(entry.email)
+      throw error
+    }
   }
 
   /**
-   * Records an outcome. It survives the process at once, and the machine after the next `record`. An id belongs
-   * to one user: another entry with the same id is removed.
+   * Records an outcome. It survives the process after this turn of the event loop, and the machine after the next
+   * `record`. An id belongs to one user: another entry with the same id is removed.
    *
    * @throws Failure `storage`
    */
@@ -152,9 +159,12 @@ export class UsersState {
       if (isChanged && !isReplaced) await this.#writeNextGeneration()
       if (!isReplaced) journal?.remove()
     } finally {
-      this.#journal?.close()
-      this.#table.close()
-      this.#release()
+      try {
+        this.#journal?.close()
+      } finally {
+        this.#table.close()
+        this.#release()
+      }
     }
     if (isReplaced) await this.#combine().catch(nameJournal)
   }

@@ -45,7 +45,7 @@ export interface Administration
     TrustAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
-  /** The service that runs on this data. @throws Failure `unreachable` if there is none, or if it is not ready */
+  /** A service that runs on this data and is ready. @throws Failure `unreachable` if there is none */
   findReady(): Promise<RunningStatus>
   /** The database: a file, or `postgres://host:port/name`. */
   readonly place: string
@@ -112,11 +112,15 @@ export async function openAdministration(
         }
       }),
     async findReady() {
-      const [running] = await findRunningServices(directory, location)
-      if (!running) throw new Failure('unreachable', `No service runs on ${location}`)
-      const described = await describeRun(running, clock)
-      if (described.health === 'ready') return described
-      throw new Failure('unreachable', `The service at ${running.url} is not ready: ${described.health}`)
+      const running = await findRunningServices(directory, location)
+      const described = await Promise.all(running.map((run) => describeRun(run, clock)))
+      const ready = described.find(({ health }) => health === 'ready')
+      if (ready) return ready
+      const [first] = described
+      const message = first
+        ? `The service at ${first.url} is not ready: ${first.health}`
+        : `No service runs on ${location}`
+      throw new Failure('unreachable', message)
     },
     place: location,
     findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),

@@ -43,6 +43,9 @@ describe('doctor on the local machine', () => {
     expect(found('models').message).to.equal('offline (the built-in test program)')
     expect(found('service').message).to.contain('signed in as')
     expect(found('data').message).to.match(/1 user, 0 messages; no server is running; .* free$/)
+    // It names the database of `service` commands only.
+    const env = { CHATCTL_DATABASE_FILE: '/nowhere' }
+    expect((await diagnose(sandbox, [], { env })).found('data').message).to.contain('1 user, 0 messages')
     const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
     expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not selected')
   })

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
 import type { UserOutcome } from '../../../src/reconcile/apply/user-outcome.ts'
 import type { WantedUser } from '../../../src/reconcile/managed-fields.ts'
+import { failing } from '../../files/failing.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { ApplyTrial } from './apply-trial.ts'
@@ -113,6 +114,17 @@ describe('the outcome of applying a user', () => {
     expect(planned).to.deep.equal([])
     const { outcomes } = await trial.run([ada], { retries: () => true })
     expect(outcomes[0]?.status).to.equal('created')
+  })
+
+  it('is pending, and nothing is sent, if the intent cannot be written to disk', async () => {
+    const { outcomes, ended } = await failing.call('writeSync', () => trial.run([ada]))
+    expect(outcomes[0]?.status).to.equal('pending')
+    expect(ended).to.include({ kind: 'storage' })
+    expect(trial.service.requests).to.deep.equal([])
+    expect(await trial.entries()).to.deep.equal([])
+    await applied()
+    await failing.call('writeSync', () => trial.run([{ ...ada, name: 'Ada L.', role: 'editor' }]))
+    expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
   })
 
   it('is nameless if the response to the create has no ID', async () => {

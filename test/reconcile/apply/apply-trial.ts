@@ -130,8 +130,11 @@ class Kill {
     return {
       find: (email) => state.find(email),
       record: async (entry) => {
-        this.#write(() => state.note(entry))
-        await state.record(entry)
+        let recorded: Promise<void> | undefined
+        this.#write(() => {
+          recorded = state.record(entry)
+        })
+        await recorded
         if (this.#left < 0) throw new Killed()
       },
       note: (entry) => this.#write(() => state.note(entry)),
