@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts'
@@ -7,7 +7,7 @@ import { expectFailure } from '../support/expect-failure.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 /** Needs root to mount a disk. */
 describe('an import with its journal on a full disk', function () {
@@ -25,14 +25,11 @@ describe('an import with its journal on a full disk', function () {
     disk.unmount()
   })
 
-  const ballast = () => join(disk.path, 'ballast')
-
-  function fill(): void {
-    const { bavail, bsize } = statfsSync(disk.path)
-    writeFileSync(ballast(), Buffer.alloc(bavail * bsize))
-  }
-
   it('sends nothing that it cannot record, and resumes when there is space', async () => {
+    let free = () => {}
+    const fill = () => {
+      free = fillDisk(disk.path)
+    }
     const run = await trial.run({ at: { atRequest: 40 }, act: fill })
     expect(run.exitCode, run.stderr).to.equal(1)
     expect(run.stderr).to.contain('ENOSPC')
@@ -42,7 +39,7 @@ describe('an import with its journal on a full disk', function () {
     const again = await trial.run()
     expect(again.exitCode, again.stderr).to.equal(1)
     expectExactlyOnce(trial)
-    rmSync(ballast())
+    free()
     const last = await trial.run()
     expect(last.exitCode, last.stderr).to.equal(9)
     // Outcomes that could not be recorded are unknown, as after a kill.

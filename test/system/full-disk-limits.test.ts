@@ -1,11 +1,10 @@
-import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { caller } from '../service/temporary-service.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 /** Needs root to mount a disk. */
 describe('a service whose request counters are on a full disk', () => {
@@ -20,18 +19,13 @@ describe('a service whose request counters are on a full disk', () => {
     disk.unmount()
   })
 
-  function fill(): void {
-    const { bavail, bsize } = statfsSync(disk.path)
-    writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(bavail * bsize))
-  }
-
   it('still answers reads, and enforces the rate limit', async () => {
     const where = ['--data', join(disk.path, 'data')]
     const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '1000'])
     service = await runService(sandbox, where)
     const read = () => caller(service?.url ?? '', key)('GET', '/v1/settings')
     expect((await read()).status).to.equal(200)
-    fill()
+    fillDisk(disk.path)
     for (let round = 0; round < 3; round++) {
       const answers = await Promise.all(Array.from({ length: 700 }, read))
       const statuses = new Set(answers.map(({ status }) => status))

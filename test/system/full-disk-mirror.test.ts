@@ -1,5 +1,3 @@
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { startFaultServer } from '../support/fault-server.ts'
@@ -7,7 +5,7 @@ import { historyService, plainReading } from '../support/history-service.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 const stored = Array.from({ length: 3000 }, (_, index) => ({
   id: `m${index}`,
@@ -33,15 +31,13 @@ describe('a mirror on a full disk', function () {
   it('stays usable, and is completed when there is space', async () => {
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key', XDG_DATA_HOME: disk }
     const run = (...args: string[]) => runChatctl(sandbox, ['history', ...args], { env, timeout: 60_000 })
-    const ballast = join(disk, 'ballast')
-    const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 1_500_000))
+    const free = fillDisk(disk, 1_500_000)
     expectFailure(await run('sync'), 1, 'No space left on the disk', 'To continue, run the same command.')
     const found = await run('search', 'message', '--limit', '5')
     expect(found.exitCode, found.stderr).to.equal(0)
     expect(found.stdout.trim().split('\n')).to.have.lengthOf(5)
     expect(found.stderr).to.include('The mirror is incomplete')
-    rmSync(ballast)
+    free()
     expect(JSON.parse((await run('sync', '--json')).stdout).messages).to.equal(3000)
   })
 })

@@ -1,4 +1,3 @@
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
@@ -7,7 +6,7 @@ import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts
 import { perSuite } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 /** Needs root to mount a disk. */
 describe('a transcript on a full disk', () => {
@@ -23,15 +22,13 @@ describe('a transcript on a full disk', () => {
 
   it('causes an error, keeps what was written, and continues when there is space', () => {
     const at = new Date().toISOString()
-    const ballast = join(disk, 'ballast')
     const writer = TranscriptWriter.create(
       join(disk, 'sessions'),
       { profile: null, baseUrl: null },
       systemClock,
     )
     writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
-    const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize))
+    const free = fillDisk(disk, 8192)
     let fitted = 0
     const failure = thrownFailure(() => {
       for (; ; fitted++) writer.append({ type: 'delta', turn: 1, text: `${'x'.repeat(99)} ` })
@@ -40,7 +37,7 @@ describe('a transcript on a full disk', () => {
     expect(failure.message).to.include(writer.path).and.to.include('ENOSPC')
     expect(failure.hint).to.equal('Free some space on the disk.')
     expect(readTranscript(writer.path).turns[0]?.reply).to.have.lengthOf(fitted * 100)
-    rmSync(ballast)
+    free()
     writer.append({ type: 'delta', turn: 1, text: 'end' })
     writer.append({ type: 'end', turn: 1, at, complete: true, verified: true })
     writer.sync()
@@ -51,9 +48,7 @@ describe('a transcript on a full disk', () => {
   })
 
   it('leaves nothing incomplete if the disk is full from the start', () => {
-    const ballast = join(disk, 'more')
-    const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+    const free = fillDisk(disk)
     const writer = TranscriptWriter.create(
       join(disk, 'sessions'),
       { profile: null, baseUrl: null },
@@ -61,7 +56,7 @@ describe('a transcript on a full disk', () => {
     )
     const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
     expect(thrownFailure(say).kind).to.equal('storage')
-    rmSync(ballast)
+    free()
     say()
     writer.close()
     expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Hi'])

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
@@ -7,7 +7,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { runOnto } from './run-as.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 import { loginWithKey, storedKey } from './stored-key.ts'
 
 /** Needs root to mount a disk. */
@@ -23,25 +23,18 @@ describe('a full disk', () => {
   })
 
   const run = (...args: string[]) => runProgram(sandbox, args, { env: { XDG_DATA_HOME: disk } })
-  const ballast = () => join(disk, 'ballast')
-
-  /** @param left bytes that stay free */
-  function fill(left = 0): void {
-    const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(ballast(), Buffer.alloc(bavail * bsize - left))
-  }
 
   it('causes an error that names the disk if no data exists yet, and creates none', async () => {
-    fill()
+    const free = fillDisk(disk)
     expectFailure(await run('chat', 'send', 'hi'), 1, 'No space left on the disk of', disk, 'Hint:  ')
     expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No space left')
-    rmSync(ballast())
+    free()
     expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
   })
 
   it('rejects a message that does not fit, and still allows reads and smaller messages', async () => {
     const before = JSON.parse((await run('history', 'list', '--json')).stdout)
-    fill(600_000)
+    const free = fillDisk(disk, 600_000)
     const args = ['chat', 'send', '--json']
     const big = await runProgram(sandbox, args, {
       env: { XDG_DATA_HOME: disk },
@@ -55,7 +48,7 @@ describe('a full disk', () => {
     expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
     const after = JSON.parse((await run('history', 'list', '--json')).stdout)
     expect(after.messages).to.have.length(before.messages.length + 2)
-    rmSync(ballast())
+    free()
   })
 
   it('leaves the configuration file unchanged', async () => {
@@ -63,11 +56,11 @@ describe('a full disk', () => {
     const set = (value: string) =>
       runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: directory } })
     expect(await set('first')).to.include({ exitCode: 0 })
-    fill()
+    const free = fillDisk(disk)
     expectFailure(await set('second'), 1, ': no space left on device (ENOSPC)')
     const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: directory } })
     expect(get.stdout).to.equal('first\n')
-    rmSync(ballast())
+    free()
     expect(await set('third')).to.include({ exitCode: 0 })
   })
 
@@ -82,18 +75,19 @@ describe('a full disk', () => {
     const directory = join(disk, 'chatctl', 'credentials')
     const kept = () =>
       readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8').trim())
+    let free = () => {}
     try {
       expect(await login('canary-1')).to.include({ exitCode: 0 })
-      fill()
+      free = fillDisk(disk)
       const { exitCode, stderr } = await login('canary-2')
       expect(exitCode, stderr).to.equal(1)
       expect(stderr).to.contain(': no space left on device (ENOSPC)')
       expect(kept()).to.deep.equal([storedKey('canary-1')])
-      rmSync(ballast())
+      free()
       expect(await login('canary-3')).to.include({ exitCode: 0 })
       expect(kept()).to.deep.equal([storedKey('canary-3')])
     } finally {
-      rmSync(ballast(), { force: true })
+      free()
       await service.close()
     }
   })

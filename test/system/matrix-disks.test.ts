@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Call, calls, wordsFor } from '../slow/matrix/calls.ts'
@@ -9,6 +9,7 @@ import { PreparedHome } from '../slow/matrix/prepared-home.ts'
 import { keepsSomething, needsData, needsState, replacesRecord } from '../slow/matrix/surroundings/needs.ts'
 import { removeWorld, runAsProcess, type World } from '../slow/matrix/world.ts'
 import { perSuite } from '../support/lifetime.ts'
+import { fillDisk } from './small-disk.ts'
 
 /** Runs every command with its home directory on a separate disk. Needs root to mount one. */
 
@@ -20,8 +21,7 @@ function endings(call: Call): readonly number[] {
 
 const disks: Record<string, (disk: string) => void> = {
   'is full': (disk) => {
-    const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(join(disk, 'ballast'), Buffer.alloc(bavail * bsize))
+    fillDisk(disk)
   },
   'is read-only': (disk) => {
     execFileSync('mount', ['-o', 'remount,ro', disk])
