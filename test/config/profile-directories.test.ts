@@ -10,9 +10,9 @@ import { perSuite } from '../support/lifetime.ts'
 describe('the profile of a directory', () => {
   const home = perSuite(() => {
     const path = mkdtempSync(join(tmpdir(), 'chatctl-directories-'))
-    mkdirSync(join(path, 'work', 'acme', 'src'), { recursive: true })
-    mkdirSync(join(path, 'work', 'acme-old'), { recursive: true })
-    symlinkSync(join(path, 'work', 'acme'), join(path, 'link'))
+    mkdirSync(join(path, 'jobs', 'acme', 'src'), { recursive: true })
+    mkdirSync(join(path, 'jobs', 'acme-old'), { recursive: true })
+    symlinkSync(join(path, 'jobs', 'acme'), join(path, 'link'))
     return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
   })
 
@@ -22,33 +22,33 @@ describe('the profile of a directory', () => {
   }
 
   it('applies to the directory and everything in it', () => {
-    const directories = { '~/work/acme': 'acme' }
-    expect(profileIn('work/acme', directories)).to.equal('acme')
-    expect(profileIn('work/acme/src', directories)).to.equal('acme')
-    expect(profileIn('work', directories)).to.equal(undefined)
-    expect(profileIn('work/acme-old', directories)).to.equal(undefined)
+    const directories = { '~/jobs/acme': 'acme' }
+    expect(profileIn('jobs/acme', directories)).to.equal('acme')
+    expect(profileIn('jobs/acme/src', directories)).to.equal('acme')
+    expect(profileIn('jobs', directories)).to.equal(undefined)
+    expect(profileIn('jobs/acme-old', directories)).to.equal(undefined)
   })
 
   it('is that of the nearest directory, in any order', () => {
-    const directories = { '~': 'home', '~/work/acme': 'acme', '~/work': 'work' }
-    expect(profileIn('work/acme/src', directories)).to.equal('acme')
-    expect(profileIn('work/acme-old', directories)).to.equal('work')
+    const directories = { '~': 'home', '~/jobs/acme': 'acme', '~/jobs': 'jobs' }
+    expect(profileIn('jobs/acme/src', directories)).to.equal('acme')
+    expect(profileIn('jobs/acme-old', directories)).to.equal('jobs')
     expect(profileIn('', directories)).to.equal('home')
   })
 
   it('takes precedence over the default profile', () => {
-    expect(profileIn('work', { '~/work': 'acme' }, 'other')).to.equal('acme')
-    expect(profileIn('', { '~/work': 'acme' }, 'other')).to.equal('other')
+    expect(profileIn('jobs', { '~/jobs': 'acme' }, 'other')).to.equal('acme')
+    expect(profileIn('', { '~/jobs': 'acme' }, 'other')).to.equal('other')
   })
 
   it('is the same through a symbolic link, and with a slash at the end', () => {
-    expect(profileIn('link/src', { '~/work/acme/': 'acme' })).to.equal('acme')
-    expect(profileIn('work/acme', { [`${home.path}/link`]: 'acme' })).to.equal('acme')
+    expect(profileIn('link/src', { '~/jobs/acme/': 'acme' })).to.equal('acme')
+    expect(profileIn('jobs/acme', { [`${home.path}/link`]: 'acme' })).to.equal('acme')
   })
 
   it('is not found by a relative path, by a file, or by a directory that does not exist', () => {
-    const directories = { work: 'a', './work': 'b', '~/missing': 'c', [import.meta.filename]: 'd' }
-    expect(profileIn('work', directories)).to.equal(undefined)
+    const directories = { jobs: 'a', './jobs': 'b', '~/missing': 'c', [import.meta.filename]: 'd' }
+    expect(profileIn('jobs', directories)).to.equal(undefined)
   })
 
   it('does not apply to a working directory that was deleted', () => {
@@ -61,9 +61,9 @@ describe('the directory of a configuration key', () => {
     normalizeDirectory(directory, '/home/ada', (name) => resolve('/home/ada/now', name))
 
   for (const [typed, stored] of [
-    ['~/work/acme', '~/work/acme'],
-    ['~/work/acme/', '~/work/acme'],
-    ['~/work/../acme', '~/acme'],
+    ['~/jobs/acme', '~/jobs/acme'],
+    ['~/jobs/acme/', '~/jobs/acme'],
+    ['~/jobs/../acme', '~/acme'],
     ['~', '~'],
     ['~/', '~'],
     ['.', '~/now'],
@@ -75,7 +75,7 @@ describe('the directory of a configuration key', () => {
     })
   }
 
-  for (const typed of ['', ' ', '~ada/work', 'a\0b']) {
+  for (const typed of ['', ' ', '~ada/jobs', 'a\0b']) {
     it(`cannot be ${JSON.stringify(typed)}`, () => expect(() => normalize(typed)).to.throw(Failure))
   }
 
