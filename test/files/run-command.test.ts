@@ -57,34 +57,24 @@ describe('a command that chatctl runs', () => {
     await until(() => !isRunning(pid))
   })
 
-  it('ends with its stdout, although a process that it has started keeps its stderr open', async function () {
-    if (process.platform === 'win32') return this.skip()
-    const script = `const { spawn } = require('child_process')
-      const stdio = ['ignore', 'ignore', 'inherit']
-      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio })
-      child.unref()
-      console.log(child.pid)`
+  for (const { kept, stdio } of [
     // As ssh does with ControlPersist.
-    const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
-    expect(result).to.have.property('output')
-    const pid = Number('output' in result && result.output)
-    expect(isRunning(pid)).to.equal(true)
-    process.kill(pid)
-  })
-
-  it('gives what it wrote, although a process that it has started keeps its stdout open', async function () {
-    if (process.platform === 'win32') return this.skip()
-    const script = `const { spawn } = require('child_process')
-      const stdio = ['ignore', 'inherit', 'inherit']
-      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio })
-      child.unref()
-      console.log(child.pid)`
-    const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
-    expect(result).to.have.property('output')
-    const pid = Number('output' in result && result.output)
-    expect(isRunning(pid)).to.equal(true)
-    process.kill(pid)
-  })
+    { kept: 'stderr', stdio: "['ignore', 'ignore', 'inherit']" },
+    { kept: 'stdout', stdio: "['ignore', 'inherit', 'inherit']" },
+  ]) {
+    it(`gives what it wrote, although a process that it has started keeps its ${kept} open`, async function () {
+      if (process.platform === 'win32') return this.skip()
+      const script = `const { spawn } = require('child_process')
+        const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ${stdio} })
+        child.unref()
+        console.log(child.pid)`
+      const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
+      expect(result).to.have.property('output')
+      const pid = Number('output' in result && result.output)
+      expect(isRunning(pid)).to.equal(true)
+      process.kill(pid)
+    })
+  }
 
   it('says why it did not start, also if the system refuses its arguments', async () => {
     const none = await runCommand(['/nowhere/op'], options)
