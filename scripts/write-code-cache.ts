@@ -87,7 +87,9 @@ try {
     const code = readDuplicate(readFileSync(join(cache, name)))
     // The others are markers.
     if (code === undefined) continue
-    writeFileSync(join(values.output, `${name}.zst`), compress(code))
+    // The options of these runs do not change the flags for which V8 checks.
+    const plain = name.replace(/-\d+$/, '')
+    writeFileSync(join(values.output, `${plain}.zst`), compress(code))
     written += 1
   }
   if (written === 0) throw new Error(`chatctl wrote no code cache to ${cache}`)

@@ -18,6 +18,19 @@ import { root } from '../scripts/package-file.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
+/** Records each bundle that is compiled, and whether V8 used its cache. */
+const recordScripts = `
+  const vm = require('node:vm')
+  const { Script } = vm
+  vm.Script = class extends Script {
+    constructor(text, options) {
+      super(text, options)
+      const isUsed = options.cachedData !== undefined && this.cachedDataRejected === false
+      const line = require('node:path').basename(options.filename) + (isUsed ? ' used' : ' not used')
+      require('node:fs').appendFileSync(process.env.RECORD, line + '\\n')
+    }
+  }`
+
 /** V8 runs the compiled code it finds, so a directory that another user could write to is not even read. */
 describe('the code cache', function () {
   this.timeout(60_000)
@@ -136,6 +149,30 @@ describe('the code cache', function () {
     await run(['config', 'path'], other)
     await run(['config', 'path'])
     expect(times()).to.deep.equal(before)
+  })
+
+  it('is what V8 compiles each bundle from, also under other V8 flags', async () => {
+    const [recorder, record] = [join(sandbox.home, 'recorder.cjs'), join(sandbox.home, 'record')]
+    writeFileSync(recorder, recordScripts)
+    const other = { NODE_OPTIONS: `--stack-trace-limit=50 --require=${recorder}`, RECORD: record }
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    for (let count = 0; count < 3; count++) {
+      writeFileSync(record, '')
+      await run(['config', 'path'], other)
+    }
+    expect(readFileSync(record, 'utf8')).to.match(/^main\.cjs used\n(?!.*main)(\S+ used\n)*$/s)
+  })
+
+  it('is replaced if V8 rejects it', async () => {
+    for (let count = 0; count < 2; count++) await run(['config', 'path'])
+    const [name = ''] = caches()
+    for (let count = 0; count < 2; count++)
+      await run(['config', 'path'], { NODE_OPTIONS: '--stack-trace-limit=50' })
+    const [other = ''] = caches().filter((one) => one !== name)
+    const ofOtherFlags = readFileSync(join(directory, other))
+    writeFileSync(join(directory, name), ofOtherFlags)
+    await run(['config', 'path'])
+    expect(readFileSync(join(directory, name)).equals(ofOtherFlags)).to.equal(false)
   })
 
   it('is accepted by V8 after a command that bounded the heap has written it', async () => {
