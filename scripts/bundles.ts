@@ -72,6 +72,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked: /\/sign-in\/(rename|remove)-profile\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
+  'usage-error': {
+    entry: `export * from './src/cli/usage-error.ts'
+            export * from './src/cli/unknown-command/unknown-command.ts'`,
+    asked: /\/(usage-error|unknown-command)\.ts$/,
+  },
   'keychain-call': {
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
@@ -304,7 +309,8 @@ async function bundle(
     platform: 'node',
     target,
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
-    supported: { 'dynamic-import': false },
+    // Each class of characters in a regular expression would be compiled at the start, not at its first use.
+    supported: { 'dynamic-import': false, 'regexp-unicode-property-escapes': true },
     external: [...findRunTimePackages(root), './build/jq.wasm.zst'],
     metafile: true,
     loader: textFiles,

@@ -8,7 +8,6 @@ import { Streams } from '../cli/output/streams.ts'
 import { reportError } from '../cli/render-error.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
 import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
-import { unknownCommand } from '../cli/unknown-command/unknown-command.ts'
 import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
@@ -61,14 +60,15 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
       return exitCode ?? 0
     }
     const isHelp = asksForHelp(words, config)
-    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag))) throw unknown(words, installation)
+    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag)))
+      throw await unknown(words, installation)
     const { showHelp } = await import('../cli/help/show-help.ts')
     const path = isHelp ? leadingWords(words) : named.split(':')
     if (!(await showHelp(path, config, streams, argv.includes('--no-color'))))
-      throw unknown(words, installation)
+      throw await unknown(words, installation)
     return 0
   } catch (error) {
-    const failure = isUnknownCommand(error) ? unknown(words, installation) : error
+    const failure = isUnknownCommand(error) ? await unknown(words, installation) : error
     return reportError(signal.aborted ? signal.reason : failure, {
       streams,
       json: wantsJson(argv, streams.host),
@@ -78,7 +78,8 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
   }
 }
 
-function unknown(words: readonly string[], installation: Installation): Error {
+async function unknown(words: readonly string[], installation: Installation): Promise<Error> {
+  const { unknownCommand } = await import('../cli/unknown-command/unknown-command.ts')
   return unknownCommand(words, readCatalog(installation))
 }
 

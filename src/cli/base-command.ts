@@ -20,7 +20,8 @@ import { reportError, reportInterruption } from './render-error.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { readCatalog } from './unknown-command/command-catalog.ts'
-import { refuseValuedSwitches, type Usage, usageFailure } from './usage-error.ts'
+import type { Usage } from './usage-error.ts'
+import { refuseValuedSwitches } from './valued-switches.ts'
 import { wantsJson } from './wants-json.ts'
 
 /** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
@@ -183,6 +184,7 @@ export abstract class BaseCommand extends HostedCommand {
       }
       if (error instanceof Interruption)
         return await reportInterruption(error, this.#interrupted(error), style)
+      const { usageFailure } = await import('./usage-error.ts')
       return await reportError(usageFailure(error, this.#usage()), style)
     } catch (nested) {
       return await reportError(nested, style)

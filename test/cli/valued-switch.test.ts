@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { refuseValuedSwitches } from '../../src/cli/usage-error.ts'
+import { refuseValuedSwitches } from '../../src/cli/valued-switches.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
