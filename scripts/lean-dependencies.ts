@@ -83,6 +83,12 @@ const assert = `module.exports = (holds, message = 'undici: an assertion failed'
 /** undici's tree of known header names saves few bytes per response but is built at every startup. */
 const tree = 'module.exports = { tree: { lookup: () => null } }'
 
+/** Of 256 kB. Most runs compare no words. */
+const levenshtein = /node_modules[\\/]fastest-levenshtein[\\/]mod\.js$/
+
+/** oclif reads its version from this file. */
+const manifestOfOclif = /node_modules[\\/]@oclif[\\/]core[\\/]package\.json$/
+
 /** Matches `const name = require("…")`, also with TypeScript's helpers for default imports. */
 const requires = /^(?:const|var) (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 const lazy = `const __lazy = (load) => {
@@ -157,6 +163,16 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'tree' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'tree' }, () => ({ contents: tree }))
+
+    build.onLoad({ filter: levenshtein }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8')
+        .replace('var peq = new Uint32Array(0x10000);', 'var peq;')
+        .replace('var distance = function (a, b) {', '$&\n    peq ??= new Uint32Array(0x10000);'),
+    }))
+    build.onLoad({ filter: manifestOfOclif }, ({ path }) => {
+      const { name, version } = JSON.parse(readFileSync(path, 'utf8'))
+      return { contents: JSON.stringify({ name, version }), loader: 'json' }
+    })
 
     build.onResolve({ filter: /^when-exit$/ }, ({ path }) => ({ path, namespace: 'when-exit' }))
     build.onLoad({ filter: /./, namespace: 'when-exit' }, () => ({ contents: whenExit }))

@@ -27,6 +27,8 @@ export function createProcessHost({
     stdout: once(() => isTerminal(1)),
     stderr: once(() => isTerminal(2)),
   }
+  // Errors of stderr are ignored. Most runs write nothing to it, and opening it takes as long as a short request.
+  const stderr = once(() => process.stderr.on('error', () => {}))
   return {
     installation,
     platform,
@@ -39,7 +41,7 @@ export function createProcessHost({
       return process.stdout
     },
     get stderr() {
-      return process.stderr
+      return stderr()
     },
     isTerminal: {
       get stdin() {

@@ -1,50 +1,50 @@
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 
-/** The user of the credential, as the service reported it when the credential was stored. */
-const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
+/** A function, because few runs read a stored credential, and creating the schema takes 1% of a short run. */
+function createSchema() {
+  /** The user of the credential, as the service reported it when the credential was stored. */
+  const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
+  const apiKey = z.object({
+    version: z.literal(1),
+    kind: z.literal('api_key'),
+    key: z.string().check(z.minLength(1)),
+    /** As the service reported it when the key was stored. */
+    expires_at: z.optional(z.iso.datetime()),
+    user,
+  })
+  const tokenSet = z.object({
+    version: z.literal(1),
+    kind: z.literal('oauth'),
+    access_token: z.string().check(z.minLength(1)),
+    token_type: z.string(),
+    refresh_token: z.optional(z.string()),
+    obtained_at: z.optional(z.iso.datetime()),
+    expires_at: z.optional(z.iso.datetime()),
+    scope: z.optional(z.string()),
+    /** Requested with each renewal, because the refresh token would grant more. */
+    narrowed_scope: z.optional(z.string()),
+    client_id: z.string(),
+    issuer: z.optional(z.string()),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.optional(z.string()),
+    user,
+    /** Revoking these tokens ends only this sign-in. */
+    grant_per_sign_in: z.optional(z.boolean()),
+  })
+  return z.discriminatedUnion('kind', [apiKey, tokenSet])
+}
 
-const apiKeySchema = z.object({
-  version: z.literal(1),
-  kind: z.literal('api_key'),
-  key: z.string().check(z.minLength(1)),
-  /** As the service reported it when the key was stored. */
-  expires_at: z.optional(z.iso.datetime()),
-  user,
-})
-
-const tokenSetSchema = z.object({
-  version: z.literal(1),
-  kind: z.literal('oauth'),
-  access_token: z.string().check(z.minLength(1)),
-  token_type: z.string(),
-  refresh_token: z.optional(z.string()),
-  obtained_at: z.optional(z.iso.datetime()),
-  expires_at: z.optional(z.iso.datetime()),
-  scope: z.optional(z.string()),
-  /** Requested with each renewal, because the refresh token would grant more. */
-  narrowed_scope: z.optional(z.string()),
-  client_id: z.string(),
-  issuer: z.optional(z.string()),
-  token_endpoint: z.string(),
-  revocation_endpoint: z.optional(z.string()),
-  user,
-  /** Revoking these tokens ends only this sign-in. */
-  grant_per_sign_in: z.optional(z.boolean()),
-})
+export type StoredCredential = z.infer<ReturnType<typeof createSchema>>
 
 /** A stored API key. */
-export type ApiKey = z.infer<typeof apiKeySchema>
+export type ApiKey = Extract<StoredCredential, { kind: 'api_key' }>
 
 /**
  * An OAuth token set (RFC 6749 section 5.1) with all data to renew and revoke it, so that neither depends
  * on the current configuration. Times are in ISO 8601, UTC.
  */
-export type TokenSet = z.infer<typeof tokenSetSchema>
-
-export type StoredCredential = ApiKey | TokenSet
-
-const schema = z.discriminatedUnion('kind', [apiKeySchema, tokenSetSchema])
+export type TokenSet = Extract<StoredCredential, { kind: 'oauth' }>
 
 /**
  * Whether revoking the tokens of one sign-in may end another one. Many servers have one grant per user and
@@ -74,7 +74,7 @@ export function parseStored(text: string): StoredCredential {
   const value = parseJson(text)
   const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}
   if (version !== undefined && version > 1) throw new Error('was written by a newer version of chatctl')
-  const parsed = z.safeParse(schema, value)
+  const parsed = z.safeParse(createSchema(), value)
   if (parsed.success) return parsed.data
   const [fault] = faultsOf(parsed.error)
   throw new Error(`is not a credential of chatctl${fault?.path ? ` (see ${fault.path})` : ''}`)

@@ -1,6 +1,5 @@
 import { closeSync, futimesSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../contract/failure.ts'
 import { systemClock } from './clock.ts'
 import { loadSqlite, sqliteUrl } from './load-sqlite.ts'
@@ -71,9 +70,7 @@ export async function waitForProcessLock(
     const release = tryProcessLock(path)
     if (release || systemClock.monotonic() > deadline) return release
     if (attempt === 0) onWait?.()
-    await sleep(10 + Math.random() * 20, undefined, signal ? { signal } : {}).catch((error) => {
-      throw signal?.aborted ? signal.reason : error
-    })
+    await systemClock.sleep(10 + Math.random() * 20, signal)
   }
 }
 

@@ -138,13 +138,13 @@ export class Streams {
   }
 
   /**
-   * Follows the host's signal and the errors of stdout and stderr. A closed stdout ends the run without a
-   * failure; `writeData` throws other errors of stdout. Errors of stderr are ignored.
+   * Follows the host's signal and the errors of stdout. A closed stdout ends the run without a failure;
+   * `writeData` throws other errors of stdout.
    *
    * @returns function that stops watching
    */
   watch(): () => void {
-    const { stdout, stderr, signal } = this.host
+    const { stdout, signal } = this.host
     const onError = (error: NodeJS.ErrnoException): void => {
       if (error.code === 'EPIPE') this.#abandon()
       else this.#stdoutError = error
@@ -152,12 +152,9 @@ export class Streams {
     const onAbort = () => this.#ending.abort(signal.reason)
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
-    const ignore = () => {}
     stdout.on('error', onError)
-    stderr.on('error', ignore)
     return () => {
       stdout.off('error', onError)
-      stderr.off('error', ignore)
       signal.removeEventListener('abort', onAbort)
     }
   }

@@ -3,7 +3,7 @@ import { permissions, roles, themeModes } from '../../../src/cli/completion/know
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
 import { defaultFormats } from '../../../src/config/output-formats.ts'
-import { effectivePermissions, knownPermissions } from '../../../src/service/domain/access/permissions.ts'
+import { effectivePermissions, listPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
@@ -184,7 +184,7 @@ describe('tab completion', () => {
 
 describe('the values that completion offers without a request', () => {
   it('are the permissions and roles of the embedded service', () => {
-    expect(permissions).to.deep.equal([...knownPermissions].sort())
+    expect(permissions).to.deep.equal([...listPermissions()].sort())
     for (const role of roles) expect(effectivePermissions(role, [])).not.to.deep.equal([])
   })
 

@@ -2,7 +2,7 @@ import { Failure } from '../../../contract/failure.ts'
 import { nearest } from '../../../contract/nearest-word.ts'
 import type { Tier } from '../../store/tables.ts'
 import { tierLimits } from './keys.ts'
-import { covers, knownPermissions } from './permissions.ts'
+import { covers, listPermissions } from './permissions.ts'
 
 /** In characters. */
 export const maxNameLength = 200
@@ -33,11 +33,12 @@ export function resolveHourlyLimit(tier: Tier, limit: number | undefined): numbe
 
 /** @throws Failure `usage` for a permission that no endpoint requires: it can only be a mistake */
 export function checkKnownPermissions(permissions: readonly string[]): void {
-  const wrong = permissions.find((permission) => !knownPermissions.includes(permission))
+  const known = listPermissions()
+  const wrong = permissions.find((permission) => !known.includes(permission))
   if (wrong === undefined) return
-  const meant = nearest(wrong, knownPermissions)
+  const meant = nearest(wrong, known)
   throw new Failure('usage', `Unknown permission ${JSON.stringify(wrong)}`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known permissions: ${knownPermissions.join(', ')}`,
+    hint: meant ? `Did you mean ${meant}?` : `Known permissions: ${known.join(', ')}`,
   })
 }
 

@@ -22,20 +22,21 @@ export const requiredPermissions = {
   assignPermissions: 'assign:permissions',
 } as const satisfies Record<EndpointName, Permission>
 
-const required = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
-
 /** Every permission that an endpoint requires, and every pattern that covers some of them. */
-export const knownPermissions: readonly string[] = [
-  ...new Set(
-    ['*', ...required.map(([action]) => action)].flatMap((action) =>
-      ['*', ...required.map(([, resource]) => resource)]
-        .filter((resource) =>
-          required.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
-        )
-        .map((resource) => `${action}:${resource}`),
+export function listPermissions(): readonly string[] {
+  const required = [...new Set(Object.values(requiredPermissions))].map((one) => one.split(':'))
+  return [
+    ...new Set(
+      ['*', ...required.map(([action]) => action)].flatMap((action) =>
+        ['*', ...required.map(([, resource]) => resource)]
+          .filter((resource) =>
+            required.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
+          )
+          .map((resource) => `${action}:${resource}`),
+      ),
     ),
-  ),
-]
+  ]
+}
 
 /** The permissions of each role. Assigned permissions are added to them. */
 const rolePermissions = {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
-import { covers, knownPermissions } from '../../domain/access/permissions.ts'
+import { covers, listPermissions } from '../../domain/access/permissions.ts'
 import { issueToken, type TrustRecord } from '../../domain/access/trusts.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import type { Database } from '../../store/tables.ts'
@@ -178,7 +178,7 @@ const tooMany = (where: string) =>
 /** The permissions that both a trust and the scopes have. @throws OAuthError */
 function narrow({ permissions }: TrustRecord, asked: readonly string[]): string[] {
   const ofScopes = asked.flatMap((name) => scopes[name]?.permissions ?? [])
-  const both = knownPermissions.filter(
+  const both = listPermissions().filter(
     (known) => !known.includes('*') && covers(permissions, known) && covers(ofScopes, known),
   )
   if (both.length === 0) {

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../../system/clock.ts'
 import { isBusy } from '../../../system/sqlite-error.ts'
 
@@ -111,7 +110,7 @@ export class GroupCommit {
         return
       } catch (error) {
         if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
-        await delay(pause * (0.5 + Math.random()))
+        await systemClock.sleep(pause * (0.5 + Math.random()))
       }
     }
   }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../system/clock.ts'
 import {
   type Counters,
@@ -80,7 +79,7 @@ export class SqliteCounters implements Counters {
       } catch (error) {
         if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
       }
-      await sleep(1 + Math.random() * 4)
+      await systemClock.sleep(1 + Math.random() * 4)
     }
   }
 
