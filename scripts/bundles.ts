@@ -292,7 +292,10 @@ function programWith(commands: readonly { id: string; file: string }[]): string 
   const entries = commands.map(({ id, file }) => `'${id}': () => require('./commands/${file}')`)
   return `export { main } from './boot/main.ts'
           const commands = { ${entries.join()} }
-          export const loadCommand = (id) => commands[id]().default`
+          export const loadCommand = (id) => commands[id]().default
+          export const loadContract = () => ({
+            ...require('./contract/endpoints.ts'), ...require('./contract/faults.ts'),
+          })`
 }
 
 async function bundle(
@@ -351,6 +354,12 @@ function askForBundles(asking: string): Plugin {
     setup(build) {
       if (asking === 'postgres')
         build.onResolve({ filter: /^kysely$/ }, () => ({ path: './service.cjs', external: true }))
+      // The program has created the schemas when it loads the service (src/boot/load-bundle.ts).
+      if (asking === 'service')
+        build.onResolve({ filter: /\/contract\/(endpoints|faults)\.ts$/ }, () => ({
+          path: './contract.cjs',
+          external: true,
+        }))
       for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
         if (name === asking) continue
         build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {

@@ -182,6 +182,8 @@ export const leanDependencies: Plugin = {
       contents: readFileSync(path, 'utf8')
         .replace('"use strict";', `"use strict";\n${lazy}`)
         .replace(requires, 'const $1 = __lazy(() => $2);')
+        // chatctl has its own directories.
+        .replace(/this\.(cacheDir|configDir|dataDir) = this\.scopedEnvVar.*;/g, 'this.$1 = "";')
         // In a container, these calls fail if the user ID has no passwd entry. chatctl uses neither value.
         .replace('(0, node_os_1.homedir)()', '""')
         .replace('(0, node_os_1.userInfo)().shell', 'undefined')

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from '@oclif/core/command'
 import { keepHeapSmall } from './bound-heap.ts'
 import { keepCodeCaches, loadBundle } from './load-bundle.ts'
@@ -30,7 +29,7 @@ function start(): void {
         const isKnown = isExecutable && process.platform === 'linux' && existsSync(runningFile)
         return isKnown ? runningFile : process.execPath
       },
-      args: isExecutable ? [] : [join(ownRoot, 'dist/start.cjs')],
+      args: isExecutable ? [] : [`${ownRoot}/dist/start.cjs`],
       env: { [keychainCall]: `${process.pid}` },
     },
     keepHeapSmall,

@@ -50,15 +50,17 @@ const keyTag: ScalarTag = {
  * YAML 1.1, leading white space that a block would treat as its indentation (YAML 1.2.2 section 8.1.1.1), and a tab,
  * at which PyYAML ends an unquoted string.
  */
-const unsafe =
+const isUnsafe = (text: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su.test(
+    text,
+  )
 const unsafeUnits = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
 
 const unsafeTextTag: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: true,
-  identify: (value) => typeof value === 'string' && unsafe.test(value),
+  identify: (value) => typeof value === 'string' && isUnsafe(value),
   resolve: (text) => text,
   // The escapes of JSON are valid in YAML (YAML 1.2.2 section 5.7).
   stringify: ({ value }) => JSON.stringify(value).replace(unsafeUnits, escapeUnit),

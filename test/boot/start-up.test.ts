@@ -27,10 +27,10 @@ describe('starting a command', () => {
     expect(sizeOf('chat')).to.be.below(sizeOf('main') * 0.75)
   })
 
-  it('loads no HTTP server with the service for the profile local', () => {
+  it('loads no HTTP server with the service for the profile local, and no second copy of the schemas', () => {
     const inService = packagesIn('service')
     expect(inService).to.include('kysely')
-    for (const name of ['fastify', 'pino', 'undici']) expect(inService).not.to.include(name)
+    for (const name of ['fastify', 'pino', 'undici', 'zod']) expect(inService).not.to.include(name)
   })
 
   it('loads all commands for those that use the list of commands', () => {
