@@ -161,8 +161,8 @@ describe('auth login --device', () => {
   }
 
   for (const [what, fields, flags, message, seconds] of [
-    ['the code expires', { expires_in: 12 }, [], 'The code expired', 12],
-    ['the code, with its lifetime as a string, expires', { expires_in: '12' }, [], 'The code expired', 12],
+    ['the code expires', { expires_in: 12 }, [], 'The code expired', 11],
+    ['the code, with its lifetime as a string, expires', { expires_in: '12' }, [], 'The code expired', 11],
     ['--wait has passed', {}, ['--wait', '12s'], 'not completed within 12 s', 12],
     ['15 minutes have passed', {}, [], 'not completed within 15 min', 900],
     ['15 minutes of a code for centuries', { expires_in: 1e300 }, [], 'not completed within 15 min', 900],
@@ -175,9 +175,29 @@ describe('auth login --device', () => {
       const { stderr } = await fail(4, [message, 'Run the same command again'], [...flags])
       expect(stderr).to.contain('WDJB-MJHT')
       expect(clock.monotonic()).to.equal(seconds * 1_000)
-      if ('interval' in fields) expect(server.tokenRequests).to.deep.equal([])
     })
   }
+
+  for (const [what, fields, flags, sleeps] of [
+    ['at the end of --wait', {}, ['--wait', '12s'], [5, 7]],
+    ['at the end of a --wait that is shorter than the interval', {}, ['--wait', '3s'], [3]],
+    ['shortly before the code expires', { expires_in: 15 }, [], [5, 9]],
+    ['once if the code is valid for a second', { expires_in: 1 }, [], [0]],
+  ] as const) {
+    it(`polls a last time ${what}, and signs in if the person has agreed by then`, async () => {
+      server.script.device = json(200, { ...code, ...fields })
+      server.script.token = [...sleeps.slice(1).map(() => pending), server.tokens()]
+      const run = await signIn([...flags])
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(clock.sleeps).to.deep.equal(sleeps)
+    })
+  }
+
+  it('exits 69 if the last poll gets no response, because the person may have agreed', async () => {
+    server.script.token = [pending, answer(503)]
+    await fail(69, ['503'], ['--wait', '12s'])
+    expect(server.tokenRequests).to.have.length(2)
+  })
 
   it('does not compare clocks with the server', async () => {
     const [early, late] = [-3_600_000, 3_600_000].map((skew) => new SkippingClock(Date.now() + skew))
