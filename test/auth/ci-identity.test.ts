@@ -229,6 +229,11 @@ describe('a CI job without a stored key', () => {
   })
 
   describe('fails with 4, and sends nothing,', () => {
+    beforeEach(() => {
+      const { home } = world.sandbox
+      writeFileSync(join(home, 'empty'), '\n', { mode: 0o600 })
+      writeFileSync(join(home, 'large'), Buffer.alloc(70_000, 'x'), { mode: 0o600 })
+    })
     for (const [what, env, words] of [
       [
         'if the token of GitLab is not declared',
@@ -242,7 +247,22 @@ describe('a CI job without a stored key', () => {
         'it is not a JSON Web Token',
       ],
       ['if the file does not exist', { CHATCTL_OIDC: 'file:none.jwt' }, 'Cannot read CHATCTL_OIDC: none.jwt'],
-      ['if the file is not a token', { CHATCTL_OIDC: 'file:/dev/null' }, 'is empty'],
+      ['if the file is empty', { CHATCTL_OIDC: 'file:empty' }, 'the identity token in empty is empty'],
+      [
+        'if the file is a directory',
+        { CHATCTL_OIDC: 'file:.' },
+        'Cannot read CHATCTL_OIDC: .: it is a directory',
+      ],
+      [
+        'if the file is too large',
+        { CHATCTL_OIDC: 'file:large' },
+        'CHATCTL_OIDC: large is larger than 64 KiB',
+      ],
+      [
+        'if the file is a device',
+        { CHATCTL_OIDC: 'file:/dev/zero' },
+        'Cannot read CHATCTL_OIDC: /dev/zero: it is a device, not a regular file',
+      ],
     ] as [string, NodeJS.ProcessEnv, string][]) {
       it(what, async () => {
         const failed = await models(env)
