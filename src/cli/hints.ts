@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { upstreamNames } from '../contract/upstream-address.ts'
 import { describeDuration } from '../system/clock.ts'
-import { assignment, commandLine, endCommand, quoteWord } from './command-line.ts'
+import { assignment, commandLine, databaseFlagOf, endCommand, quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
@@ -110,6 +110,10 @@ const hints: Hints = {
   list_trusts: 'List the trusts with: chatctl service trust list',
   revoke_trust: ({ name }) =>
     `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
+  start_service:
+    'Start it with: chatctl service run. If it runs on other data, name the data with --data or --database.',
+  check_other_service: ({ url, place }) =>
+    `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
 
   // Messages and sessions
   larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',

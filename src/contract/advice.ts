@@ -105,6 +105,9 @@ interface ServiceAdvice {
   list_sign_ins: NoData
   list_trusts: NoData
   revoke_trust: { name: string }
+  start_service: NoData
+  /** A service runs on another database. */
+  check_other_service: { url: string; place: string }
 }
 
 interface SessionAdvice {

@@ -75,6 +75,7 @@ describe('the hint of a failure', () => {
     reset_password: { email: 'a b' },
     make_admin: { userId: 'a b' },
     revoke_trust: { name: 'a b' },
+    check_other_service: { url: 'http://127.0.0.1/', place: '/a b/chatctl.db' },
     name_service_of_session: { session: 'a b', baseUrl: 'a b' },
     other_part: { part: 'settings' },
     check_settings: { command: 'chatctl settings get' },
