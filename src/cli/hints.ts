@@ -79,6 +79,10 @@ const hints: Hints = {
   github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
   gitlab_id_token: ({ audience }) =>
     `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+  expired_identity_token:
+    'The identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
+  audience_of_identity_token: ({ audience }) =>
+    `The identity token is for another service. In the CI system, request one for the audience ${audience}, or for the audience that the trust on the service names.`,
   trust_issuer: ({ issuer, subject, audience }) =>
     `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
   check_credential_command: ({ line, profile }) =>

@@ -74,6 +74,9 @@ interface SignInAdvice {
   /** How a CI job gets an identity token. */
   github_id_token: NoData
   gitlab_id_token: { audience: string }
+  expired_identity_token: NoData
+  /** The identity token is for another audience than the service. */
+  audience_of_identity_token: { audience: string }
   /** The service may not trust the issuer of an identity token. */
   trust_issuer: { issuer: string; subject: string; audience: string }
   /** A credential command has failed. */

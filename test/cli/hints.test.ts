@@ -65,6 +65,7 @@ describe('the hint of a failure', () => {
     nobody_came: { redirectUri: 'http://127.0.0.1/' },
     foreign_token_endpoint: { tokenEndpoint: 'a b' },
     gitlab_id_token: { audience: 'a b' },
+    audience_of_identity_token: { audience: 'https://chat.example' },
     trust_issuer: { issuer: 'a b', subject: 'a b', audience: 'a b' },
     check_credential_command: { line: 'pass show', profile: 'a b' },
     other_port: { listener: 'service' },

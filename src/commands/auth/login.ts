@@ -23,7 +23,11 @@ import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
-import { demandIdentitySource, signInWithIdentity } from '../../cli/sign-in/sign-in-with-identity.ts'
+import {
+  demandIdentitySource,
+  noticeStoredToken,
+  signInWithIdentity,
+} from '../../cli/sign-in/sign-in-with-identity.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeIdentitySource } from '../../credentials/identity-source.ts'
@@ -154,7 +158,8 @@ export default class AuthLogin extends BaseCommand {
     await (flags.device && context.output.isJson
       ? context.output.showEvent({ ...login })
       : context.output.show(loginView, login))
-    noticeCredentialPrecedence(context)
+    if (source) noticeStoredToken(context, login)
+    else noticeCredentialPrecedence(context)
   }
 }
 
