@@ -115,6 +115,14 @@ describe('auth login --device', () => {
     expect(stdout + stderr).not.to.contain('canary')
   })
 
+  it('prints the whole code with --fields, which selects from the result', async () => {
+    const { exitCode, stdout, stderr } = await signIn(['--json', '--fields', 'profile,kind'])
+    expect(exitCode, stderr).to.equal(0)
+    const [first = '', second = ''] = stdout.split('\n')
+    expect(JSON.parse(first)).to.include({ user_code: 'WDJB-MJHT', verification_uri: uri })
+    expect(JSON.parse(second)).to.deep.equal({ profile: 'work', kind: 'oauth' })
+  })
+
   it('prints the code before it polls', async () => {
     server.script.token = [silent]
     const running = startChatctl(sandbox, args('--device', '--json'), { host: { clock } })
