@@ -453,6 +453,13 @@ describe('a CI job without a stored key', () => {
       expect(unknown.stderr).to.contain('The access token cannot be renewed. To use it, unset CHATCTL_OIDC,')
     })
 
+    it('warns of a scope that the server does not grant', async () => {
+      world.server.script.token = [world.server.tokens({ scope: 'chat:read' })]
+      const { exitCode, stderr } = await login({}, '--scope', 'chat:read settings:read')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).to.contain('did not grant these scopes: settings:read')
+    })
+
     it('stores nothing with --dry-run, without a source, or if the exchange is refused', async () => {
       const dry = await login({}, '--dry-run', '--json')
       expect(JSON.parse(dry.stdout).sign_in).to.include({
