@@ -78,7 +78,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     if (!(error instanceof Failure)) throw error
     // RFC 6749 section 5.2: the refresh token is still valid.
     if (error.code === 'invalid_scope') throw error.reworded(error.message, signInAgain(owner))
-    // A token with another scope is not what was asked for.
+    // A token with another scope is not what the user needs.
     const works = scope === undefined && stored.access_token !== rejected && isAlive(stored, clock.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
