@@ -38,7 +38,7 @@ const loaded = new Map<string, Loaded>()
 export function loadBundle(name: string): unknown {
   const known = loaded.get(name)
   if (known) return known.exports
-  // Joined as text, here and below, because `join` looks at every character of both paths: 2% of a short run.
+  // Joined as text, here and below, because `join` looks at every character several times.
   const directory = `${ownRoot}/dist`
   const path = `${directory}/${name}.cjs`
   const compiled = withDefaultFlags(() => compile(name, path))
@@ -81,7 +81,7 @@ function requireFromBundle(id: string): unknown {
   return process.getBuiltinModule(id) ?? loadNativeAddon(id)
 }
 
-/** The schemas of the program, which is the first bundle. The service would take 2% of a short run to create its own. */
+/** The schemas of the program, which is the first bundle. The service would take longer to create its own. */
 function loadContract(): unknown {
   const [program] = [...loaded.values()] as [Loaded & { exports: { loadContract(): unknown } }]
   return program.exports.loadContract()

@@ -27,7 +27,7 @@ export function createProcessHost({
     stdout: once(() => isTerminal(1)),
     stderr: once(() => isTerminal(2)),
   }
-  // Errors of stderr are ignored. Most runs write nothing to it, and opening it takes as long as a short request.
+  // Errors of stderr are ignored. Opening it may load node:net, and most runs write nothing to it.
   const stderr = once(() => process.stderr.on('error', () => {}))
   return {
     installation,

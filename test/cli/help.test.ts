@@ -222,6 +222,8 @@ const unlisted = new Set([
   'CHATCTL_KEYCHAIN_CALL',
   'CHATCTL_CREDENTIAL_COMMAND',
   'NODE_V8_COVERAGE',
+  // Whether it is set selects the code cache.
+  'NODE_OPTIONS',
   'DBUS_SESSION_BUS_ADDRESS',
   'XDG_RUNTIME_DIR',
   'SystemRoot',
