@@ -35,8 +35,10 @@ export class LineLog {
   /** The lines that are not in the file yet, and their length in bytes. */
   #pending = ''
   #pendingSize = 0
-  /** Wait for a flush to disk. */
-  #waiting: PromiseWithResolvers<void>[] = []
+  /** The next flush to disk, if a caller waits for it. */
+  #nextFlush: PromiseWithResolvers<void> | undefined
+  /** Whether a flush was requested in this turn of the event loop. */
+  #isRequested = false
   #isFlushing = false
   #isScheduled = false
   /** Whether the file ends with a part of the lines that are not in it yet. */
@@ -97,10 +99,10 @@ export class LineLog {
    * written with the next ones. See `isBroken` for lines that were written, but not flushed.
    */
   flush(): Promise<void> {
-    const waiting = Promise.withResolvers<void>()
-    this.#waiting.push(waiting)
+    this.#nextFlush ??= Promise.withResolvers()
+    this.#isRequested = true
     this.#schedule()
-    return waiting.promise
+    return this.#nextFlush.promise
   }
 
   /** Writes the lines that are left. A flush in progress ends before the file is closed; a later one fails. */
@@ -151,37 +153,46 @@ export class LineLog {
   }
 
   #writeAndFlush(): void {
+    const isRequested = this.#isRequested
+    this.#isRequested = false
     try {
       this.#write()
       if (this.#isClosed) throw new Error('The log was closed before it was flushed')
       if (this.#flushFailure) throw this.#flushFailure
     } catch (error) {
       // Without a caller to tell, the lines wait for the next one.
-      for (const { reject } of this.#takeWaiting()) reject(error)
+      this.#takeFlush()?.reject(error)
       return
     }
-    if (this.#isFlushing || this.#waiting.length === 0) return
-    const waiting = this.#takeWaiting()
+    if (this.#isFlushing || this.#nextFlush === undefined) return
+    // Those who request it in the next turn share the flush, because one costs as much as half a request.
+    if (isRequested) this.#schedule()
+    else this.#startFlush()
+  }
+
+  #startFlush(): void {
+    const flush = this.#takeFlush()
     const file = this.#file
     if (file === undefined) {
-      for (const { resolve } of waiting) resolve()
+      flush?.resolve()
       return
     }
     this.#isFlushing = true
     fdatasync(file, (cause) => {
       this.#isFlushing = false
-      const failure = cause && this.#options.failureOf(cause)
-      if (failure) this.#flushFailure ??= failure
-      for (const { resolve, reject } of waiting) failure ? reject(failure) : resolve()
-      if (this.#waiting.length > 0) this.#schedule()
+      if (cause) {
+        this.#flushFailure = this.#options.failureOf(cause)
+        flush?.reject(this.#flushFailure)
+      } else flush?.resolve()
+      if (this.#nextFlush !== undefined) this.#schedule()
       if (this.#file !== file) close(file, () => {})
     })
   }
 
-  #takeWaiting(): PromiseWithResolvers<void>[] {
-    const waiting = this.#waiting
-    this.#waiting = []
-    return waiting
+  #takeFlush(): PromiseWithResolvers<void> | undefined {
+    const flush = this.#nextFlush
+    this.#nextFlush = undefined
+    return flush
   }
 
   /** Writes all lines or none, because the next line would be appended to an incomplete one. */

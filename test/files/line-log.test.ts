@@ -75,6 +75,26 @@ describe('a log of lines', () => {
     expect(readFileSync(path, 'utf8')).to.equal('one\ntwo\nthree\n')
   })
 
+  it('flushes once for requests of consecutive turns of the event loop, and waits for no other lines', async () => {
+    const { log, path } = open()
+    const real = fs.fdatasync
+    const flushed: string[] = []
+    const fdatasync = (file: number, done: fs.NoParamCallback) => {
+      flushed.push(readFileSync(path, 'utf8'))
+      real(file, done)
+    }
+    await replacingCalls({ fdatasync }, async () => {
+      const flushes: Promise<void>[] = []
+      for (const text of ['one', 'two', 'three', 'four', 'five']) {
+        log.append(text)
+        if (flushes.length < 3) flushes.push(log.flush())
+        await endOfTurn()
+      }
+      await Promise.all(flushes)
+    })
+    expect(flushed).to.deep.equal(['one\ntwo\nthree\nfour\n'])
+  })
+
   it('closes the file when the flush in progress has ended', async () => {
     const { log } = open()
     const real = fs.fdatasync
