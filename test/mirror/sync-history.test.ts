@@ -165,16 +165,15 @@ describe('history sync', function () {
     addMessages(200)
     for (const [index, message] of stored.entries()) message.content = `words of ${index} `.repeat(index)
     const [first, second, last] = [stored[3], stored[90], stored[199]] as StoredMessage[]
-    for (const message of [first, second, last])
-      (message as StoredMessage).content += ` qwertysecret${message?.id}`
+    for (const message of [first, second, last]) (message as StoredMessage).content += ` canary${message?.id}`
     await sync()
     const { path: before } = await sync()
-    expect(readFileSync(before, 'latin1').match(/qwertysecret/g)).to.have.lengthOf.at.least(4)
+    expect(readFileSync(before, 'latin1').match(/canary/g)).to.have.lengthOf.at.least(4)
     stored = stored.filter((message) => message !== second && message !== last)
     ;(first as StoredMessage).content = 'edited'
     const { path, removed } = await sync({ isFull: true })
     expect(removed).to.equal(2)
-    expect(readFileSync(path, 'latin1')).not.to.include('qwertysecret')
+    expect(readFileSync(path, 'latin1')).not.to.include('canary')
     expect(messagesIn(path)).to.deep.equal(asStored(stored))
   })
 
