@@ -58,10 +58,11 @@ export async function requestDeviceCode(
 
 /** Some servers send numbers as strings, or other members that oauth4webapi would reject although a sign-in is possible. */
 async function withUsableMembers(response: Response): Promise<Response> {
+  if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
   const answer = parse(text)
-  if (status !== 200 || !isRecord(answer)) return new Response(text, { status, headers })
+  if (!isRecord(answer)) return new Response(text, { status, headers })
   const { interval, verification_uri_complete: complete, ...needed } = answer
   const usable = {
     // The name in early drafts of RFC 8628, which Google still uses.

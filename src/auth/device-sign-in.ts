@@ -40,6 +40,12 @@ const refusals: ReadonlySet<FailureKind> = new Set(['unauthorized', 'invalid_res
 /** In seconds. RFC 8628 section 3.5. */
 const slowDown = 5
 
+/** The last poll is so long before the code expires, in ms, because the server issued it before the response arrived. */
+const margin = 1_000
+
+/** Minimum time in ms for a response, because a lost one may contain the tokens. */
+const minTimeout = 5_000
+
 /**
  * Signs in with a code that the user enters on any device (RFC 8628).
  *
@@ -57,33 +63,37 @@ export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | 
   // The clock of the server may differ, so only durations count.
   const lifetime = (code.expiresIn ?? Infinity) * 1_000
   const wait = Math.min(options.wait, lifetime)
-  const end = clock.monotonic() + wait
+  const begin = clock.monotonic()
+  const lastPoll = begin + Math.min(wait, Math.max(lifetime - margin, 0))
   await options.onCode(code, wait)
   let { interval } = code
   for (let failures = 0; ; ) {
-    const left = end - clock.monotonic()
+    const left = Math.max(lastPoll - clock.monotonic(), 0)
     const pause = interval * 1_000 * 2 ** failures
-    await clock.sleep(Math.min(pause, Math.max(left, 0)), signal)
-    if (pause >= left) throw lifetime <= options.wait ? codeExpired() : timedOut(options.wait)
+    // Instead of two polls at the end, of which the second would come too early for the server.
+    const isLast = left < 2 * pause
+    await clock.sleep(isLast ? left : pause, signal)
     try {
-      return await poll(server, code, options, end - clock.monotonic())
+      return await poll(server, code, options, begin + wait - clock.monotonic())
     } catch (error) {
       if (!(error instanceof Failure)) throw error
+      const isPending = error.code === 'slow_down' || error.code === 'authorization_pending'
+      if (isPending && isLast) throw lifetime <= options.wait ? codeExpired() : timedOut(options.wait)
       if (error.code === 'slow_down') interval += slowDown
-      if (error.code === 'slow_down' || error.code === 'authorization_pending') failures = 0
-      else if (!passing.has(error.kind) || ++failures >= maxFailures) throw finalFailure(error)
+      if (isPending) failures = 0
+      else if (isLast || !passing.has(error.kind) || ++failures >= maxFailures) throw finalFailure(error)
     }
   }
 }
 
-/** A response that is late or lost is awaited no longer than the code is valid. */
+/** A response that is late or lost is awaited little longer than the sign-in may take. */
 function poll(
   server: AuthorizationServer,
   { deviceCode }: DeviceCode,
   { clientId, scope, transport: given }: DeviceSignIn,
   left: number,
 ): Promise<TokenSet> {
-  const timeout = Math.min(given.timeout ?? Infinity, Math.max(left, 1_000))
+  const timeout = Math.min(given.timeout ?? Infinity, Math.max(left, minTimeout))
   const transport = createTransport({
     ...given,
     retries: 0,

@@ -1,7 +1,13 @@
+import type { Advice } from '../contract/advice.ts'
 import { Failure, helpOf } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { type AuthorizationServer, defaultClientId, findAuthorizationServer } from './authorization-server.ts'
-import { type IdentityRequest, obtainIdentityToken, readClaims } from './identity-token.ts'
+import {
+  type IdentityClaims,
+  type IdentityRequest,
+  obtainIdentityToken,
+  readClaims,
+} from './identity-token.ts'
 import { exchangeIdentityToken, type IdentityExchange } from './token-endpoint.ts'
 import { createTransport } from './transport.ts'
 
@@ -35,7 +41,9 @@ export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenS
     const exchange = { server, clientId, scope, ...grant }
     return await exchangeIdentityToken(exchange, token, transport, options.transport.clock)
   } catch (error) {
-    throw error instanceof Failure && error.kind === 'unauthorized' ? withClaims(error, token, isSelf) : error
+    throw error instanceof Failure && error.kind === 'unauthorized'
+      ? withClaims(error, token, options, isSelf)
+      : error
   }
 }
 
@@ -97,16 +105,25 @@ function chooseGrant(
 }
 
 /** Says whose the refused token is. Its claims are no secret, unlike the token. */
-function withClaims(failure: Failure, token: string, isSelf: boolean): Failure {
+function withClaims(failure: Failure, token: string, options: ExchangeOptions, isSelf: boolean): Failure {
   const claims = readClaims(token)
   if (!claims) return failure
   const said = Object.entries(claims).map(([name, value]) => `${name} ${value ?? 'missing'}`)
   const { hint, advice } = helpOf(failure)
-  const { iss: issuer, sub: subject, aud: audience } = claims
-  const canTrust = isSelf && issuer !== null && subject !== null && audience !== null
-  const help = {
+  return failure.reworded(`${failure.message} (identity token: ${said.join(', ')})`, {
     hint,
-    advice: canTrust ? [...advice, { code: 'trust_issuer' as const, issuer, subject, audience }] : advice,
-  }
-  return failure.reworded(`${failure.message} (identity token: ${said.join(', ')})`, help)
+    advice: isSelf ? [...advice, ...adviseOn(claims, options)] : advice,
+  })
+}
+
+/** What may help if the service itself has refused a token with these claims. */
+function adviseOn(
+  { iss: issuer, sub: subject, aud, exp }: IdentityClaims,
+  { audience, transport }: ExchangeOptions,
+): Advice[] {
+  if (exp !== null && Date.parse(exp) <= transport.clock.now()) return [{ code: 'expired_identity_token' }]
+  if (issuer === null || subject === null || aud === null) return []
+  // To trust another audience would be to accept the tokens that a job has for another service.
+  if (!aud.split(' ').includes(audience)) return [{ code: 'audience_of_identity_token', audience }]
+  return [{ code: 'trust_issuer', issuer, subject, audience }]
 }

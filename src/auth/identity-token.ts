@@ -54,6 +54,8 @@ function read({ source, audience, env, resolvePath, transport }: IdentityRequest
     name: `CHATCTL_OIDC: ${source.path}`,
     maxBytes: maxSecretBytes,
     isSecret: true,
+    // A token that is read again to renew an access token cannot come from a pipe, and a job must not wait for one.
+    isRegular: true,
     kind: 'unauthorized',
   } as const
   return readNamedFile(source.path, file).toString('utf8')

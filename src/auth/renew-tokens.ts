@@ -1,5 +1,5 @@
 import type { Advice } from '../contract/advice.ts'
-import { Failure, helpOf } from '../contract/failure.ts'
+import { Failure, type Help, helpOf } from '../contract/failure.ts'
 import { withCredentialLock } from '../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
 import {
@@ -65,7 +65,7 @@ function isUsable(credential: StoredCredential, { rejected, scope, transport }: 
 }
 
 async function refresh(stored: StoredCredential, renewal: Renewal): Promise<StoredCredential> {
-  const { owner, rejected } = renewal
+  const { owner, rejected, scope } = renewal
   const { clock } = renewal.transport
   if (stored.kind === 'api_key') return stored
   if (stored.refresh_token === undefined) {
@@ -76,9 +76,10 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     return await refreshAndKeep(stored, stored.refresh_token, renewal)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const works = stored.access_token !== rejected && isAlive(stored, clock.now())
     // RFC 6749 section 5.2: the refresh token is still valid.
-    if (error.code === 'invalid_scope') throw error
+    if (error.code === 'invalid_scope') throw error.reworded(error.message, signInAgain(owner))
+    // A token with another scope is not what the user needs.
+    const works = scope === undefined && stored.access_token !== rejected && isAlive(stored, clock.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
     if (error.kind !== 'invalid_response') throw error
@@ -127,7 +128,11 @@ function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failur
   const { origin, profile } = owner
   return new Failure('unauthorized', `The sign-in of profile "${profile}" to ${origin} ${why}`, {
     code: 'signed_out',
-    advice: [{ code: 'sign_in_again', profile }],
+    ...signInAgain(owner),
     cause,
   })
+}
+
+function signInAgain({ profile }: CredentialOwner): Help {
+  return { advice: [{ code: 'sign_in_again', profile }] }
 }

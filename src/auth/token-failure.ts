@@ -40,7 +40,8 @@ function tokenFailure(
   if (error instanceof ResponseBodyError) {
     const { error: code, error_description: description, status } = error
     // RFC 6749 section 5.2: what the server has to say to a developer.
-    const words = redact(description ? `${code}: ${description}` : code)
+    const isText = typeof description === 'string' && description !== ''
+    const words = redact(isText ? `${code}: ${description}` : code)
     return new Failure('unauthorized', `${what} failed: ${origin} responded ${status}, ${words}`, {
       code: redact(code),
       status,

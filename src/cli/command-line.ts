@@ -1,3 +1,4 @@
+import { dirname, isAbsolute } from 'node:path'
 import type { Options } from '../config/resolve-options.ts'
 
 /** A command line to paste into a shell, with the profile and base URL from the flags of this run. */
@@ -81,4 +82,9 @@ export function commandWith(
     value === undefined ? [] : [`--${name}`, value],
   )
   return commandLine(...id.split(':'), ...kept, ...added)
+}
+
+/** The flag that names a database: a file, or `postgres://host:port/name`. */
+export function databaseFlagOf(place: string): string {
+  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
 }

@@ -127,6 +127,8 @@ export interface Context {
    * @throws Failure `usage` if the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
+  /** Opens the data to look only for the service that runs on it. */
+  openToFindService(place: DatabaseFlags): Promise<Administration>
   /** Opens the data to read it. Warns of a service on another database. */
   openToInspect(place: DatabaseFlags): Promise<Administration>
   /** The same for the data of the profile `local`, which no flag or environment variable names. */

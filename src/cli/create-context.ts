@@ -255,6 +255,10 @@ export function createContext(invocation: Invocation): Context {
     },
     databaseOf,
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
+    openToFindService: (place) => {
+      const { data = directories.data, database } = resolved(place)
+      return openAdministration({ dataDir: data, database })
+    },
     openToInspect: (place) => openToRead(openAdministration, directories, resolved(place), output),
     openOwnToInspect: (tell) => openToRead(openAdministration, directories, {}, output, tell),
     close: async () => {

@@ -4,7 +4,7 @@ import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { upstreamNames } from '../contract/upstream-address.ts'
 import { describeDuration } from '../system/clock.ts'
-import { assignment, commandLine, endCommand, quoteWord } from './command-line.ts'
+import { assignment, commandLine, databaseFlagOf, endCommand, quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
 
 const savingCommand = 'chatctl settings diff FILE --save PLAN'
@@ -79,6 +79,10 @@ const hints: Hints = {
   github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
   gitlab_id_token: ({ audience }) =>
     `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+  expired_identity_token:
+    'The identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
+  audience_of_identity_token: ({ audience }) =>
+    `The identity token is for another service. In the CI system, request one for the audience ${audience}, or for the audience that the trust on the service names.`,
   trust_issuer: ({ issuer, subject, audience }) =>
     `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
   check_credential_command: ({ line, profile }) =>
@@ -110,6 +114,10 @@ const hints: Hints = {
   list_trusts: 'List the trusts with: chatctl service trust list',
   revoke_trust: ({ name }) =>
     `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
+  start_service:
+    'Start it with: chatctl service run. If it runs on other data, name the data with --data or --database.',
+  check_other_service: ({ url, place }) =>
+    `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
 
   // Messages and sessions
   larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',

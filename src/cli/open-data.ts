@@ -1,8 +1,7 @@
-import { dirname, isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
 import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
-import { quoteWord } from './command-line.ts'
+import { databaseFlagOf } from './command-line.ts'
 import type { Output } from './output/output.ts'
 
 /** Values of `--data` and `--database`. */
@@ -42,7 +41,7 @@ export async function openToChange<D extends Data>(
   open: OpenData<D>,
   directories: Directories,
   { data, database }: DatabaseFlags,
-  describeAlternative = (other: RunningService) => `Use its database with: ${flagFor(other)}`,
+  describeAlternative = (other: RunningService) => `Use its database with: ${databaseFlagOf(other.place)}`,
 ): Promise<D> {
   const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
@@ -63,7 +62,7 @@ export async function openToRead<D extends Data>(
   output: Output,
   tell: OnOtherService = (other) =>
     output.warn(
-      `The service at ${other.url} uses ${other.place}. Read that database with: ${flagFor(other)}`,
+      `The service at ${other.url} uses ${other.place}. Read that database with: ${databaseFlagOf(other.place)}`,
     ),
 ): Promise<D> {
   const opened = await open({ dataDir: data ?? directories.data, database })
@@ -81,10 +80,6 @@ async function findOther(
   if (database !== undefined) return undefined
   const [other] = await opened.findOtherServices(data !== undefined)
   return other
-}
-
-function flagFor({ place }: RunningService): string {
-  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
 }
 
 /**

@@ -20,6 +20,7 @@ import { readPorts, readRedirectHost, readRedirectPath } from './redirect-option
 import {
   forOrigin,
   localProfile,
+  profileNames,
   readAddress,
   readCount,
   readDuration,
@@ -83,7 +84,7 @@ export function withValue(
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
     throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
-  demandProfileName(profile)
+  demandProfileName(profile, configuration)
   const alias = aliasOf(key)
   const change =
     alias === undefined ? { [known]: value } : { aliases: withAlias(held?.aliases ?? {}, alias, value) }
@@ -171,11 +172,23 @@ function demandAbsolutePath(path: string): void {
   if (!isAbsolute(path)) throw new Error('is not an absolute path')
 }
 
-/** @throws Failure `usage` */
-export function demandProfileName(name: string): void {
-  if (isProfileName(name)) return
-  throw new Failure('usage', `"${name}" is not a valid profile name`, {
-    hint: 'Use at most 64 characters: letters, digits, and . _ - @',
+/**
+ * Checks the name of a profile that exists or is created. The keychain of Windows ignores case, so two profiles
+ * whose names differ only in case would have one credential.
+ *
+ * @throws Failure `usage`
+ */
+export function demandProfileName(name: string, configuration: Configuration): void {
+  if (!isProfileName(name)) {
+    throw new Failure('usage', `"${name}" is not a valid profile name`, {
+      hint: 'Use at most 64 characters: letters, digits, and . _ - @',
+    })
+  }
+  const names = profileNames(configuration)
+  const similar = names.find((known) => known.toLowerCase() === name.toLowerCase())
+  if (similar === undefined || names.includes(name)) return
+  throw new Failure('usage', `Profile "${similar}" already exists, and "${name}" differs only in case`, {
+    hint: 'Choose another name.',
   })
 }
 

@@ -12,10 +12,10 @@ import { localProfile, profileNames } from './resolve-options.ts'
  */
 export function withRenamedProfile(configuration: Configuration, from: string, to: string): Configuration {
   demandOwnProfile(configuration, from)
-  demandProfileName(to)
   if (profileNames(configuration).includes(to)) {
     throw new Failure('usage', `Profile "${to}" already exists`, { hint: 'Choose another name.' })
   }
+  demandProfileName(to, configuration)
   const { profiles = {}, directories, default_profile: standard } = configuration
   const named = (name: string) => (name === from ? to : name)
   return {

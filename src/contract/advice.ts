@@ -74,6 +74,9 @@ interface SignInAdvice {
   /** How a CI job gets an identity token. */
   github_id_token: NoData
   gitlab_id_token: { audience: string }
+  expired_identity_token: NoData
+  /** The identity token is for another audience than the service. */
+  audience_of_identity_token: { audience: string }
   /** The service may not trust the issuer of an identity token. */
   trust_issuer: { issuer: string; subject: string; audience: string }
   /** A credential command has failed. */
@@ -105,6 +108,9 @@ interface ServiceAdvice {
   list_sign_ins: NoData
   list_trusts: NoData
   revoke_trust: { name: string }
+  start_service: NoData
+  /** A service runs on another database. */
+  check_other_service: { url: string; place: string }
 }
 
 interface SessionAdvice {

@@ -35,18 +35,18 @@ interface NamedFile {
 export function readNamedFile(path: string, file: NamedFile): Buffer {
   const { at, name, isSecret, isRegular, kind } = file
   const subject = name ?? path
+  const object = name === undefined ? path || 'a file with an empty name' : afterColon(name)
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
       // O_NONBLOCK has no effect on a regular file, and Windows does not have it.
       const flags = constants.O_RDONLY | (isRegular ? (constants.O_NONBLOCK ?? 0) : 0)
       descriptor = openSync(at ?? path, flags)
-      if (isRegular) demandRegular(fstatSync(descriptor), path, kind)
+      if (isRegular) demandRegular(fstatSync(descriptor), object, kind)
       if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
       return readAll(descriptor, subject, file)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      const object = name === undefined ? path || 'a file with an empty name' : afterColon(name)
       throw new Failure(kind, `Cannot read ${object}: ${describeSystemError(cause)}`, { cause })
     } finally {
       if (descriptor !== undefined) closeSync(descriptor)
@@ -82,11 +82,11 @@ function readAll(descriptor: number, subject: string, { maxBytes, kind, ifTooLar
 }
 
 /** A directory fails with the error of the system when it is read. */
-function demandRegular(stats: Stats, path: string, kind: FailureKind): void {
+function demandRegular(stats: Stats, object: string, kind: FailureKind): void {
   if (stats.isFile() || stats.isDirectory()) return
   throw new Failure(
     kind,
-    `Cannot read ${path}: it is a ${stats.isFIFO() ? 'named pipe' : 'device'}, not a regular file`,
+    `Cannot read ${object}: it is a ${stats.isFIFO() ? 'named pipe' : 'device'}, not a regular file`,
   )
 }
 

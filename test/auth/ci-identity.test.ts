@@ -19,6 +19,7 @@ import {
 import { identityToken } from '../support/identity-token.ts'
 import { type HostOptions, type Run, runChatctl } from '../support/run-chatctl.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
+import { SkippingClock } from '../support/skipping-clock.ts'
 import { refusing } from '../support/token-endpoint.ts'
 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -229,6 +230,11 @@ describe('a CI job without a stored key', () => {
   })
 
   describe('fails with 4, and sends nothing,', () => {
+    beforeEach(() => {
+      const { home } = world.sandbox
+      writeFileSync(join(home, 'empty'), '\n', { mode: 0o600 })
+      writeFileSync(join(home, 'large'), Buffer.alloc(70_000, 'x'), { mode: 0o600 })
+    })
     for (const [what, env, words] of [
       [
         'if the token of GitLab is not declared',
@@ -242,7 +248,22 @@ describe('a CI job without a stored key', () => {
         'it is not a JSON Web Token',
       ],
       ['if the file does not exist', { CHATCTL_OIDC: 'file:none.jwt' }, 'Cannot read CHATCTL_OIDC: none.jwt'],
-      ['if the file is not a token', { CHATCTL_OIDC: 'file:/dev/null' }, 'is empty'],
+      ['if the file is empty', { CHATCTL_OIDC: 'file:empty' }, 'the identity token in empty is empty'],
+      [
+        'if the file is a directory',
+        { CHATCTL_OIDC: 'file:.' },
+        'Cannot read CHATCTL_OIDC: .: it is a directory',
+      ],
+      [
+        'if the file is too large',
+        { CHATCTL_OIDC: 'file:large' },
+        'CHATCTL_OIDC: large is larger than 64 KiB',
+      ],
+      [
+        'if the file is a device',
+        { CHATCTL_OIDC: 'file:/dev/zero' },
+        'Cannot read CHATCTL_OIDC: /dev/zero: it is a device, not a regular file',
+      ],
     ] as [string, NodeJS.ProcessEnv, string][]) {
       it(what, async () => {
         const failed = await models(env)
@@ -280,7 +301,8 @@ describe('a CI job without a stored key', () => {
   it('learns whose token the server has refused, and what to allow', async () => {
     const { url } = world.server
     world.server.script.token = [refusing('invalid_grant', `no trust for ${token}\u001b[2J`)]
-    const failed = await models({ CHATCTL_AUTH_URL: '', CHATCTL_BASE_URL: url })
+    const self = { CHATCTL_AUTH_URL: '', CHATCTL_BASE_URL: url }
+    const failed = await models({ ...self, CHATCTL_OIDC_AUDIENCE: 'https://chat.example' })
     expectFailure(
       failed,
       4,
@@ -290,6 +312,11 @@ describe('a CI job without a stored key', () => {
     )
     expect(failed.stderr).not.to.contain(token).and.not.contain('\u001b')
     expect(sent()).to.include({ client_id: 'chatctl' })
+    const elsewhere = await models(self)
+    expectFailure(elsewhere, 4, 'The identity token is for another service', `for the audience ${url},`)
+    const late = await models({ ...self, CHATCTL_ID_TOKEN: identityToken({ aud: url, exp: 1_000_000_000 }) })
+    expectFailure(late, 4, 'exp 2001-09-09T01:46:40.000Z', 'The identity token has expired')
+    for (const { stderr } of [elsewhere, late]) expect(stderr).not.to.contain('service trust')
     const stranger = await models({ CHATCTL_ID_TOKEN: identityToken({ iss: 5, aud: ['a', 'b'], exp: 'x' }) })
     expectFailure(stranger, 4, 'iss missing, sub repo:acme/app:ref:refs/heads/main, aud a b, exp missing')
     expect(stranger.stderr).not.to.contain('service trust')
@@ -402,7 +429,35 @@ describe('a CI job without a stored key', () => {
       const later = { CHATCTL_OIDC: '', CHATCTL_BASE_URL: '', CHATCTL_PROFILE: 'ci' }
       expect(await models(later)).to.include({ exitCode: 0, stderr: '' })
       expect(world.server.tokenRequests).to.have.length(1)
-      expect(stderr).to.contain('CHATCTL_OIDC is set and takes precedence over the sign-in.')
+    })
+
+    it('says where the access token is, how long it is valid, and how to use it', async () => {
+      world.server.script.token = [
+        world.server.tokens({ expires_in: 900 }),
+        world.server.tokens({ expires_in: undefined }),
+      ]
+      const clock = new SkippingClock(Date.UTC(2026, 0, 1))
+      const args = ['auth', 'login', '--ci', '--insecure-storage', '--profile', 'ci']
+      const lasting = await run(args, { host: { clock } })
+      expect(lasting.stdout)
+        .to.contain('storage\tfile\n')
+        .and.contain('expires_at\t2026-01-01T00:15:00.000Z\n')
+      expect(lasting.stderr).to.equal(
+        [
+          'Warning: The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
+          'The access token is valid until 2026-01-01T00:15:00.000Z and cannot be renewed. To use it, unset CHATCTL_OIDC, and pass --profile ci to each command.',
+          '',
+        ].join('\n'),
+      )
+      const unknown = await run(args)
+      expect(unknown.stderr).to.contain('The access token cannot be renewed. To use it, unset CHATCTL_OIDC,')
+    })
+
+    it('warns of a scope that the server does not grant', async () => {
+      world.server.script.token = [world.server.tokens({ scope: 'chat:read' })]
+      const { exitCode, stderr } = await login({}, '--scope', 'chat:read settings:read')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).to.contain('did not grant these scopes: settings:read')
     })
 
     it('stores nothing with --dry-run, without a source, or if the exchange is refused', async () => {

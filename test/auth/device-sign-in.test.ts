@@ -115,6 +115,14 @@ describe('auth login --device', () => {
     expect(stdout + stderr).not.to.contain('canary')
   })
 
+  it('prints the whole code with --fields, which selects from the result', async () => {
+    const { exitCode, stdout, stderr } = await signIn(['--json', '--fields', 'profile,kind'])
+    expect(exitCode, stderr).to.equal(0)
+    const [first = '', second = ''] = stdout.split('\n')
+    expect(JSON.parse(first)).to.include({ user_code: 'WDJB-MJHT', verification_uri: uri })
+    expect(JSON.parse(second)).to.deep.equal({ profile: 'work', kind: 'oauth' })
+  })
+
   it('prints the code before it polls', async () => {
     server.script.token = [silent]
     const running = startChatctl(sandbox, args('--device', '--json'), { host: { clock } })
@@ -161,8 +169,8 @@ describe('auth login --device', () => {
   }
 
   for (const [what, fields, flags, message, seconds] of [
-    ['the code expires', { expires_in: 12 }, [], 'The code expired', 12],
-    ['the code, with its lifetime as a string, expires', { expires_in: '12' }, [], 'The code expired', 12],
+    ['the code expires', { expires_in: 12 }, [], 'The code expired', 11],
+    ['the code, with its lifetime as a string, expires', { expires_in: '12' }, [], 'The code expired', 11],
     ['--wait has passed', {}, ['--wait', '12s'], 'not completed within 12 s', 12],
     ['15 minutes have passed', {}, [], 'not completed within 15 min', 900],
     ['15 minutes of a code for centuries', { expires_in: 1e300 }, [], 'not completed within 15 min', 900],
@@ -175,9 +183,29 @@ describe('auth login --device', () => {
       const { stderr } = await fail(4, [message, 'Run the same command again'], [...flags])
       expect(stderr).to.contain('WDJB-MJHT')
       expect(clock.monotonic()).to.equal(seconds * 1_000)
-      if ('interval' in fields) expect(server.tokenRequests).to.deep.equal([])
     })
   }
+
+  for (const [what, fields, flags, sleeps] of [
+    ['at the end of --wait', {}, ['--wait', '12s'], [5, 7]],
+    ['at the end of a --wait that is shorter than the interval', {}, ['--wait', '3s'], [3]],
+    ['shortly before the code expires', { expires_in: 15 }, [], [5, 9]],
+    ['once if the code is valid for a second', { expires_in: 1 }, [], [0]],
+  ] as const) {
+    it(`polls a last time ${what}, and signs in if the person has agreed by then`, async () => {
+      server.script.device = json(200, { ...code, ...fields })
+      server.script.token = [...sleeps.slice(1).map(() => pending), server.tokens()]
+      const run = await signIn([...flags])
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(clock.sleeps).to.deep.equal(sleeps)
+    })
+  }
+
+  it('exits 69 if the last poll gets no response, because the person may have agreed', async () => {
+    server.script.token = [pending, answer(503)]
+    await fail(69, ['503'], ['--wait', '12s'])
+    expect(server.tokenRequests).to.have.length(2)
+  })
 
   it('does not compare clocks with the server', async () => {
     const [early, late] = [-3_600_000, 3_600_000].map((skew) => new SkippingClock(Date.now() + skew))
@@ -194,6 +222,12 @@ describe('auth login --device', () => {
       4,
       refusing('access_denied', 'Ada said \u001b[31mno'),
       'denied the sign-in: access_denied: Ada said',
+    ],
+    [
+      'a description that is not a text',
+      4,
+      json(400, { error: 'invalid_grant', error_description: {} }),
+      /responded 400, invalid_grant$/m,
     ],
     ['expired_token', 4, refusing('expired_token'), 'The code expired'],
     ['invalid_grant', 4, refusing('invalid_grant'), 'invalid_grant'],
@@ -225,6 +259,7 @@ describe('auth login --device', () => {
     ['500', 69, answer(500, {}, 'canary'), '500'],
     ['a reset connection', 69, reset],
     ['400 without a reason', 4, answer(400), '400'],
+    ['204', 1, answer(204), 'the unexpected status 204'],
     ['invalid_client', 4, refusing('invalid_client'), 'invalid_client'],
     ['invalid_scope', 4, refusing('invalid_scope', 'no admin'), 'no admin', '--scope', '--no-browser'],
     ['a web page', 1, webPage, 'not JSON', 'device authorization endpoint'],

@@ -116,6 +116,15 @@ describe('two profiles, one with a token and one with an API key', () => {
     expect(await server.isLive(token ?? '')).to.equal(true)
   })
 
+  it('cannot be joined by one whose name differs only in case', async () => {
+    const words = 'Profile "work" already exists, and "Work" differs only in case'
+    const before = readProfiles(sandbox)
+    const login = ['auth', 'login', '--with-api-key', '--insecure-storage', '--base-url', service.url]
+    expectFailure(await run([...login, '--profile', 'Work'], { stdin: 'key-1\n' }), 2, words)
+    expectFailure(await run(['config', 'set', 'model', 'm', '--profile', 'Work']), 2, words)
+    expect(readProfiles(sandbox)).to.deep.equal(before)
+  })
+
   it('can each be made the default by auth use, which refuses an unknown profile', async () => {
     expect(await run(['auth', 'use', 'second'])).to.include({ exitCode: 0 })
     expect(readProfiles(sandbox).default_profile).to.equal('second')

@@ -60,7 +60,7 @@ describe('auth refresh', () => {
     const before = readCredential(sandbox)
     server.script.token = [refusing('invalid_scope')]
     const scope = await refresh('--scope', 'chat:read')
-    expectFailure(scope, 4, 'invalid_scope')
+    expectFailure(scope, 4, 'invalid_scope', 'Sign in again with: chatctl auth login --profile work')
     expect(scope.stderr).not.to.contain('has ended')
     expect(readCredential(sandbox)).to.deep.equal(before)
     server.script.token = [refusing('invalid_grant')]

@@ -75,6 +75,9 @@ describe('auth rename', () => {
     expectFailure(await rename('worker', 'acme'), 2, 'Unknown profile "worker"')
     for (const name of ['other', 'local', 'work'])
       expectFailure(await rename('work', name), 2, 'already exists')
+    // The keychain of Windows ignores case.
+    for (const name of ['Other', 'LOCAL', 'Work'])
+      expectFailure(await rename('work', name), 2, `already exists, and "${name}" differs only in case`)
     expectFailure(await rename('work', 'a b'), 2, 'is not a valid profile name')
     expect(Object.keys(readProfiles(sandbox).profiles ?? {})).to.deep.equal(['work', 'other'])
   })

@@ -102,7 +102,12 @@ onEachEngine('a key that is rotated', (withService, engine) => {
       const revoked = await rejectedFailure(() => administration.rotateKey(first.id, { overlap: 0 }))
       expect(revoked).to.include({ kind: 'conflict' })
       const unknown = await rejectedFailure(() => administration.rotateKey('none', { overlap: 0 }))
-      expect(unknown).to.include({ kind: 'not_found' })
+      expect(unknown).to.include({
+        kind: 'not_found',
+        message: 'No valid API key has the ID or name "none"',
+      })
+      const byName = await rejectedFailure(() => administration.revokeKey('ci'))
+      expect(byName).to.include({ kind: 'not_found', message: 'No API key has the ID "ci"' })
       expect(await administration.listKeys()).to.have.length(2)
     }))
 

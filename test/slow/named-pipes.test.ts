@@ -71,6 +71,13 @@ describe('a file that a flag or a variable names', function () {
     expect(server.requests).to.deep.equal([])
   })
 
+  it('is refused as an identity token, without waiting for a writer', async () => {
+    const env = { ...service(), CHATCTL_API_KEY: '', CHATCTL_OIDC: `file:${makePipe()}` }
+    const run = await runProgram(sandbox, ['chat', 'models'], { env })
+    expectFailure(run, 4, 'Cannot read CHATCTL_OIDC: ', 'it is a named pipe, not a regular file')
+    expect(server.requests).to.deep.equal([])
+  })
+
   it('can be a process substitution as a file in a message', () => {
     const command = '"$0" "$1" chat send Hi --dry-run -f <(echo one) <(echo two)'
     const env = { ...sandbox.env, ...service() }

@@ -145,10 +145,14 @@ export class Output {
     else await this.#write(text)
   }
 
-  /** Writes one event of a stream as a line of JSON. */
-  async showEvent(event: Record<string, unknown>): Promise<void> {
+  /**
+   * Writes one event of a stream as a line of JSON.
+   *
+   * @param isSelected whether `--fields` selects its fields
+   */
+  async showEvent(event: Record<string, unknown>, isSelected = true): Promise<void> {
     const { jq } = this.#options
-    const chosen = this.#fields ? selectFields(eventView, event, this.#fields) : event
+    const chosen = isSelected && this.#fields ? selectFields(eventView, event, this.#fields) : event
     await this.#write(
       jq === undefined ? `${JSON.stringify(chosen)}\n` : await filterWithJq(chosen, jq, { compact: true }),
     )

@@ -133,6 +133,11 @@ export function credentialOf(
   return credential
 }
 
+/** The variables that are set and take precedence over a stored credential, the first one first. */
+export function variablesInUse(env: NodeJS.ProcessEnv): string[] {
+  return ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE', 'CHATCTL_OIDC'].filter((name) => env[name])
+}
+
 /** A key in the environment takes precedence over what signing in or out has just changed. */
 export function noticeCredentialPrecedence({
   env,
@@ -141,7 +146,7 @@ export function noticeCredentialPrecedence({
   env: NodeJS.ProcessEnv
   output: Output
 }): void {
-  const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE', 'CHATCTL_OIDC'].find((name) => env[name])
+  const [variable] = variablesInUse(env)
   if (variable) output.notice(`${variable} is set and takes precedence over the sign-in.`)
 }
 

@@ -71,12 +71,12 @@ async function chooseConnection({ options, configuration, prompter }: Context): 
       hint: 'Sign in to another service with: chatctl auth login --profile NAME --base-url https://HOST',
     })
   }
-  if (named !== undefined) demandProfileName(named)
+  if (named !== undefined) demandProfileName(named, configuration)
   const question =
     named === undefined ? 'Base URL of the service:' : `Base URL of the service for "${named}":`
   const baseUrl = options.base_url.value ?? (await prompter.askText(question, '--base-url URL', readAddress))
   const profile = named ?? nameOf(baseUrl, configuration)
-  demandProfileName(profile)
+  demandProfileName(profile, configuration)
   return { profile, baseUrl }
 }
 

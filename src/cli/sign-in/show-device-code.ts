@@ -39,13 +39,15 @@ export async function showDeviceCode(
   const { output, streams } = context
   const { userCode, verificationUri: uri, verificationUriComplete: complete, expiresIn, interval } = code
   if (output.isJson) {
-    return output.showEvent({
+    const event = {
       user_code: userCode,
       verification_uri: uri,
       verification_uri_complete: complete ?? null,
       expires_in: expiresIn ?? null,
       interval,
-    })
+    }
+    // Fields of the result would leave nothing of the code.
+    return output.showEvent(event, false)
   }
   await output.showAddress('To sign in, open this address on any device:', uri)
   streams.say(`Enter this code there: ${userCode}`)

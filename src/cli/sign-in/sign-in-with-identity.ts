@@ -1,6 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
 import { type IdentitySource, readIdentitySource } from '../../credentials/identity-source.ts'
+import { quoteWord } from '../command-line.ts'
 import type { Context } from '../context.ts'
+import { variablesInUse } from './credential-in-use.ts'
 import type { Revoke } from './end-dropped-sign-in.ts'
 import { finishLogin, type Login } from './finish-login.ts'
 import type { LoginPlan } from './plan-login.ts'
@@ -24,4 +26,12 @@ export async function signInWithIdentity(
 ): Promise<Login> {
   const tokens = await context.exchangeIdentity(source, plan.connection.baseUrl)
   return finishLogin(context, { ...plan, isUnattended: true }, tokens, verify, revoke)
+}
+
+/** Says how long the job can use the stored token, and how. */
+export function noticeStoredToken({ env, output }: Context, { profile, expires_at }: Login): void {
+  const end = expires_at === null ? '' : `is valid until ${expires_at} and `
+  output.notice(
+    `The access token ${end}cannot be renewed. To use it, unset ${variablesInUse(env).join(' and ')}, and pass --profile ${quoteWord(profile)} to each command.`,
+  )
 }

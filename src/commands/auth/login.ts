@@ -23,7 +23,11 @@ import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
-import { demandIdentitySource, signInWithIdentity } from '../../cli/sign-in/sign-in-with-identity.ts'
+import {
+  demandIdentitySource,
+  noticeStoredToken,
+  signInWithIdentity,
+} from '../../cli/sign-in/sign-in-with-identity.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeIdentitySource } from '../../credentials/identity-source.ts'
@@ -150,11 +154,13 @@ export default class AuthLogin extends BaseCommand {
         : withKey
           ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
           : await signInWithOAuth(context, plan, flags)
+    await warnOfMissingScopes(context, login)
     // With JSON output, the code was an event too.
     await (flags.device && context.output.isJson
       ? context.output.showEvent({ ...login })
       : context.output.show(loginView, login))
-    noticeCredentialPrecedence(context)
+    if (source) noticeStoredToken(context, login)
+    else noticeCredentialPrecedence(context)
   }
 }
 
@@ -172,19 +178,14 @@ async function readKey(context: Context): Promise<ApiKey> {
 }
 
 async function signInWithOAuth(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
-  const { options, output } = context
+  const { options } = context
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const server = { authUrl, clientId, tokenUrl: options.token_url.value, scope: options.scope.value }
   const finish = (tokens: TokenSet) =>
     finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke)
   const tokens = prefersDevice(context, flags) ? await getTokensOnDevice(context, server, flags) : undefined
-  const login = tokens ? await finish(tokens) : await signInWithBrowser(context, server, flags, finish)
-  const missing = missingScopes(options.scope.value, login.scope)
-  if (missing.length > 0) {
-    await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
-  }
-  return login
+  return tokens ? await finish(tokens) : await signInWithBrowser(context, server, flags, finish)
 }
 
 /** The authorization server and the request to it. */
@@ -242,9 +243,13 @@ async function signInWithBrowser(
 }
 
 /** RFC 6749 section 3.3: what the server grants may be less than what was requested. */
-function missingScopes(requested = '', granted: string | null): string[] {
-  const given = new Set(granted?.split(' '))
-  return requested.split(/\s+/).filter((scope) => scope !== '' && !given.has(scope))
+async function warnOfMissingScopes({ options, output }: Context, { scope }: Login): Promise<void> {
+  if (scope === null) return
+  const granted = new Set(scope.split(' '))
+  const requested = (options.scope.value ?? '').split(/\s+/)
+  const missing = requested.filter((name) => name !== '' && !granted.has(name))
+  if (missing.length === 0) return
+  await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
 }
 
 /** The given server, or the service if it is an authorization server, or the reply to a prompt. */

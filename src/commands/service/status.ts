@@ -25,8 +25,8 @@ export default class ServiceStatus extends BaseCommand {
     const { flags, context } = await this.start(ServiceStatus)
     if (flags.ready) {
       // Without a look into the database, which the service has checked.
-      const { findReady } = await context.openAdministration(flags)
-      return context.output.show(serviceUrlView, await findReady())
+      const { findReady } = await context.openToFindService(flags)
+      return context.output.show(serviceUrlView, await findReady(flags.data !== undefined))
     }
     const administration = await context.openToInspect(flags)
     await context.output.show(serviceStatusView, await administration.status())

@@ -260,12 +260,12 @@ async function findValidKey(db: Database, idOrName: string, now: number): Promis
   }
   const found = byId ? [byId] : (await listKeys(db)).filter((key) => key.name === idOrName && isValid(key))
   const [key, ...others] = found
-  if (!key) throw unknownKey(idOrName)
+  if (!key) throw unknownKey(idOrName, 'No valid API key has the ID or name')
   if (others.length === 0) return key
   throw new Failure('usage', `${found.length} valid API keys have the name ${JSON.stringify(idOrName)}`, {
     hint: `Name one of them by its ID: ${found.map(({ id }) => id).join(', ')}`,
   })
 }
 
-export const unknownKey = (id: string): Failure =>
-  new Failure('not_found', `No API key ${id}`, { advice: [{ code: 'list_keys' }] })
+export const unknownKey = (id: string, words = 'No API key has the ID'): Failure =>
+  new Failure('not_found', `${words} ${JSON.stringify(id)}`, { advice: [{ code: 'list_keys' }] })

@@ -45,8 +45,12 @@ export interface Administration
     TrustAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
-  /** A service that runs on this data and is ready. @throws Failure `unreachable` if there is none */
-  findReady(): Promise<RunningStatus>
+  /**
+   * A service that runs on this data and is ready.
+   * @param isNamed as for `findOtherServices`
+   * @throws Failure `unreachable` if there is none
+   */
+  findReady(isNamed: boolean): Promise<RunningStatus>
   /** The database: a file, or `postgres://host:port/name`. */
   readonly place: string
   /** See `findOtherServices`. */
@@ -111,16 +115,17 @@ export async function openAdministration(
           also_running: others.map(({ url }) => url),
         }
       }),
-    async findReady() {
+    async findReady(isNamed) {
       const running = await findRunningServices(directory, location)
       const described = await Promise.all(running.map((run) => describeRun(run, clock)))
       const ready = described.find(({ health }) => health === 'ready')
       if (ready) return ready
       const [first] = described
-      const message = first
-        ? `The service at ${first.url} is not ready: ${first.health}`
-        : `No service runs on ${location}`
-      throw new Failure('unreachable', message)
+      if (first) throw new Failure('unreachable', `The service at ${first.url} is not ready: ${first.health}`)
+      const [other] = await findOtherServices(directory, location, isNamed)
+      throw new Failure('unreachable', `No service runs on ${location}`, {
+        advice: [other ? { code: 'check_other_service', ...other } : { code: 'start_service' }],
+      })
     },
     place: location,
     findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),

@@ -1,7 +1,14 @@
 import { findSignedInPerson, requestContextOf, type SignedInPerson } from './account.ts'
 import { adminScope } from './admit-device-request.ts'
 import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
-import { type BrowserRequest, formToken, type OAuthServer, readForm, sendPage } from './browser-request.ts'
+import {
+  type BrowserRequest,
+  formToken,
+  type OAuthServer,
+  readForm,
+  readUncheckedForm,
+  sendPage,
+} from './browser-request.ts'
 import {
   approveDeviceRequest,
   type DeviceRequest,
@@ -33,7 +40,7 @@ export async function showDevice(server: OAuthServer, visit: BrowserRequest): Pr
 /** Carries out a form of this page: a code, or a decision about the program that shows it. */
 export async function submitDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
-  if (!person) return beginSignIn(server, visit, paths.device)
+  if (!person) return resumeAfterSignIn(server, visit)
   const form = await readForm(server, visit, person.session.uid)
   const typed = form.get('user_code') ?? ''
   const found = await findRequest(server, visit, person, typed)
@@ -50,6 +57,15 @@ export async function submitDevice(server: OAuthServer, visit: BrowserRequest): 
       : await denyDeviceRequest(server.db, found, by)
   if (!isFirst) return showEntry(server, visit, person, '', unknownCode)
   sendPage(visit.response, decidedPage(decision))
+}
+
+/**
+ * The session of the browser has ended. After signing in again, the person finds the code in the form, as if it
+ * had been in the address, and decides again.
+ */
+async function resumeAfterSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const form = await readUncheckedForm(visit)
+  return beginSignIn(server, visit, addressOf(readUserCode(form.get('user_code') ?? '')))
 }
 
 /** Counts a wrong code as a failed attempt, in every form, so that codes cannot be guessed. */

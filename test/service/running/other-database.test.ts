@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
@@ -65,6 +66,21 @@ describe('when a service on this machine uses another database', () => {
       const refused = await runChatctl(sandbox, ['service', 'backup', '--to', join(sandbox.home, 'b.db')])
       expect(refused.exitCode, refused.stderr).to.equal(2)
       expect(refused.stderr).to.contain(`but this command would use ${defaultDatabase()}`)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('service status --ready exits 69, and names the data of that service', async () => {
+    const data = join(sandbox.home, 'data')
+    const service = await serveInProcess(sandbox, ['--data', data])
+    try {
+      const ready = ['service', 'status', '--ready']
+      const check = `Check it with: chatctl ${ready.join(' ')} --data ${data}`
+      expectFailure(await runChatctl(sandbox, ready), 69, `No service runs on ${defaultDatabase()}`, check)
+      expect(await runChatctl(sandbox, [...ready, '--data', data])).to.include({ exitCode: 0 })
+      const named = await runChatctl(sandbox, [...ready, '--data', join(sandbox.home, 'third')])
+      expectFailure(named, 69, join(sandbox.home, 'third'), 'name the data with --data')
     } finally {
       await service.stop()
     }
