@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { buildBundles } from './build-bundles.ts'
 import { findBundledPackages } from './bundled-packages.ts'
-import { buildBundles } from './bundles.ts'
 import { buildCommandTable } from './command-table.ts'
 import { composeLicenses } from './compose-licenses.ts'
 

@@ -1,12 +1,3 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
-import { compress } from '../src/boot/code-cache-format.ts'
-import { buildClientLibrary } from './client-library.ts'
-import { findCommands, textFiles } from './command-table.ts'
-import { leanDependencies } from './lean-dependencies.ts'
-
 /** The bundle of the service contains Kysely. That of PostgreSQL, which only the service loads, uses it. */
 const kyselyForPostgres = `export {
   CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler,
@@ -18,7 +9,7 @@ const kyselyForPostgres = `export {
  * of it is first asked for. A bundle has its own copy of what it shares with another: see `Failure` for
  * the one class for which that matters.
  */
-const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: boolean }> = {
+export const lazyBundles: Readonly<Record<string, { entry: string; asked: RegExp; keepNames?: boolean }>> = {
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/open-embedded-service.ts'
@@ -233,144 +224,4 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             exports.loadJq = () => loadJq({ wasmBinary: zstdDecompressSync(require('./build/jq.wasm.zst')) })`,
     asked: /^jq-wasm$/,
   },
-}
-
-/** What bundled code reads beside its file at run time: the place below dist, compressed, and where it comes from. */
-const carriedFiles: Record<string, string> = {
-  'build/jq.wasm.zst': 'node_modules/jq-wasm/dist/build/jq.wasm',
-}
-
-/** The oldest Node that package.json promises. */
-const target = 'node22.19'
-
-/** What Node's own loader loads. */
-const program: BuildOptions = { banner: {}, footer: {} }
-
-/**
- * Builds everything but the manifest into dist.
- *
- * @returns the metadata that esbuild reports, by the name of the bundle
- */
-export async function buildBundles(root: string): Promise<Record<string, Metafile>> {
-  const dist = join(root, 'dist')
-  mkdirSync(dist, { recursive: true })
-  const hashes: Record<string, string> = {}
-  const metafiles: Record<string, Metafile> = {}
-  const write = async (name: string, options: BuildOptions): Promise<void> => {
-    const { code, metafile } = await bundle(root, name, options)
-    metafiles[name] = metafile
-    hashes[name] = createHash('sha256').update(code).digest('hex').slice(0, 16)
-    writeFileSync(join(dist, `${name}.cjs`), code, 'latin1')
-  }
-  for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
-    await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
-  }
-  const commands = findCommands(root)
-  const define = { commandIds: JSON.stringify(commands.map(({ id }) => id)) }
-  for (const [name, ids] of [
-    ['main', /./],
-    ['chat', /^chat(:|$)/],
-  ] as const) {
-    const contents = programWith(commands.filter(({ id }) => ids.test(id)))
-    await write(name, { stdin: { contents, resolveDir: join(root, 'src') }, define })
-  }
-  await write('start', {
-    entryPoints: ['src/boot/start.ts'],
-    define: { bundleHashes: JSON.stringify(hashes) },
-    ...program,
-  })
-  metafiles['client'] = await buildClientLibrary(root, { target })
-  for (const [place, source] of Object.entries(carriedFiles)) {
-    mkdirSync(dirname(join(dist, place)), { recursive: true })
-    writeFileSync(join(dist, place), compress(readFileSync(join(root, source))))
-  }
-  return metafiles
-}
-
-/** The program with some of its commands. Each is evaluated on its first `require`. */
-function programWith(commands: readonly { id: string; file: string }[]): string {
-  const entries = commands.map(({ id, file }) => `'${id}': () => require('./commands/${file}')`)
-  return `export { main } from './boot/main.ts'
-          const commands = { ${entries.join()} }
-          export const loadCommand = (id) => commands[id]().default
-          export const loadContract = () => ({
-            ...require('./contract/endpoints.ts'), ...require('./contract/faults.ts'),
-          })`
-}
-
-async function bundle(
-  root: string,
-  name: string,
-  options: BuildOptions,
-): Promise<{ code: string; metafile: Metafile }> {
-  const { outputFiles = [], metafile = { inputs: {}, outputs: {} } } = await build({
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
-    outfile: `dist/${name}.cjs`,
-    format: 'cjs',
-    platform: 'node',
-    target,
-    // `import()` would need the loader of ES modules, which costs as much as all of oclif.
-    // Each class of characters in a regular expression would be compiled at the start, not at its first use.
-    supported: { 'dynamic-import': false, 'regexp-unicode-property-escapes': true },
-    external: [...findRunTimePackages(root), './build/jq.wasm.zst'],
-    metafile: true,
-    loader: textFiles,
-    // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.
-    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/impl/parser.js' },
-    plugins: [askForBundles(name), leanDependencies],
-    legalComments: 'none',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    // What Node's own loader would put around it, so that src/boot/load-bundle.ts need not touch the text.
-    banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
-    footer: { js: '})' },
-    logLevel: 'warning',
-    ...options,
-  })
-  const code = (outputFiles[0]?.text ?? '')
-    // esbuild passes each module as the only method of an object, named after its file. V8 would create a
-    // hidden class for each name, in a list that it sorts again for every entry.
-    .replaceAll(/\b(__esm|__commonJS)\(\{"[^"]+"\(/g, '$1({load(')
-    // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
-    // esbuild escapes what is not in it everywhere but in regular expressions.
-    .replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return { code, metafile }
-}
-
-/** An installation brings these, because they are native. Everything else is bundled. */
-function findRunTimePackages(root: string): string[] {
-  const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  )
-  return Object.keys(dependencies)
-}
-
-/** Marks modules of other bundles as external, for `import` and for `import()`. */
-function askForBundles(asking: string): Plugin {
-  return {
-    name: 'ask-for-bundles',
-    setup(build) {
-      if (asking === 'postgres')
-        build.onResolve({ filter: /^kysely$/ }, () => ({ path: './service.cjs', external: true }))
-      // The program has created the schemas when it loads the service (src/boot/load-bundle.ts).
-      if (asking === 'service')
-        build.onResolve({ filter: /\/contract\/(endpoints|faults)\.ts$/ }, () => ({
-          path: './contract.cjs',
-          external: true,
-        }))
-      for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
-        if (name === asking) continue
-        build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {
-          if (importer.includes('node_modules')) return undefined
-          const file = relative(build.initialOptions.absWorkingDir ?? '', join(resolveDir, path))
-          if (path.startsWith('.') && !entry.includes(`'./${file.replaceAll('\\', '/')}'`)) {
-            return { errors: [{ text: `${file} matches the pattern of the bundle ${name}, which lacks it` }] }
-          }
-          return { path: `./${name}.cjs`, external: true }
-        })
-      }
-    },
-  }
 }

@@ -137,7 +137,17 @@ download() {
       curl --fail --location --show-error "$3" --proto "$protocol" --proto-redir "$protocol" \
         --retry 2 --connect-timeout 30 --speed-limit 1 --speed-time 30 --output "$2" "$1" || status=$?
       ;;
-    wget) wget --no-verbose --tries=3 --timeout=30 --output-document="$2" "$1" || status=$? ;;
+    wget)
+      wget --no-verbose --server-response --tries=3 --timeout=30 --output-document="$2" "$1" \
+        2>"$tmp/wget.log" || status=$?
+      # Without the headers, which are indented.
+      grep -v '^  ' "$tmp/wget.log" >&2 || true
+      # wget applies --https-only to the links in pages, and not to redirects.
+      if [ "$protocol" = '=https' ] &&
+        grep -i '^ *location: *[a-z]*:' "$tmp/wget.log" | grep -qiv 'location: *https:'; then
+        fail "The server redirects $1 to an address without https. Nothing was installed."
+      fi
+      ;;
   esac
   case $downloader-$status in
     *-0) return ;;

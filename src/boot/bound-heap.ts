@@ -13,9 +13,9 @@ const bound = new Set<(typeof flags)[number]>()
 /**
  * Sets V8 flags that bound heap growth while streaming: the space for new objects does not grow, the heap grows to
  * 2.5 times of what is in use, and, for `memory`, the Maglev compiler is off and the heap is collected more often. By
- * default, V8 accumulates up to 100 MB of garbage before it collects. Over an empty run, an export of 100,000 messages
- * takes 100 MB more by default, 60 MB with the first flag, 50 to 55 MB with the second one, and 35 MB with all of them.
- * The first two cost little time, the others 20 to 25% of an export or an import, and 40% of reading 20,000 users.
+ * default, V8 accumulates up to 100 MB of garbage before it collects. An import of 20,000 users takes 159 MB by default,
+ * 125 MB with the first flag, 116 MB with the second one, and 111 MB with all of them. The first two cost little time,
+ * the others 20% of an import, and 40% of reading 20,000 users.
  */
 export const keepHeapSmall: Host['keepHeapSmall'] = (most = 'memory') => {
   for (const flag of most === 'memory' ? flags : flags.slice(0, 2)) {

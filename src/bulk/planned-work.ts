@@ -43,6 +43,8 @@ export async function planWork(input: Input, kind: RowKind, known: Known): Promi
 
 /** A request that a run will send. */
 export interface PlannedRequest {
+  /** The file of its row, if there may be several. */
+  file?: string | undefined
   /** The line of its row. */
   line: number | undefined
   method: string

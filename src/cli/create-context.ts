@@ -16,7 +16,7 @@ import type { Context, Invocation } from './context.ts'
 import { describeLocalService } from './describe-local-service.ts'
 import { HeldRequest } from './held-request.ts'
 import { offlineNotices } from './hints.ts'
-import { resolvePath } from './host.ts'
+import { resolveNewPath, resolvePath } from './host.ts'
 import { Prompter } from './input/prompter.ts'
 import { LocalServices } from './local-service.ts'
 import { observeClient } from './observe-client.ts'
@@ -134,7 +134,7 @@ export function createContext(invocation: Invocation): Context {
   const databaseOf = (given: string | undefined) => given ?? readDatabaseFile(env, fromWorkingDirectory)
 
   const resolved = ({ data, database }: DatabaseFlags): DatabaseFlags => ({
-    data: data === undefined ? undefined : fromWorkingDirectory(data),
+    data: data === undefined ? undefined : resolveNewPath(host, data),
     database: databaseOf(database),
   })
 
@@ -241,7 +241,7 @@ export function createContext(invocation: Invocation): Context {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultDirectory: defaultDataDirectory(directories), onExit: host.onExit }
-      const directory = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
+      const directory = dataDir === undefined ? directories.data : resolveNewPath(host, dataDir)
       const { running: offlineNotice } = offlineNotices
       return startService({
         ...rest,

@@ -8,10 +8,11 @@ import { HeldRequest } from './held-request.ts'
 /** The first requests that a dry run did not send, without passwords. */
 export function describeFirst(context: Context, first: readonly PlannedRequest[]): object[] {
   const { baseUrl } = context.contextOwner()
-  return first.map(({ line, generatesPassword, ...request }) => {
+  return first.map(({ file, line, generatesPassword, ...request }) => {
     const { body, ...held } = new HeldRequest({ ...request, headers: {} }, baseUrl).describe()
     const password = generatesPassword ? { password: '<generated>' } : {}
     return {
+      ...(file !== undefined && { file }),
       ...(line !== undefined && { line }),
       ...held,
       body: isRecord(body) ? { ...body, ...password } : body,

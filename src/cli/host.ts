@@ -3,6 +3,7 @@ import type { LocalModelServer } from '../contract/upstream-address.ts'
 import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { KeychainOptions } from '../credentials/keychain.ts'
 import type { Clock } from '../system/clock.ts'
+import { demandFileName } from '../system/windows-file-name.ts'
 
 /** This program: a package of files, or one executable file that contains them as assets. */
 export interface Installation {
@@ -90,4 +91,14 @@ export interface Host {
 /** The path by which the system finds what a person names. */
 export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {
   return cwd === undefined || name === '' ? name : resolve(cwd, name)
+}
+
+/**
+ * The same for a file or a directory that the run may create.
+ *
+ * @throws Failure `usage` for a name that Windows does not allow
+ */
+export function resolveNewPath(host: Pick<Host, 'cwd' | 'platform'>, name: string): string {
+  demandFileName(name, host.platform)
+  return resolvePath(host, name)
 }

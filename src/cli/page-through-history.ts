@@ -67,10 +67,10 @@ export async function pageThroughHistory(
     isUnsure ||= unsure
     const fresh = new Set(messages)
     const page = (response.body?.messages ?? []).filter((message) => fresh.has(message))
-    if (writer) for (const message of page) await writer.write(message)
+    if (writer) await writer.write(page)
     else all.push(...page)
   }
-  if (writer) writer.end()
+  if (writer) await writer.end()
   else await output.show(messagesView, all)
   if (isUnsure) await output.warn(ambiguousTimes)
 }

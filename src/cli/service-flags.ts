@@ -8,7 +8,7 @@ import type { HostedCommand } from './hosted-command.ts'
 /** Data directory of the embedded service, for every `service` command. */
 export const dataFlag = textFlag({
   helpValue: 'DIRECTORY',
-  summary: 'Data directory (default: ~/.local/share/chatctl)',
+  summary: 'Data directory (see chatctl help environment)',
 })
 
 /** Database of the embedded service, for every `service` command that opens its data. */

@@ -3,6 +3,7 @@ import { Failure } from '../contract/failure.ts'
 import type { StateOptions } from '../reconcile/state/users-state.ts'
 import type { Context } from './context.ts'
 import { textFlag } from './flag-types.ts'
+import { resolveNewPath } from './host.ts'
 import { planServiceOf } from './settings-change.ts'
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */
@@ -24,7 +25,7 @@ export function stateFlag(summary: string, exclusive: string[] = []) {
  *
  * @param name that the user gave
  * @param results path of a file that the run writes too
- * @throws Failure `usage` if both are one file
+ * @throws Failure `usage` if both are one file, or for a name that Windows does not allow
  */
 export function stateOf(
   context: Context,
@@ -33,7 +34,7 @@ export function stateOf(
   results?: string,
 ): [path: string, options: StateOptions] {
   const { host, signal } = context
-  const path = context.resolvePath(name)
+  const path = resolveNewPath(host, name)
   if (results !== undefined && context.resolvePath(results) === path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }

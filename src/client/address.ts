@@ -8,14 +8,13 @@ import { Failure } from '../contract/failure.ts'
 export function resolvePath(base: URL, path: string, query: Record<string, string> = {}): URL {
   checkPath(path)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const url = new URL(base.origin + prefix + path)
+  const added = new URLSearchParams(query).toString()
+  const separator = added === '' || path.endsWith('?') ? '' : path.includes('?') ? '&' : '?'
+  const url = new URL(base.origin + prefix + path + separator + added)
   // URL also resolves `..` and `%2e%2e`, so the result is checked, too.
   if (url.origin !== base.origin || !`${url.pathname}/`.startsWith(`${prefix}/`)) {
     throw refused('The path leads outside the base URL')
   }
-  // `searchParams.append` would write the whole URL again for each field.
-  const added = new URLSearchParams(query).toString()
-  if (added !== '') url.search = url.search === '' ? added : `${url.search}&${added}`
   return url
 }
 

@@ -28,19 +28,19 @@ interface AttemptOptions {
   /** Maximum size of the body, in MiB (default: 256). A stream has none. */
   maxBodyMiB?: number | undefined
   signal: AbortSignal | undefined
-  /** Called when the connection is open and the request leaves. */
-  onSent(): void
 }
 
 /**
  * Sends a request once.
  *
+ * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted if the network or the timeout ends it; the reason of the signal
  */
 export async function attempt(
   transport: Transport,
   httpRequest: HttpRequest,
   options: AttemptOptions,
+  onSent: () => void,
 ): Promise<AttemptResponse> {
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
@@ -54,7 +54,7 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const response = await transport(httpRequest, signal, options.onSent)
+    const response = await transport(httpRequest, signal, onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readError(response, options)) }

@@ -162,8 +162,7 @@ export class Client {
     read: (delivered: Delivered) => { result: T; body?: unknown },
   ): Promise<T> {
     const options = this.#options
-    const signals = [options.signal, own].filter((signal) => signal !== undefined)
-    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
+    const signal = options.signal && own ? AbortSignal.any([options.signal, own]) : (own ?? options.signal)
     signal?.throwIfAborted()
     request.headers['user-agent'] ??= options.userAgent ?? 'chatctl'
     // RFC 9110 section 12.5.3: without this header, the service may use any coding. The client decodes none.

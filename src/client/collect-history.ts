@@ -4,6 +4,7 @@ import type { History, HistoryBatch } from './history.ts'
 import type { HistoryPosition } from './history-position.ts'
 import type { MessageKeys } from './message-keys.ts'
 import type { ApiResponse } from './response.ts'
+import { SeenMessages } from './seen-messages.ts'
 
 /** How a part ended: it met an earlier part, or reached the end of the history. */
 export type PartEnding = 'met' | 'ended'
@@ -57,7 +58,8 @@ const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 
  */
 export async function collectHistory(options: CollectOptions): Promise<boolean> {
   const { store } = options
-  const seen = store.storedKeys()
+  // Of a first run, the store has each page before the page after the next is read.
+  const seen = new SeenMessages(store.parts.length > 0 ? store.storedKeys() : () => store.storedKeys())
   await walkPart(store.parts.length, seen, options)
   for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
     if (store.parts[part]?.ending) continue
@@ -77,7 +79,7 @@ export async function collectHistory(options: CollectOptions): Promise<boolean> 
   return true
 }
 
-async function walkPart(part: number, seen: MessageKeys, options: CollectOptions): Promise<void> {
+async function walkPart(part: number, seen: SeenMessages, options: CollectOptions): Promise<void> {
   const { history, context, since, store } = options
   const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
   const position = store.parts[part]?.position

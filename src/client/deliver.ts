@@ -74,10 +74,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     let reason: string
     let status = 0
     try {
-      const received = await attempt(transport, httpRequest, {
-        ...delivery,
-        onSent: () => report({ type: 'sent' }),
-      })
+      const received = await attempt(transport, httpRequest, delivery, () => report({ type: 'sent' }))
       const elapsed = clock.now() - started
       const response = trace?.response(httpRequest, received, elapsed, redact) ?? received
       status = response.status

@@ -9,8 +9,8 @@ import {
   timeOf,
 } from '../contract/history-order.ts'
 import { beforeWalk, type CursorValues, type HistoryPosition } from './history-position.ts'
-import { keysOf, type MessageKeys } from './message-keys.ts'
 import type { ApiResponse } from './response.ts'
+import type { SeenMessages } from './seen-messages.ts'
 
 /** A page of the history, as a walk interprets it. */
 export interface PageReading {
@@ -33,14 +33,13 @@ export interface PageReading {
  */
 export function readPage(
   response: ApiResponse<HistoryPage>,
-  seen: MessageKeys,
+  seen: SeenMessages,
   part: number,
   from: HistoryPosition | undefined,
 ): PageReading {
   const sent: readonly unknown[] = Array.isArray(response.body?.messages) ? response.body.messages : []
   const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
-  const keys = keysOf(page)
-  const parts = page.map((_, index) => seen.find(keys, index))
+  const parts = seen.find(page, part)
   const order = orderByTimes(page) ?? orderBySeen(parts, part) ?? from?.order
   const assumed = order ?? from?.assumed ?? orderByRoles(page)
   const isTurned = assumed === 'newest first'
@@ -57,7 +56,7 @@ export function readPage(
     if (isBeyond && timeOf(message) > newest) return false
     // Older messages than those of another walk are left to that walk.
     if (index < firstMet && !(timeOf(message) >= timeOf(all[firstMet]))) return false
-    return seen.add(keys, isTurned ? page.length - 1 - index : index, part)
+    return seen.add(isTurned ? page.length - 1 - index : index, part)
   }
   const messages = all.filter(isWanted)
   const position = positionAfter({ response, all, order, assumed, newest, from })

@@ -4,8 +4,8 @@ import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
 import { type PageReading, readPage } from './history-page.ts'
 import { attemptsToStepBack, beforeWalk, type HistoryPosition } from './history-position.ts'
-import { MessageKeys } from './message-keys.ts'
 import type { ApiResponse } from './response.ts'
+import { SeenMessages } from './seen-messages.ts'
 
 /** One page of a walk back through the history (`History.pages`). */
 export interface HistoryBatch {
@@ -32,7 +32,7 @@ export interface WalkOptions {
    *
    * @internal
    */
-  seen?: MessageKeys
+  seen?: SeenMessages
   /**
    * The walk's own part of `seen`: messages of a smaller part end it.
    *
@@ -85,7 +85,7 @@ type FetchPage = (query: HistoryQuery) => Promise<ApiResponse<HistoryPage>>
 async function* walkHistory(
   fetchPage: FetchPage,
   asked: HistoryQuery,
-  { position: start, seen = new MessageKeys(), part = 0, since }: WalkOptions,
+  { position: start, seen = new SeenMessages(), part = 0, since }: WalkOptions,
 ): AsyncGenerator<HistoryBatch> {
   const read = (response: ApiResponse<HistoryPage>, at: HistoryPosition | undefined) =>
     readPage(response, seen, part, at)
@@ -111,7 +111,7 @@ async function* walkHistory(
       const step = await stepBack(fetchPage, asked, read, reading.position)
       const { assumed } = reading.position
       const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
-      yield accept(readPage(response, new MessageKeys(), part, again))
+      yield accept(readPage(response, new SeenMessages(), part, again))
       if (!step) return
       yield accept(step.reading, step.unsure)
       if (isOver(step.reading)) return

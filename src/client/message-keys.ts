@@ -2,7 +2,7 @@ import type { HistoryMessage } from '../contract/conversation.ts'
 import { cursorOf } from '../contract/history-order.ts'
 
 /** 64 bits of hash for each message of a page. */
-interface PageKeys {
+export interface PageKeys {
   readonly low: readonly number[]
   readonly high: readonly number[]
 }

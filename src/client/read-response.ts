@@ -2,8 +2,8 @@ import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
-import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
-import { deferProperty } from './defer-property.ts'
+import { faultsOf } from '../contract/faults.ts'
+import { CheckedResponse } from './checked-response.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
@@ -68,8 +68,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
   const shape = endpoint.response
-  // Checking a thousand pages of history is slow.
-  return shape ? deferProperty(response, 'faults', () => check(shape, body)) : response
+  return shape ? new CheckedResponse(response, shape) : response
 }
 
 /** A failure in a 2xx response: `success: false`, or the documented error body. */
@@ -98,18 +97,11 @@ function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefine
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
   if (missing.length > 0) return `does not contain ${missing.map((name) => `"${name}"`).join(', ')}`
   // No required field is a number, so the slow search for exact numbers is skipped.
-  const faults = Object.entries(needs).flatMap(([name, need]) =>
-    faultsIn(z.safeParse(need, fields[name])).map(({ message }) => `${name} ${message}`),
-  )
+  const faults = Object.entries(needs).flatMap(([name, need]) => {
+    const { error } = z.safeParse(need, fields[name])
+    return error ? faultsOf(error).map(({ message }) => `${name} ${message}`) : []
+  })
   return faults.length > 0 ? `is invalid: ${faults.join('; ')}` : undefined
-}
-
-function check(schema: z.ZodMiniType, body: unknown): Fault[] {
-  return faultsIn(checkShape(schema, body))
-}
-
-function faultsIn(result: z.core.util.SafeParseResult<unknown>): Fault[] {
-  return result.success ? [] : faultsOf(result.error)
 }
 
 function describeUnread(headers: Record<string, string>): string {

@@ -29,6 +29,13 @@ export interface LocatedScalar {
   comment?: number
 }
 
+export function plainValue(located: Located): unknown {
+  if (located.kind === 'scalar') return located.value
+  if (located.kind === 'list') return located.items.map(plainValue)
+  // Object.fromEntries defines a property of any name, even `__proto__`.
+  return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
+}
+
 /** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
 export interface FilePosition {
   line: number

@@ -77,9 +77,9 @@ function takeOver(left: string, path: string): boolean {
 function removeOld(all: string, clock: Clock): void {
   for (const entry of readdirSync(all)) {
     const path = join(all, entry)
-    const index =
-      statSync(join(path, 'index'), { throwIfNoEntry: false }) ?? statSync(path, { throwIfNoEntry: false })
-    if (index && clock.now() - index.mtimeMs > maxAge) rmSync(path, { recursive: true, force: true })
+    const pages =
+      statSync(join(path, 'pages'), { throwIfNoEntry: false }) ?? statSync(path, { throwIfNoEntry: false })
+    if (pages && clock.now() - pages.mtimeMs > maxAge) rmSync(path, { recursive: true, force: true })
   }
 }
 

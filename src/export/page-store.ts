@@ -4,9 +4,9 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   readSync,
   writeSync,
+  writevSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -30,8 +30,9 @@ export interface StoredPage {
   oldest: number | undefined
 }
 
-type IndexLine =
-  | { part: number; end: number; messages: number; oldest?: number; sum: number; position: HistoryPosition }
+/** What the file has before the lines of a page, or after the last page of a part. */
+type Head =
+  | { part: number; size: number; messages: number; oldest?: number; sum: number; position: HistoryPosition }
   | { part: number; ending: PartEnding }
 
 const newline = 10
@@ -40,14 +41,14 @@ const newline = 10
 const syncInterval = 1000
 
 /**
- * The pages of an export on disk, because they arrive newest first and are written oldest first. Consists of a
- * file of pages and an index, both only appended to. After a kill, all complete pages can be restored.
+ * The pages of an export on disk, because they arrive newest first and are written oldest first. The file is only
+ * appended to: a head as JSON, a newline, and the lines of the page, in one write. After a kill, all complete pages
+ * can be restored.
  */
 export class PageStore implements HistoryStore {
   readonly pages: StoredPage[] = []
   readonly parts: Part[] = []
-  readonly #pagesFile: number
-  readonly #indexFile: number
+  readonly #file: number
   readonly #directory: string
   #size = 0
   readonly #clock: Clock
@@ -60,10 +61,7 @@ export class PageStore implements HistoryStore {
     this.#directory = directory
     this.#clock = clock
     this.#syncedAt = clock.monotonic()
-    ;[this.#pagesFile, this.#indexFile] = this.#guard(() => [
-      openOwn(join(directory, 'pages')),
-      openOwn(join(directory, 'index')),
-    ])
+    this.#file = this.#guard(() => openSync(join(directory, 'pages'), 'a+', 0o600))
     this.#guard(() => this.#restore())
   }
 
@@ -84,35 +82,27 @@ export class PageStore implements HistoryStore {
     }
     const bytes = room.subarray(0, size)
     const oldest = firstTime(messages)
+    const head = {
+      part,
+      size,
+      messages: messages.length,
+      ...(oldest !== undefined && { oldest }),
+      sum: crc32(bytes),
+      position,
+    }
     this.#guard(() => {
-      writeAll(this.#pagesFile, bytes)
-      this.#add({
-        part,
-        end: this.#size + bytes.length,
-        messages: messages.length,
-        ...(oldest !== undefined && { oldest }),
-        sum: crc32(bytes),
-        position,
-      })
+      this.#add(head, bytes)
       if (this.#clock.monotonic() - this.#syncedAt > syncInterval) this.#sync()
     })
   }
 
   endPart(part: number, ending: PartEnding): void {
-    this.#guard(() => this.#add({ part, ending }))
+    this.#guard(() => this.#add({ part, ending }, Buffer.alloc(0)))
   }
 
   /** The lines of a page, valid until the next call of any method. */
   read({ start, end }: StoredPage): Buffer {
-    const bytes = this.#scratchOf(end - start).subarray(0, end - start)
-    this.#guard(() => {
-      for (let at = 0; at < bytes.length; ) {
-        const read = readSync(this.#pagesFile, bytes, at, bytes.length - at, start + at)
-        if (read === 0) throw new Error('it has become shorter')
-        at += read
-      }
-    })
-    return bytes
+    return this.#guard(() => this.#bytes(start, end))
   }
 
   storedKeys(): MessageKeys {
@@ -128,16 +118,13 @@ export class PageStore implements HistoryStore {
 
   /** Deletes all pages. */
   clear(): void {
-    this.#guard(() => {
-      ftruncateSync(this.#indexFile, 0)
-      ftruncateSync(this.#pagesFile, 0)
-    })
+    this.#guard(() => ftruncateSync(this.#file, 0))
     this.pages.length = 0
     this.parts.length = 0
     this.#size = 0
   }
 
-  /** Flushes and closes the files, for a later run. */
+  /** Flushes and closes the file, for a later run. */
   keep(): void {
     try {
       this.#sync()
@@ -148,8 +135,7 @@ export class PageStore implements HistoryStore {
   }
 
   close(): void {
-    closeSync(this.#pagesFile)
-    closeSync(this.#indexFile)
+    closeSync(this.#file)
   }
 
   #scratchOf(size: number): Buffer {
@@ -159,48 +145,68 @@ export class PageStore implements HistoryStore {
   }
 
   #sync(): void {
-    fsyncSync(this.#pagesFile)
-    fsyncSync(this.#indexFile)
+    fsyncSync(this.#file)
     this.#syncedAt = this.#clock.monotonic()
   }
 
-  #add(line: IndexLine): void {
-    writeAll(this.#indexFile, Buffer.from(`${JSON.stringify(line)}\n`))
-    this.#apply(line)
+  #add(head: Head, bytes: Buffer): void {
+    const line = Buffer.from(`${JSON.stringify(head)}\n`)
+    writeAll(this.#file, [line, bytes])
+    this.#apply(head, this.#size + line.length)
   }
 
-  #apply(line: IndexLine): void {
-    this.parts[line.part] ??= { position: undefined, ending: undefined }
-    const part = this.parts[line.part]
+  /** @param start where the lines of the page begin */
+  #apply(head: Head, start: number): void {
+    this.parts[head.part] ??= { position: undefined, ending: undefined }
+    const part = this.parts[head.part]
+    this.#size = start
     if (!part) return
-    if ('ending' in line) {
-      part.ending = line.ending
+    if ('ending' in head) {
+      part.ending = head.ending
       return
     }
-    const { end, messages, oldest } = line
-    part.position = line.position
-    this.pages.push({ part: line.part, start: this.#size, end, messages, oldest })
-    this.#size = end
+    const { size, messages, oldest } = head
+    part.position = head.position
+    this.#size += size
+    this.pages.push({ part: head.part, start, end: this.#size, messages, oldest })
   }
 
   /** Restores the complete pages of an earlier run, and truncates the rest. */
   #restore(): void {
-    const lines = readFileSync(this.#indexFile, 'utf8').split('\n')
-    const available = fstatSync(this.#pagesFile).size
-    let kept = 0
-    for (const text of lines.slice(0, -1)) {
-      const line = readLine(text)
-      if (!line || ('end' in line && (line.end > available || !this.#isComplete(line)))) break
-      this.#apply(line)
-      kept += Buffer.byteLength(text) + 1
+    const available = fstatSync(this.#file).size
+    for (;;) {
+      const line = this.#lineAt(this.#size, available)
+      const head = line && readHead(line)
+      if (!head) break
+      const start = this.#size + line.length + 1
+      if ('size' in head) {
+        const end = start + head.size
+        if (end > available || crc32(this.#bytes(start, end)) !== head.sum) break
+      }
+      this.#apply(head, start)
     }
-    ftruncateSync(this.#indexFile, kept)
-    ftruncateSync(this.#pagesFile, this.#size)
+    ftruncateSync(this.#file, this.#size)
   }
 
-  #isComplete(line: Extract<IndexLine, { end: number }>): boolean {
-    const { part, end, messages } = line
-    return crc32(this.read({ part, start: this.#size, end, messages, oldest: undefined })) === line.sum
+  /** The bytes until the next newline. Undefined if there is none. */
+  #lineAt(start: number, available: number): Buffer | undefined {
+    for (let size = 4096; ; size *= 2) {
+      const bytes = this.#bytes(start, Math.min(start + size, available))
+      const end = bytes.indexOf(newline)
+      if (end >= 0) return bytes.subarray(0, end)
+      if (start + size >= available) return undefined
+    }
+  }
+
+  /** A range of the file, valid until the next call of any method. */
+  #bytes(start: number, end: number): Buffer {
+    const bytes = this.#scratchOf(end - start).subarray(0, end - start)
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(this.#file, bytes, at, bytes.length - at, start + at)
+      if (read === 0) throw new Error('it has become shorter')
+      at += read
+    }
+    return bytes
   }
 
   #guard<T>(work: () => T): T {
@@ -212,17 +218,18 @@ export class PageStore implements HistoryStore {
   }
 }
 
-function openOwn(path: string): number {
-  return openSync(path, 'a+', 0o600)
+function writeAll(file: number, parts: readonly Buffer[]): void {
+  let written = writevSync(file, parts)
+  for (const bytes of parts) {
+    let at = Math.min(written, bytes.length)
+    written -= at
+    while (at < bytes.length) at += writeSync(file, bytes, at)
+  }
 }
 
-function writeAll(file: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-}
-
-function readLine(text: string): IndexLine | undefined {
+function readHead(line: Buffer): Head | undefined {
   try {
-    return JSON.parse(text)
+    return JSON.parse(line.toString('utf8'))
   } catch {
     return undefined
   }

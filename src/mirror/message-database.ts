@@ -91,6 +91,8 @@ export class MessageDatabase {
     }
     const found = this.#version()
     if (found !== version) throw new OtherVersion(found > version)
+    // Otherwise, a deleted text stays in the file.
+    this.database.exec('pragma secure_delete = on')
     // A crash of the machine loses the last transactions; a crash of the process loses none.
     this.database.exec('pragma synchronous = normal')
   }
@@ -154,6 +156,11 @@ export class MessageDatabase {
   remove(id: number): void {
     this.prepare('delete from words where rowid = ?').run(id)
     this.prepare('delete from messages where id = ?').run(id)
+  }
+
+  /** Removes the words of removed and replaced messages, which are otherwise only marked as deleted. */
+  removeDeletedWords(): void {
+    this.prepare("insert into words (words) values ('optimize')").run()
   }
 
   /**

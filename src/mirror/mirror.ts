@@ -166,6 +166,7 @@ export class Mirror implements HistoryStore {
     this.#change(() => {
       const isReplaced = this.#store.prepare('select is_replaced from owner').get()?.['is_replaced'] === 1
       if (isReplaced && !mayLack) this.#removeUnseen()
+      if (isReplaced) this.#store.removeDeletedWords()
       this.#store.prepare('update owner set as_of = ?, is_replaced = 0').run(asOf)
       this.#store.prepare('update keys set part = 0 where part <> 0').run()
       this.#store.prepare('delete from parts').run()

@@ -21,7 +21,7 @@ export function toApiError(error: unknown): ApiError {
   if (isBusy(error)) {
     return new ApiError(
       'storage_busy',
-      'The database of the service is locked by another program; try again',
+      'The database of the service is locked by another program; nothing was stored',
       { cause: error },
     )
   }

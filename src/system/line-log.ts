@@ -1,4 +1,5 @@
 import {
+  close,
   closeSync,
   fdatasync,
   fstatSync,
@@ -34,13 +35,28 @@ export class LineLog {
   /** The lines that are not in the file yet, and their length in bytes. */
   #pending = ''
   #pendingSize = 0
-  /** Wait for a flush to disk. */
-  #waiting: PromiseWithResolvers<void>[] = []
+  /** The next flush to disk, if a caller waits for it. */
+  #nextFlush: PromiseWithResolvers<void> | undefined
+  /** Whether a flush was requested in this turn of the event loop. */
+  #isRequested = false
   #isFlushing = false
   #isScheduled = false
+  /** Whether the file ends with a part of the lines that are not in it yet. */
+  #isTorn = false
+  /** Of the first flush that failed. */
+  #flushFailure: Error | undefined
+  #isClosed = false
 
   constructor(options: LineLogOptions) {
     this.#options = options
+  }
+
+  /**
+   * Whether a flush has failed. A second one would report success, because the system reports the error only once.
+   * So from then on every flush fails. Lines are still written: they may reach the disk.
+   */
+  get isBroken(): boolean {
+    return this.#flushFailure !== undefined
   }
 
   /** Of all lines, in bytes. */
@@ -79,16 +95,17 @@ export class LineLog {
   }
 
   /**
-   * Resolves when all lines are on disk. Concurrent calls share one system call. If it fails, lines that are not in
-   * the file are written with the next ones.
+   * Resolves when all lines are on disk. Concurrent calls share one system call. Lines that cannot be written are
+   * written with the next ones. See `isBroken` for lines that were written, but not flushed.
    */
   flush(): Promise<void> {
-    const waiting = Promise.withResolvers<void>()
-    this.#waiting.push(waiting)
+    this.#nextFlush ??= Promise.withResolvers()
+    this.#isRequested = true
     this.#schedule()
-    return waiting.promise
+    return this.#nextFlush.promise
   }
 
+  /** Writes the lines that are left. A flush in progress ends before the file is closed; a later one fails. */
   close(): void {
     try {
       this.#write()
@@ -104,21 +121,24 @@ export class LineLog {
   }
 
   #abandon(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
+    const file = this.#file
     this.#file = undefined
     this.#pending = ''
     this.#pendingSize = 0
+    this.#isClosed = true
+    if (file !== undefined && !this.#isFlushing) closeSync(file)
   }
 
   #begin(): number {
+    if (this.#isClosed) throw new Error('The log is closed')
     this.#options.onBegin?.()
-    const file = this.#open()
-    syncDirectory(dirname(this.#options.path))
-    return file
+    return this.#open()
   }
 
+  /** A process that was killed while it created the file may not have flushed the directory. */
   #open(): number {
     this.#file = openSync(this.#options.path, 'a+', 0o600)
+    syncDirectory(dirname(this.#options.path))
     return this.#file
   }
 
@@ -133,32 +153,46 @@ export class LineLog {
   }
 
   #writeAndFlush(): void {
+    const isRequested = this.#isRequested
+    this.#isRequested = false
     try {
       this.#write()
+      if (this.#isClosed) throw new Error('The log was closed before it was flushed')
+      if (this.#flushFailure) throw this.#flushFailure
     } catch (error) {
       // Without a caller to tell, the lines wait for the next one.
-      for (const { reject } of this.#takeWaiting()) reject(error)
+      this.#takeFlush()?.reject(error)
       return
     }
-    if (this.#isFlushing || this.#waiting.length === 0) return
-    const waiting = this.#takeWaiting()
-    if (this.#file === undefined) {
-      for (const { resolve } of waiting) resolve()
+    if (this.#isFlushing || this.#nextFlush === undefined) return
+    // Those who request it in the next turn share the flush, because one costs as much as half a request.
+    if (isRequested) this.#schedule()
+    else this.#startFlush()
+  }
+
+  #startFlush(): void {
+    const flush = this.#takeFlush()
+    const file = this.#file
+    if (file === undefined) {
+      flush?.resolve()
       return
     }
     this.#isFlushing = true
-    fdatasync(this.#file, (cause) => {
+    fdatasync(file, (cause) => {
       this.#isFlushing = false
-      const failure = cause && this.#options.failureOf(cause)
-      for (const { resolve, reject } of waiting) failure ? reject(failure) : resolve()
-      if (this.#waiting.length > 0) this.#schedule()
+      if (cause) {
+        this.#flushFailure = this.#options.failureOf(cause)
+        flush?.reject(this.#flushFailure)
+      } else flush?.resolve()
+      if (this.#nextFlush !== undefined) this.#schedule()
+      if (this.#file !== file) close(file, () => {})
     })
   }
 
-  #takeWaiting(): PromiseWithResolvers<void>[] {
-    const waiting = this.#waiting
-    this.#waiting = []
-    return waiting
+  #takeFlush(): PromiseWithResolvers<void> | undefined {
+    const flush = this.#nextFlush
+    this.#nextFlush = undefined
+    return flush
   }
 
   /** Writes all lines or none, because the next line would be appended to an incomplete one. */
@@ -167,12 +201,16 @@ export class LineLog {
     if (file === undefined || this.#pending === '') return
     const bytes = Buffer.from(this.#pending)
     this.#guard(() => {
+      if (this.#isTorn) ftruncateSync(file, this.#written)
+      this.#isTorn = true
       try {
         for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
       } catch (error) {
         ftruncateSync(file, this.#written)
+        this.#isTorn = false
         throw error
       }
+      this.#isTorn = false
     })
     this.#written += bytes.length
     this.#pending = ''

@@ -9,8 +9,9 @@ export const dryRunRequestView: View = {
 
 function describeRequest(request: unknown): string {
   const body = valueAt(request, 'body')
-  const row = valueAt(request, 'line')
-  const ofRow = row === undefined ? '' : ` (line ${row})`
+  const [file, row] = [valueAt(request, 'file'), valueAt(request, 'line')]
+  const place = file === undefined ? `line ${row}` : `${file}:${row}`
+  const ofRow = row === undefined ? '' : ` (${place})`
   const line = `${valueAt(request, 'method')} ${valueAt(request, 'url')}${ofRow}`
   return body === undefined ? line : `${line}\n${JSON.stringify(body, null, 2)}`
 }

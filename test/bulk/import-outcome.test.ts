@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { failing } from '../files/failing.ts'
+import { replacingCalls } from '../files/replacing-calls.ts'
 import {
   answer,
   type Behavior,
@@ -122,6 +123,32 @@ describe('the outcome of a request of an import', function () {
     behave = (_, count) => json(201, { id: `usr_${count}` })
     expect((await run()).exitCode).to.equal(9)
     expect(statuses()).to.deep.equal(['unknown', 'created', 'created'])
+  })
+
+  it('is known after a flush of the journal has failed, and nothing more is sent, although the next flush would succeed', async () => {
+    writeFileSync(path, 'email\na@example.com\nb@example.com\nc@example.com\nd@example.com\n')
+    behave = (_, count) => json(201, { id: `usr_${count}` })
+    const imports = join(sandbox.home, '.local/state/chatctl/state/imports')
+    const journal = () =>
+      readdirSync(imports)
+        .filter((name) => name.endsWith('.jsonl'))
+        .map((name) => readFileSync(join(imports, name), 'utf8'))
+        .join('')
+    const failed = Object.assign(new Error('broken disk'), { code: 'EIO', errno: -5 })
+    const real = fs.fdatasync
+    let hasFailed = false
+    const fdatasync = async (file: number, done: fs.NoParamCallback) => {
+      if (hasFailed || !journal().includes('"row":2')) return real(file, done)
+      hasFailed = true
+      await waitUntil(() => journal().includes('"row":3'))
+      done(failed)
+    }
+    const { exitCode, stdout, stderr } = await replacingCalls({ fdatasync }, () => run('--concurrency', '2'))
+    expect({ exitCode, sent: sent() }, stderr).to.deep.equal({ exitCode: 1, sent: 2 })
+    expect(stderr).to.contain('2 rows are left').and.to.contain('(EIO)')
+    expect(JSON.parse(stdout)).to.deep.include({ created: 2, unknown: 0, remaining: 2 })
+    expect((await run()).exitCode).to.equal(0)
+    expect(sent()).to.equal(4)
   })
 
   it('can be resolved for one of several rows on a line', async () => {

@@ -5,7 +5,7 @@ import { expectFailure } from '../support/expect-failure.ts'
 import { deadUrl, failing, json } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { scriptedServer } from '../support/scripted-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
@@ -254,10 +254,11 @@ describe('users list', () => {
 
 describe('users list --state', () => {
   const sandbox = perTest(createSandbox)
-  const run = (...args: string[]) =>
-    runChatctl(sandbox, ['users', 'list', '--state', 'team.state.json', ...args], {
+  const start = (...args: string[]) =>
+    startChatctl(sandbox, ['users', 'list', '--state', 'team.state.json', ...args], {
       env: { CHATCTL_BASE_URL: 'https://chat.example', CHATCTL_API_KEY: 'some-key' },
     })
+  const run = (...args: string[]) => start(...args).ended
   const write = (service: string, users: readonly object[]) =>
     writeFileSync(
       join(sandbox.home, 'team.state.json'),
@@ -278,6 +279,24 @@ describe('users list --state', () => {
     ])
     expect(stderr).to.contain('cannot list users. These are the users in team.state.json.')
   })
+
+  for (const count of [0, 1, 1000]) {
+    it(`prints ${count} users as one JSON list, a part at a time`, async () => {
+      const users = Array.from({ length: count }, (_, index) => ({
+        email: `user${1000 + index}@x.example`,
+        id: `u${index}`,
+      }))
+      write(
+        'https://chat.example/',
+        users.map((user) => ({ ...user, hashes: {} })),
+      )
+      const parts: string[] = []
+      const running = start('--json', '--fields', 'email,id')
+      running.stdout.on('data', (part) => parts.push(String(part)))
+      expect((await running.ended).stdout).to.equal(`${JSON.stringify(users, null, 2)}\n`)
+      expect(Math.max(...parts.map((part) => part.length))).to.be.below(10_000)
+    })
+  }
 
   it('refuses a file that does not exist, or belongs to another service', async () => {
     expectFailure(await run(), 2, 'The state file team.state.json does not exist')

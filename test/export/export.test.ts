@@ -247,9 +247,9 @@ describe('history export', () => {
   it('deletes partial exports that are older than a week', async () => {
     const old = join(stateDirectory(), 'abc-1')
     mkdirSync(old, { recursive: true })
-    writeFileSync(join(old, 'index'), '')
+    writeFileSync(join(old, 'pages'), '')
     const then = new Date(Date.now() - 8 * 86_400_000)
-    utimesSync(join(old, 'index'), then, then)
+    utimesSync(join(old, 'pages'), then, then)
     await runExport(sandbox, await start(historyService(plainReading, stored.slice(0, 2))))
     expect(existsSync(old)).to.equal(false)
   })

@@ -1,12 +1,13 @@
 import fs from 'node:fs'
 import { open } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
+import { replacingCalls } from './replacing-calls.ts'
 
 type SyncCall =
   | 'openSync'
   | 'writeSync'
   | 'writeFileSync'
   | 'fsyncSync'
+  | 'ftruncateSync'
   | 'closeSync'
   | 'renameSync'
   | 'linkSync'
@@ -26,14 +27,12 @@ export const failing = {
         real(file as never, bytes.subarray(0, bytes.length / 2) as never)
       throw diskFull()
     }
-    Object.assign(fs, { [name]: failingCall })
-    syncBuiltinESMExports()
-    try {
-      return await work()
-    } finally {
-      Object.assign(fs, { [name]: real })
-      syncBuiltinESMExports()
-    }
+    return replacingCalls({ [name]: failingCall }, work)
+  },
+
+  async flush<T>(work: () => Promise<T>): Promise<T> {
+    const fdatasync = (_: number, done: fs.NoParamCallback) => setImmediate(done, diskFull())
+    return replacingCalls({ fdatasync }, work)
   },
 
   /** Makes the first renames fail, each with its error. */
@@ -45,14 +44,7 @@ export const failing = {
       if (error) throw error
       real(...args)
     }
-    Object.assign(fs, { renameSync })
-    syncBuiltinESMExports()
-    try {
-      return await work()
-    } finally {
-      Object.assign(fs, { renameSync: real })
-      syncBuiltinESMExports()
-    }
+    return replacingCalls({ renameSync }, work)
   },
 
   async handle<T>(name: HandleCall, work: () => Promise<T>): Promise<T> {

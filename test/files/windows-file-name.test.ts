@@ -1,15 +1,19 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { DocumentFile } from '../../src/system/document-file.ts'
 import { demandFileName } from '../../src/system/windows-file-name.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 
 describe('the name of a new file on Windows', () => {
   const directory = perTest(makeEmptyDirectory)
+  const sandbox = perTest(createSandbox)
 
   for (const name of ['CON', 'con.txt', 'aux.', 'Com1.csv', 'LPT³', 'C:\\exports\\nul.json', 'prn .md']) {
     it(`is refused if it is a device: ${name}`, () => {
@@ -38,6 +42,20 @@ describe('the name of a new file on Windows', () => {
     }
     for (const name of ['nul', 'a:b', 'con.txt']) demandFileName(name, 'linux')
   })
+
+  for (const args of [
+    ['service', 'run', '--data', 'CON'],
+    ['service', 'keys', 'create', '--name', 'ci', '--data', 'CON'],
+    ['users', 'apply', 'users.csv', '--state', 'CON', '--no-password'],
+    ['users', 'list', '--state', 'CON'],
+  ]) {
+    it(`is refused before anything is created: chatctl ${args.join(' ')}`, async () => {
+      writeFileSync(join(sandbox.home, 'users.csv'), 'email\na@example.com\n')
+      const run = await runChatctl(sandbox, [...args, '--profile', 'local'], { host: { platform: 'win32' } })
+      expectFailure(run, 2, 'CON has the name of a device on Windows', 'Choose another name.')
+      expect(readdirSync(sandbox.home)).to.deep.equal(['users.csv'])
+    })
+  }
 
   it('discards what is written to NUL, in any directory', async () => {
     const file = new DocumentFile(join(directory.path, 'nul'), { platform: 'win32' })

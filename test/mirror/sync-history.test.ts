@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -158,6 +158,22 @@ describe('history sync', function () {
     }
     const { path, removed, added } = await sync({ isFull: true, onResume })
     expect({ added, removed, resumes }).to.deep.equal({ added: 0, removed: 1, resumes: 0 })
+    expect(messagesIn(path)).to.deep.equal(asStored(stored))
+  })
+
+  it('with a full sync, leaves no text of a changed or deleted message in the file', async () => {
+    addMessages(200)
+    for (const [index, message] of stored.entries()) message.content = `words of ${index} `.repeat(index)
+    const [first, second, last] = [stored[3], stored[90], stored[199]] as StoredMessage[]
+    for (const message of [first, second, last]) (message as StoredMessage).content += ` canary${message?.id}`
+    await sync()
+    const { path: before } = await sync()
+    expect(readFileSync(before, 'latin1').match(/canary/g)).to.have.lengthOf.at.least(4)
+    stored = stored.filter((message) => message !== second && message !== last)
+    ;(first as StoredMessage).content = 'edited'
+    const { path, removed } = await sync({ isFull: true })
+    expect(removed).to.equal(2)
+    expect(readFileSync(path, 'latin1')).not.to.include('canary')
     expect(messagesIn(path)).to.deep.equal(asStored(stored))
   })
 

@@ -248,14 +248,22 @@ describe('users apply', function () {
     const shown = JSON.parse((await apply('--dry-run', '--json', '--results', 'new.csv')).stdout)
     expect(shown).to.deep.include({ requests: 5 })
     expect(shown.first_requests).to.deep.equal([
-      { line: 2, method: 'PATCH', url: `${server.url}/v1/users/${id}`, body: { name: 'Ada Lovelace' } },
       {
+        file: 'users.json',
+        line: 2,
+        method: 'PATCH',
+        url: `${server.url}/v1/users/${id}`,
+        body: { name: 'Ada Lovelace' },
+      },
+      {
+        file: 'users.json',
         line: 9,
         method: 'POST',
         url: `${server.url}/v1/users`,
         body: { email: 'bob@example.com', name: 'Bob', password: '<generated>' },
       },
       {
+        file: 'users.json',
         line: 9,
         method: 'PATCH',
         url: `${server.url}/v1/users/{id}`,
@@ -264,7 +272,7 @@ describe('users apply', function () {
     ])
     const { stdout, stderr } = await apply('--dry-run')
     expect(stdout).not.to.contain('PATCH')
-    expect(stderr).to.match(/The first 3 of 5 requests:\n+PATCH .+ \(line 2\)\n/)
+    expect(stderr).to.match(/The first 3 of 5 requests:\n+PATCH .+ \(users\.json:2\)\n/)
     expect(existsSync(path('new.csv'))).to.equal(false)
   })
 

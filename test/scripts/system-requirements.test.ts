@@ -20,7 +20,7 @@ describe('the requirements of the executables for Linux', () => {
 
   before(function () {
     if (process.platform !== 'linux') this.skip()
-    node = readFileSync(join(root, 'node_modules/node/bin/node'), 'latin1')
+    node = readFileSync(process.execPath, 'latin1')
   })
 
   it('name the glibc that Node needs', () => {

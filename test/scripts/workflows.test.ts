@@ -130,11 +130,18 @@ describe('the workflows', () => {
       expect(steps[1]?.run, name).to.equal('git config --global --add safe.directory "$GITHUB_WORKSPACE"')
   })
 
-  it('build the executables with the Node.js version of the lock file', () => {
+  it('install the Node.js version of the lock file on macOS, for which its npm package lacks versions', () => {
     const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-    const [job] = jobs.filter(({ name }) => name.endsWith('release.yml: executables'))
-    const versions = job?.steps.flatMap((step) => step.with?.['node-version'] ?? [])
-    expect(versions).to.deep.equal([packages['node_modules/node'].version])
+    const installing = jobs
+      .filter((job) => JSON.stringify(job).includes('macos'))
+      .filter(({ steps }) => steps.some(({ run }) => run?.startsWith('npm ci')))
+    expect(installing).to.have.length(2)
+    for (const { name, steps } of installing) {
+      const versions = steps.flatMap((step) => step.with?.['node-version'] ?? [])
+      expect(versions, name).to.deep.equal([packages['node_modules/node'].version])
+      const [install] = steps.filter(({ run }) => run?.startsWith('npm ci'))
+      expect(install?.run, name).to.equal('npm ci --ignore-scripts')
+    }
   })
 
   it('insert no expressions into commands, because others could have written their values', () => {

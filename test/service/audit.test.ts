@@ -181,9 +181,16 @@ describe('an entry of the audit log', () => {
       expect(await read()).to.have.length(1)
     }))
 
+  it('contains a new key with the name of an inherited property', () => {
+    for (const key of ['__proto__', 'constructor']) {
+      const after = JSON.parse(`{"${key}":{}}`)
+      expect(JSON.stringify(changedParts({}, after)), key).to.equal(`{"before":{},"after":{"${key}":{}}}`)
+    }
+  })
+
   it('contains the keys that differ, and no others', () => {
     const value = fc.jsonValue({ maxDepth: 3 })
-    const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__'), value)
+    const state = fc.dictionary(fc.constantFrom('a', 'b', 'constructor', '__proto__'), value)
     fc.assert(
       fc.property(state, state, (before, after) => {
         const parts = changedParts(before, after)
@@ -192,10 +199,11 @@ describe('an entry of the audit log', () => {
           return
         }
         for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-          const same = JSON.stringify(before[key]) === JSON.stringify(after[key])
+          const [old, now] = [before, after].map((one) => (Object.hasOwn(one, key) ? one[key] : undefined))
+          const same = JSON.stringify(old) === JSON.stringify(now)
           const kept = Object.hasOwn(parts.before ?? {}, key) || Object.hasOwn(parts.after ?? {}, key)
           if (same) expect(kept, key).to.equal(false)
-          else if (sorted(before[key]) !== sorted(after[key])) expect(kept, key).to.equal(true)
+          else if (sorted(old) !== sorted(now)) expect(kept, key).to.equal(true)
         }
       }),
     )

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { ApiError, type ApiErrorCode } from '../../src/service/api-error.ts'
 import { FailureLog } from '../../src/service/http/response/error-response.ts'
+import { toApiError } from '../../src/service/to-api-error.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { withServer } from './start-server.ts'
@@ -233,6 +234,15 @@ describe('internal errors of the embedded service', () => {
       expectError(answer, 500, 'internal_error')
       expect(answer.text).not.to.include('secret')
     })
+  })
+
+  it('are reported as 503 if another program has locked the database, without a wrong next step', () => {
+    const busy = Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })
+    const { code, message } = toApiError(busy)
+    expect([code, message]).to.deep.equal([
+      'storage_busy',
+      'The database of the service is locked by another program; nothing was stored',
+    ])
   })
 
   it('are reported as 507 if the disk is full; nothing is stored in part, and reading still works', () =>

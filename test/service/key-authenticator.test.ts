@@ -3,7 +3,6 @@ import {
   createKeyAuthenticator,
   type KeyAuthenticator,
 } from '../../src/service/domain/access/key-authenticator.ts'
-import { hashKey } from '../../src/service/domain/access/keys.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -25,7 +24,7 @@ const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promi
   })
 
 const revoked = { revoked_at: '2026-01-01T00:00:00.000Z' }
-const find = (callers: KeyAuthenticator, key: string) => callers.find(hashKey(key))
+const find = (callers: KeyAuthenticator, key: string) => callers.find(key)
 
 onEachTransport('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)

@@ -7,7 +7,7 @@ import type { Installation } from '../../src/cli/host.ts'
 const root = new URL('../../', import.meta.url)
 const require = createRequire(import.meta.url)
 
-// The build loads these files as text (scripts/bundles.ts).
+// The build loads these files as text (scripts/build-bundles.ts).
 registerHooks({
   load: (url, context, next) => {
     if (!/\/completion\/scripts\/[\w.]+\.(bash|fish|ps1|zsh)$/.test(url)) return next(url, context)

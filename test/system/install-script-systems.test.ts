@@ -1,11 +1,15 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { once } from 'node:events'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { systemRequirements } from '../../scripts/release/system-requirements.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { makeToolPath, runInstallScript } from './run-install-script.ts'
-import { serveRelease } from './served-release.ts'
+import { ownTarget, serveRelease } from './served-release.ts'
 
 describe('install.sh, on different systems,', () => {
   const release = perSuite(() => serveRelease())
@@ -31,6 +35,45 @@ describe('install.sh, on different systems,', () => {
       (await install(['--dir', 'other'], { PATH: makeToolPath(sandbox, ['curl', 'wget']) })).stderr,
     ).to.contain('Neither curl nor GNU Wget')
   })
+
+  for (const [downloader, omitted] of [
+    ['curl', 'wget'],
+    ['wget', 'curl'],
+  ] as const) {
+    it(`follows redirects to https, and refuses one to plain HTTP, with ${downloader}`, async () => {
+      const { cert, key } = makeCertificate('127.0.0.1')
+      const authority = join(sandbox.home, 'authority.pem')
+      const settings = join(sandbox.home, 'wgetrc')
+      writeFileSync(authority, cert)
+      writeFileSync(settings, `ca_certificate = ${authority}\n`)
+      const server = createServer({ cert, key }, ({ url = '' }, response) => {
+        const path = url.replace(/^\/(again|plain)/, '')
+        if (url === path) return response.end(release.contentOf(basename(path)))
+        const base = url.startsWith('/again') ? '' : new URL(release.url).origin
+        response.writeHead(302, { location: base + path }).end()
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const { port } = server.address() as AddressInfo
+      const env = (kind: string) => ({
+        PATH: makeToolPath(sandbox, [omitted]),
+        CURL_CA_BUNDLE: authority,
+        WGETRC: settings,
+        CHATCTL_DOWNLOADS: `https://127.0.0.1:${port}/${kind}/acme/chatctl/releases/download`,
+      })
+      try {
+        const { exitCode, stdout, stderr } = await install([], env('plain'))
+        expect([exitCode, stdout]).to.deep.equal([
+          1,
+          `Downloading chatctl ${release.version} for ${ownTarget}\n`,
+        ])
+        expect(stderr).to.match(/without https|status 1 of curl/)
+        expectNothingInstalled()
+        expect((await install([], env('again'))).stdout).to.contain('Installed chatctl')
+      } finally {
+        server.close()
+      }
+    })
+  }
 
   it('verifies the download with shasum or openssl, and never omits it', async () => {
     expect((await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'openssl']) })).exitCode).to.equal(

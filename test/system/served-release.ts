@@ -22,6 +22,8 @@ export interface ServedRelease {
   files: string[]
   /** Overrides the response by the name of the requested file. */
   otherwise: Map<string, Behavior>
+  /** A published file. */
+  contentOf(name: string): Buffer | undefined
   /** The requested paths. */
   requested(): string[]
   close(): Promise<void>
@@ -71,6 +73,7 @@ export async function serveRelease(executable?: string): Promise<ServedRelease> 
     directory,
     files,
     otherwise,
+    contentOf: (name) => served.get(name),
     requested: () => server.requests.map(({ path }) => path),
     close: async () => {
       await server.close()

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { locateYaml, UnreadableFile } from '../../contract/locate-yaml.ts'
-import { type Located, placesIn } from '../../contract/located.ts'
+import { type Located, placesIn, plainValue } from '../../contract/located.ts'
 import type { InputRow, RowReader } from './input-row.ts'
 import { objectRow, offsetOf, type RowRules } from './object-row.ts'
 
@@ -64,11 +64,4 @@ function tooLarge(message: string): Failure {
   return new Failure('refused', message, {
     hint: 'YAML with anchors, or below a key, is read as a whole. Split the file, or write a list without anchors.',
   })
-}
-
-function plainValue(located: Located): unknown {
-  if (located.kind === 'scalar') return located.value
-  if (located.kind === 'list') return located.items.map(plainValue)
-  // Object.fromEntries defines a property of any name, even `__proto__`.
-  return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
 }

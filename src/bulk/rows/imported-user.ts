@@ -38,6 +38,8 @@ const assignmentFields = ['id', 'role', 'permissions'] as const
 
 const userFields = ['id', 'email', 'name', 'password', 'role', 'permissions', 'metadata', 'settings'] as const
 
+const keyFields = userFields.filter((field) => field !== 'password')
+
 /** The fields of a row, in the order in which errors list them. */
 export function fieldsOf(kind: RowKind): readonly string[] {
   if (kind === 'assignments') return assignmentFields
@@ -63,9 +65,7 @@ export function exclusionOf(field: string, kind: RowKind): { message: string; ad
  * formatting or the order of columns. It excludes the password, so that the journal does not help to guess one.
  */
 export function rowKey(row: ImportedUser): string {
-  const values = fieldsOf('users')
-    .filter((field) => field !== 'password')
-    .map((field) => canonical(row[field as keyof ImportedUser]))
+  const values = keyFields.map((field) => canonical(row[field]))
   const { hash } = process.getBuiltinModule('node:crypto')
   return hash('sha256', JSON.stringify(values), 'base64url').slice(0, 16)
 }

@@ -72,6 +72,10 @@ export async function renderRow(
   isFirst: boolean,
 ): Promise<string> {
   switch (format) {
+    case 'json': {
+      const chosen = fields ? selectFields({ ...view, layout: 'pairs' }, row, fields) : row
+      return `${isFirst ? '[' : ','}\n${JSON.stringify([chosen], null, 2).slice('[\n'.length, -'\n]'.length)}`
+    }
     case 'jsonl':
       return renderJsonl(view, [row], { fields, jq })
     case 'csv':
@@ -81,10 +85,10 @@ export async function renderRow(
   }
 }
 
-/** Formats that are written row by row, as the rows arrive. */
-export type RowFormat = 'jsonl' | 'csv' | 'tsv'
+/** Formats that are written row by row, as the rows arrive. JSON is then a list. */
+export type RowFormat = 'json' | 'jsonl' | 'csv' | 'tsv'
 
-export function isRowFormat(format: OutputFormat | 'text'): format is RowFormat {
+export function isRowFormat(format: OutputFormat | 'text'): format is Exclude<RowFormat, 'json'> {
   return format === 'jsonl' || format === 'csv' || format === 'tsv'
 }
 

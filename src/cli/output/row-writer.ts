@@ -12,7 +12,7 @@ interface Rendering {
 /** Rows that are searched for an undocumented field before the first row is written. */
 const maxHeld = 100
 
-/** Writes rows one by one, so that memory does not grow with their number. */
+/** Writes rows as they arrive, so that memory does not grow with their number. */
 export class RowWriter {
   readonly #view: View
   readonly #rendering: Rendering
@@ -29,16 +29,18 @@ export class RowWriter {
   }
 
   /** @throws Failure for an undocumented field that the first rows do not have */
-  async write(row: unknown): Promise<void> {
-    this.#held.push(row)
-    if (this.#missing.length > 0) this.#missing = absentFields(this.#view, [row], this.#missing)
+  async write(rows: readonly unknown[]): Promise<void> {
+    if (rows.length === 0) return
+    this.#held.push(...rows)
+    if (this.#missing.length > 0) this.#missing = absentFields(this.#view, this.#held, this.#missing)
     if (this.#missing.length === 0) return this.#writeHeld()
     if (this.#held.length >= maxHeld) this.#refuseMissing()
   }
 
   /** @throws Failure for a field that no row has */
-  end(): void {
+  async end(): Promise<void> {
     if (this.#held.length > 0) this.#refuseMissing()
+    if (this.#rendering.format === 'json') await this.#write(this.#isFirst ? '[]\n' : '\n]\n')
   }
 
   #refuseMissing(): void {
@@ -49,10 +51,11 @@ export class RowWriter {
   async #writeHeld(): Promise<void> {
     const rows = this.#held
     this.#held = []
+    let text = ''
     for (const row of rows) {
-      const text = await renderRow(this.#view, row, this.#rendering, this.#isFirst)
+      text += await renderRow(this.#view, row, this.#rendering, this.#isFirst)
       this.#isFirst = false
-      await this.#write(text)
     }
+    await this.#write(text)
   }
 }

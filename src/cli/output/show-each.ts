@@ -66,12 +66,12 @@ export async function showEach(
         const isBare = isUndocumented(view, body)
         if (isBare) undocumented.add(result.id, body)
         const row = isBare && !output.isDocument ? { id: result.id } : body
-        if (writer) await unlessInterrupted(writer.write(row), output.streams.signal)
+        if (writer) await unlessInterrupted(writer.write([row]), output.streams.signal)
         else bodies.push(row)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })
     }
-    writer?.end()
+    await writer?.end()
     await showRest()
   } catch (error) {
     progress.end()

@@ -2,14 +2,18 @@ import type { View } from '../../view/view.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from './output.ts'
 
-/** Shows rows: one by one if the output format allows it, otherwise as one list. */
+const batchSize = 100
+
+/** Shows rows: some at once if the output format allows it, otherwise as one list. */
 export async function showRows(view: View, rows: AsyncIterable<unknown>, output: Output): Promise<void> {
-  const writer = output.rowWriter(view)
-  const all: unknown[] = []
+  const writer = output.rowWriter(view, true)
+  const held: unknown[] = []
   for await (const row of rows) {
-    if (writer) await unlessInterrupted(writer.write(row), output.streams.signal)
-    else all.push(row)
+    held.push(row)
+    if (!writer || held.length < batchSize) continue
+    await unlessInterrupted(writer.write(held.splice(0)), output.streams.signal)
   }
-  writer?.end()
-  if (!writer) await output.show(view, all)
+  if (!writer) return output.show(view, held)
+  await unlessInterrupted(writer.write(held), output.streams.signal)
+  await writer.end()
 }

@@ -21,7 +21,7 @@ export function plannedRequests(
   const first: PlannedRequest[] = []
   let total = 0
   for (const user of planned) {
-    const { action, email, id, line } = user.difference
+    const { action, email, id, file, line } = user.difference
     const isNew = action !== 'change'
     const { create, update, assign } = requestsFor(fieldsToSend(user), isNew ? email : undefined)
     const add = (endpoint: { method: string; path: string }, body: object | undefined, isCreate = false) => {
@@ -30,7 +30,7 @@ export function plannedRequests(
       if (first.length >= limit) return
       const { method, path: template } = endpoint
       const path = isNew || id === undefined ? template : expandPath(template, { id })
-      first.push({ line, method, path, body, generatesPassword: isCreate && generatesPasswords })
+      first.push({ file, line, method, path, body, generatesPassword: isCreate && generatesPasswords })
     }
     add(endpoints.createUser, create, true)
     add(endpoints.updateUser, update)

@@ -75,6 +75,11 @@ export class StateJournal {
     return this.#log.size === 0
   }
 
+  /** Whether lines of this run may never reach the disk. */
+  get isBroken(): boolean {
+    return this.#log.isBroken
+  }
+
   append(change: StateChange): void {
     if (this.#serial !== this.#header.serial) {
       this.#log.append(JSON.stringify({ format, v: 1, ...this.#header }))

@@ -166,12 +166,12 @@ export class UsersState {
         this.#release()
       }
     }
-    if (isReplaced) await this.#combine().catch(nameJournal)
+    if (isReplaced) await this.#combine().catch(this.#nameJournal)
   }
 
   #writeNextGeneration(): Promise<void> {
     const next = { ...this.#header, serial: this.serial + 1 }
-    return writeStateFile(this.#file, next, this.#table.bodies('all')).catch(nameJournal)
+    return writeStateFile(this.#file, next, this.#table.bodies('all')).catch(this.#nameJournal)
   }
 
   /** Reads the file again, and the journal into it. */
@@ -181,6 +181,14 @@ export class UsersState {
     const { signal } = new AbortController()
     const combined = await UsersState.open(path, { service, signal, access: 'write', name })
     await combined.close()
+  }
+
+  #nameJournal = (error: unknown): never => {
+    if (!(error instanceof Failure)) throw error
+    const hint = this.#journal?.isBroken
+      ? 'The journal beside the file could not be flushed to disk, so the changes of this run may be lost. Check the disk.'
+      : 'No change is lost: the journal beside the file has them, and the next command reads it.'
+    throw error.reworded(error.message, { hint })
   }
 
   #apply(change: () => void): void {
@@ -196,12 +204,6 @@ export class UsersState {
     if (this.#journal === undefined) throw new Error('The state was opened for reading')
     return this.#journal
   }
-}
-
-function nameJournal(error: unknown): never {
-  if (!(error instanceof Failure)) throw error
-  const hint = 'No change is lost: the journal beside the file has them, and the next command reads it.'
-  throw error.reworded(error.message, { hint })
 }
 
 function openJournal(file: StateFile, loaded: LoadedState): StateJournal {

@@ -161,7 +161,7 @@ function differences(
 ): { before: JsonObject; after: JsonObject } | undefined {
   const found = { before: {} as JsonObject, after: {} as JsonObject }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, now] = [before[key], after[key]]
+    const [old, now] = [get(before, key), get(after, key)]
     if (isRecord(old) && isRecord(now)) {
       const inner = differences(old, now)
       if (!inner) continue
@@ -173,6 +173,11 @@ function differences(
     }
   }
   return Object.keys(found.before).length + Object.keys(found.after).length > 0 ? found : undefined
+}
+
+/** Only an own property, because metadata may have a key `__proto__` or `constructor`. */
+function get(source: JsonObject, key: string): JsonObject[string] | undefined {
+  return Object.hasOwn(source, key) ? source[key] : undefined
 }
 
 /** `defineProperty`, because metadata may have a key `__proto__`. */

@@ -26,7 +26,8 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'tru' | 'req' | '
   } else {
     countUp()
   }
-  return `${kind}_${timeDigits}${random.map(digitsOf).join('')}`
+  const [first = 0, second = 0, third = 0, fourth = 0] = random
+  return `${kind}_${timeDigits}${digitsOf(first)}${digitsOf(second)}${digitsOf(third)}${digitsOf(fourth)}`
 }
 
 /** Bytes for many identifiers, because each read of the system's has a price. */

@@ -78,7 +78,7 @@ export async function createUser(
 
 /** @throws ApiError `user_not_found` */
 export async function readUser(db: Database, id: string): Promise<User> {
-  const row = await findUser(db, id)
+  const row = requireRow(await selectUser(db, { id }), id)
   return present(row, preferencesOf(row.document))
 }
 
@@ -132,16 +132,11 @@ export async function storePassword(
 
 /** The profile of the user of a credential. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
-  const { email, name, created_at, document } = await findUser(db, id)
+  const { email, name, created_at, document } = requireRow(await selectUser(db, { id }), id)
   return { id, email, name, created_at, preferences: { ...preferencesOf(document) } }
 }
 
 /** A user with the document of their preferences. */
-async function findUser(db: Database, id: string): Promise<UserRow & { document: string }> {
-  const [row] = await selectUser(db, { id })
-  return requireRow(row, id)
-}
-
 const selectUser = prepareQuery((db, { id }: { id: string }) =>
   db
     .selectFrom('users')
@@ -156,15 +151,14 @@ const selectUser = prepareQuery((db, { id }: { id: string }) =>
  * @throws ApiError `user_not_found`
  */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
-  const [row] = await selectUserToWrite(transaction, { id })
-  return requireRow(row, id)
+  return requireRow(await selectUserToWrite(transaction, { id }), id)
 }
 
 const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
   db.selectFrom('users').selectAll().where('id', '=', id).forUpdate(),
 )
 
-function requireRow<Row>(row: Row | undefined, id: string): Row {
+function requireRow<Row>([row]: readonly Row[], id: string): Row {
   if (!row) throw new ApiError('user_not_found', `User "${id}" not found`)
   return row
 }

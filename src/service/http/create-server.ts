@@ -69,6 +69,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     announceClose(reply)
     return reply.code(status).headers(headers).send(body)
   }
+  // Fastify's reply has several steps, none of which a text needs.
+  const sendText = (reply: FastifyReply, { status, headers }: ServiceResponse, text: string) => {
+    headers['content-length'] = String(Buffer.byteLength(text))
+    if (pipeline.readiness.isStopping) headers['connection'] = 'close'
+    reply.raw.writeHead(status, headers).end(text)
+  }
   const turns = new RequestTurns()
   const answer = (fastifyRequest: FastifyRequest, reply: FastifyReply) => {
     const request = open(fastifyRequest, reply)
@@ -76,7 +82,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       const response = await pipeline.respond(request)
       turns.remember(request)
       try {
-        send(reply, response)
+        if (typeof response.body === 'string') sendText(reply, response, response.body)
+        else send(reply, response)
       } catch (error) {
         reply.send(error)
       }

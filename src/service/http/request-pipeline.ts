@@ -14,7 +14,7 @@ import { findPublicRoute, type PublicRoutesOptions } from './public/public-route
 import { Readiness } from './public/readiness.ts'
 import { authenticate, authorize, type CredentialSources, type IsProcessKey } from './request/authenticate.ts'
 import { applyCors } from './request/cors.ts'
-import { enforceRateLimits } from './request/enforce-rate-limits.ts'
+import { enforceRateLimits, limitsOf } from './request/enforce-rate-limits.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
 import { RequestMemory } from './request/request-memory.ts'
@@ -138,12 +138,16 @@ export class RequestPipeline {
     // An unknown path requires a key only under /v1 and /api.
     if (!known && !/^\/(v1|api)(\/|$)/.test(path)) throw unmatched(request, path, known, headers)
     const authenticatedAt = this.#options.clock.monotonic()
-    let principal = await authenticate(this.#credentials, request.headers)
+    const found = authenticate(this.#credentials, request.headers)
+    // Most are known at once, and an `await` would cost as much as the search.
+    let principal = found instanceof Promise ? await found : found
     request.keyId = principal.keyId
     if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt
     if (principal.isRateLimited) {
-      const settings = await this.#resources.settingsCache.read()
-      await enforceRateLimits(this.#limiter, principal, settings, headers, this.#options.metrics)
+      const current = this.#resources.settingsCache.read()
+      const settings = current instanceof Promise ? await current : current
+      const admission = await this.#limiter.admit(principal.keyId, limitsOf(principal, settings))
+      enforceRateLimits(admission, headers, this.#options.metrics)
     }
     if (!known || name === undefined) throw unmatched(request, path, known, headers)
 
@@ -157,7 +161,7 @@ export class RequestPipeline {
       principal = await authenticate(this.#credentials, request.headers)
       authorize(principal, permission)
     }
-    return handleEndpoint({ name, id: known.id, principal, request, body }, this.#resources, headers)
+    return await handleEndpoint({ name, id: known.id, principal, request, body }, this.#resources, headers)
   }
 
   /** The parsed body. Undefined if there is none. */

@@ -16,6 +16,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { StateEntry } from '../../../src/reconcile/state/state-entry.ts'
 import { type StateOptions, UsersState } from '../../../src/reconcile/state/users-state.ts'
+import { failing } from '../../files/failing.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
@@ -317,6 +318,21 @@ describe('the journal of a state', () => {
     rmdirSync(`${path}.backup`)
     await (await open()).close()
     expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_bob'])
+  })
+
+  it('is not called safe if it could not be flushed to disk', async () => {
+    await write(user('ada'))
+    const state = await open()
+    await failing.flush(() => rejectedFailure(() => state.record(user('bob'))))
+    const again = await rejectedFailure(() => state.record(user('carl')))
+    expect(again.message).to.match(/^Cannot write users\.state\.json\.journal: .*\(ENOSPC\)/)
+    state.note(user('dora'))
+    mkdirSync(`${path}.backup`)
+    const failure = await rejectedFailure(() => state.close())
+    expect(failure.hint).to.contain('the changes of this run may be lost')
+    rmdirSync(`${path}.backup`)
+    await (await open()).close()
+    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_dora'])
   })
 
   it('is removed if it has no complete line', async () => {

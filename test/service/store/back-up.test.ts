@@ -115,6 +115,28 @@ describe('a backup of the embedded service', () => {
       sandbox.remove()
     }))
 
+  it('is not restored while a service runs that left no record here, as in another container', () =>
+    withDirectory(async (directory) => {
+      const data = join(directory, 'data')
+      const file = join(directory, 'backup.db')
+      const service = equip(await startService({ dataDir: data }))
+      await service.call('PATCH', '/v1/settings', { app_name: 'Before' })
+      const administration = await openAdministration({ dataDir: data })
+      await administration.backUp(file)
+      await service.call('PATCH', '/v1/settings', { app_name: 'After' })
+      const error = await administration.restore(file).catch((reason) => reason)
+      expect(error).to.include({ kind: 'conflict' })
+      expect(error.message).to.equal(`Another process has ${join(data, 'chatctl.db')} open`)
+      expect((await service.call('GET', '/v1/settings')).body.app_name).to.equal('After')
+      expect(readdirSync(data).filter((name) => /partial|before/.test(name))).to.deep.equal([])
+      await service.close()
+      await administration.restore(file)
+      const again = equip(await startService({ dataDir: data }))
+      expect((await again.call('GET', '/v1/settings')).body.app_name).to.equal('Before')
+      await again.close()
+      await administration.close()
+    }))
+
   it('is not restored while a service runs, nor from an invalid file', () =>
     withDirectory(async (directory) => {
       const sandbox = createSandbox()

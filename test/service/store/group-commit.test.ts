@@ -56,6 +56,32 @@ describe('writes to SQLite', () => {
       outside.close()
     }))
 
+  it('are visible to the next read, even if an earlier one in the same microtasks shares its snapshot', () =>
+    withStore(async ({ db }) => {
+      const gate = Promise.withResolvers<void>()
+      const written = db.transaction().execute(async (transaction) => {
+        await add(transaction, 'one')
+        // The commit waits for this operation.
+        await gate.promise
+        expect(await names(db)).to.deep.equal([])
+      })
+      await new Promise(setImmediate)
+      await new Promise(setImmediate)
+      gate.resolve()
+      await written
+      expect(await names(db)).to.deep.equal(['one'])
+    }))
+
+  it('of another connection are visible to the next turn of the event loop', () =>
+    withStore(async ({ db, location }) => {
+      expect(await names(db)).to.deep.equal([])
+      const other = new DatabaseSync(location)
+      other.exec("insert into service_secrets values ('one', '', '')")
+      other.close()
+      await new Promise(setImmediate)
+      expect(await names(db)).to.deep.equal(['one'])
+    }))
+
   it('that fail do not affect the others of their turn', () =>
     withStore(async (store) => {
       const outcomes = await Promise.allSettled([

@@ -2,15 +2,13 @@ import type { Clock } from '../../../system/clock.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Store } from '../../store/store.ts'
 import type { Database } from '../../store/tables.ts'
+import { hashKey } from './keys.ts'
 import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
 
 /** Finds the principals of API keys in the database, in their current state. */
 export interface KeyAuthenticator {
-  /**
-   * @param digest see `hashKey`
-   * @returns undefined for an unknown, revoked, or expired key
-   */
-  find(digest: string): Promise<Principal | undefined>
+  /** @returns undefined for an unknown, revoked, or expired key; at once for a key that is cached */
+  find(key: string): Principal | undefined | Promise<Principal | undefined>
   /** Waits until the last use of each key is written. */
   close(): Promise<void>
 }
@@ -53,39 +51,47 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
  * Caches the principals of keys until a change in the database could affect them.
  */
 export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthenticator {
+  // By the key itself, because a digest costs more than everything else. A map compares hashes with a random
+  // seed first, so the time of a comparison reveals nothing about a key.
   const cached = new Map<string, CachedKey>()
   /** When this process last wrote the use of a key, by its id. The write itself clears `cached`. */
   const usageRecorded = new Map<string, number>()
   const writing = new Set<Promise<void>>()
   let generation = Number.NaN
 
+  async function findStored(key: string, current: number): Promise<Principal | undefined> {
+    const found = await readKey(store.db, hashKey(key))
+    if (!found) return undefined
+    // The row may be older than a change that was made in the meantime.
+    if (store.generation() === current && generation === current) {
+      if (cached.size >= maxCachedKeys) cached.clear()
+      cached.set(key, found)
+    }
+    return use(found)
+  }
+
+  function use({ principal, expiresAt, usedAt }: CachedKey): Principal | undefined {
+    const time = clock.now()
+    if (expiresAt <= time) return undefined
+    const { keyId } = principal
+    if (time - Math.max(usedAt, usageRecorded.get(keyId) ?? 0) >= usageInterval) {
+      if (usageRecorded.size >= maxCachedKeys) usageRecorded.clear()
+      usageRecorded.set(keyId, time)
+      const written = recordUsage(store.db, keyId, time).finally(() => writing.delete(written))
+      writing.add(written)
+    }
+    return principal
+  }
+
   return {
-    async find(digest) {
+    find(key) {
       const current = store.generation()
       if (current !== generation) {
         cached.clear()
         generation = current
       }
-      let found = cached.get(digest)
-      if (!found) {
-        found = await readKey(store.db, digest)
-        if (!found) return undefined
-        // The row may be older than a change that was made in the meantime.
-        if (store.generation() === current && generation === current) {
-          if (cached.size >= maxCachedKeys) cached.clear()
-          cached.set(digest, found)
-        }
-      }
-      const time = clock.now()
-      if (found.expiresAt <= time) return undefined
-      const { keyId } = found.principal
-      if (time - Math.max(found.usedAt, usageRecorded.get(keyId) ?? 0) >= usageInterval) {
-        if (usageRecorded.size >= maxCachedKeys) usageRecorded.clear()
-        usageRecorded.set(keyId, time)
-        const written = recordUsage(store.db, keyId, time).finally(() => writing.delete(written))
-        writing.add(written)
-      }
-      return found.principal
+      const known = cached.get(key)
+      return known ? use(known) : findStored(key, current)
     },
     async close() {
       await Promise.all(writing)

@@ -16,9 +16,21 @@ type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'> & {
   connection: { destroy(): void }
 }
 
+/** A connection with requests that wait. */
+interface Connection {
+  waiting: number
+}
+
 interface WaitingRequest {
   request: QueuedRequest
+  connection: Connection
   start: () => void
+}
+
+/** The requests of one key. */
+interface Queue {
+  keyId: string
+  waiting: WaitingRequest[]
 }
 
 /**
@@ -29,12 +41,16 @@ interface WaitingRequest {
  * one, are in one queue, because a sender can make up any number of credentials.
  */
 export class RequestTurns {
-  /** By key, in the order of their turns. No queue is empty. */
-  readonly #waiting = new Map<string, WaitingRequest[]>()
+  /** By key. No queue is empty. */
+  readonly #queues = new Map<string, Queue>()
+  /**
+   * The same in the order of their turns. If the map had this order, each request would change it. V8 copies a
+   * map after some changes, and the old copies keep the requests until a major GC.
+   */
+  readonly #turns: Queue[] = []
   /** The id of the key of each Authorization header. */
   readonly #keyIds = new Map<string, string>()
-  /** How many requests of each connection wait. */
-  readonly #pipelined = new Map<object, number>()
+  readonly #connections = new WeakMap<object, Connection>()
   #isScheduled = false
 
   /**
@@ -42,18 +58,31 @@ export class RequestTurns {
    * @param start not called if the client disconnects before the turn of the request
    */
   wait(request: QueuedRequest, start: () => void): void {
-    const { connection } = request
-    const pipelined = this.#pipelined.get(connection) ?? 0
-    if (pipelined >= maxPipelined) {
-      connection.destroy()
+    const connection = this.#connectionOf(request)
+    if (connection.waiting >= maxPipelined) {
+      request.connection.destroy()
       return
     }
-    this.#pipelined.set(connection, pipelined + 1)
+    connection.waiting += 1
     const keyId = this.#keyIds.get(request.headers.authorization ?? '') ?? ''
-    const queue = this.#waiting.get(keyId)
-    if (queue) queue.push({ request, start })
-    else this.#waiting.set(keyId, [{ request, start }])
+    const next = { request, connection, start }
+    const queue = this.#queues.get(keyId)
+    if (queue) queue.waiting.push(next)
+    else this.#append({ keyId, waiting: [next] })
     if (!this.#isScheduled) this.#schedule()
+  }
+
+  #connectionOf({ connection }: QueuedRequest): Connection {
+    const known = this.#connections.get(connection)
+    if (known) return known
+    const created = { waiting: 0 }
+    this.#connections.set(connection, created)
+    return created
+  }
+
+  #append(queue: Queue): void {
+    this.#queues.set(queue.keyId, queue)
+    this.#turns.push(queue)
   }
 
   /** Call it when the request was authenticated. It has no key if its credential was refused. */
@@ -70,25 +99,17 @@ export class RequestTurns {
 
   #startNext(): void {
     this.#isScheduled = false
-    let left = startsPerTurn
-    // A key that has further requests is appended, so the loop comes to it again.
-    for (const [keyId, queue] of this.#waiting) {
-      const next = queue.shift()
-      this.#waiting.delete(keyId)
-      if (queue.length > 0) this.#waiting.set(keyId, queue)
-      if (!next) continue
-      this.#leave(next.request.connection)
+    for (let left = startsPerTurn; left > 0; ) {
+      const queue = this.#turns.shift()
+      const next = queue?.waiting.shift()
+      if (!queue || !next) return
+      if (queue.waiting.length > 0) this.#turns.push(queue)
+      else this.#queues.delete(queue.keyId)
+      next.connection.waiting -= 1
       if (next.request.isOver) continue
       next.start()
       left -= 1
-      if (left === 0) break
     }
-    if (this.#waiting.size > 0) this.#schedule()
-  }
-
-  #leave(connection: object): void {
-    const left = (this.#pipelined.get(connection) ?? 1) - 1
-    if (left === 0) this.#pipelined.delete(connection)
-    else this.#pipelined.set(connection, left)
+    if (this.#turns.length > 0) this.#schedule()
   }
 }

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { KeyAuthenticator } from '../../domain/access/key-authenticator.ts'
-import { hashKey } from '../../domain/access/keys.ts'
 import { adminId, type Permission, type Principal } from '../../domain/access/permissions.ts'
 import { findTokenPrincipal } from '../../oauth/token-principal.ts'
 import type { Database } from '../../store/tables.ts'
@@ -35,15 +34,19 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * The principal of a request.
  * @throws ApiError `unauthorized`, with the same message for an unknown, a revoked, and an expired key
  */
-export async function authenticate(
+export function authenticate(
   credentials: CredentialSources,
-  headers: Readonly<IncomingHttpHeaders>,
-): Promise<Principal> {
-  if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
+  { authorization = '' }: Readonly<IncomingHttpHeaders>,
+): Principal | Promise<Principal> {
+  const key = bearer.exec(authorization)?.[1]
+  if (key === undefined && !authorization.toLowerCase().startsWith('bearer ')) {
     throw new ApiError('unauthorized', 'Missing API key: send the header Authorization: Bearer <API_KEY>')
   }
-  const key = bearer.exec(headers.authorization)?.[1]
-  const principal = key === undefined ? undefined : await findPrincipal(credentials, key)
+  const principal = key === undefined ? undefined : findPrincipal(credentials, key)
+  return principal instanceof Promise ? principal.then(requirePrincipal) : requirePrincipal(principal)
+}
+
+function requirePrincipal(principal: Principal | undefined): Principal {
   if (!principal) throw new ApiError('unauthorized', 'Invalid API key')
   return principal
 }
@@ -55,9 +58,9 @@ const keyPattern = /^c[kt]_[A-Za-z0-9_-]{43}$/
 function findPrincipal(
   { keys, db, isProcessKey, clock }: CredentialSources,
   key: string,
-): Principal | Promise<Principal | undefined> {
+): Principal | undefined | Promise<Principal | undefined> {
   if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
-  return isProcessKey(key) ? processPrincipal : keys.find(hashKey(key))
+  return isProcessKey(key) ? processPrincipal : keys.find(key)
 }
 
 /** @throws ApiError `forbidden`, which names the missing permission and who does not have it */

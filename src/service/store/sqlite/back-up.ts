@@ -7,6 +7,7 @@ import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { loadSqlite, sqliteUrl } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/replace-file.ts'
+import { isBusy } from '../../../system/sqlite-error.ts'
 import { demandFileName } from '../../../system/windows-file-name.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
@@ -75,8 +76,8 @@ export interface Restored {
 
 /**
  * Replaces the data of a directory with a backup. Keeps the previous data beside it, even if it is damaged
- * or of a newer chatctl. The caller must ensure that no service runs.
- * @throws as `checkBackup`; nothing is changed then
+ * or of a newer chatctl.
+ * @throws as `checkBackup`; Failure `conflict` while another process has the data open; nothing is changed then
  */
 export async function restore(directory: string, backup: string, clock: Clock): Promise<Restored> {
   const file = resolve(backup)
@@ -88,6 +89,7 @@ export async function restore(directory: string, backup: string, clock: Clock): 
     makePrivateDirectory(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
+    demandUnused(data)
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp(clock)}.db`) : null
     if (kept) moveDatabase(data, kept)
     moveIntoPlace(partial, data)
@@ -101,6 +103,29 @@ export async function restore(directory: string, backup: string, clock: Clock): 
     throw sqliteFailure(error, resolve(directory), file)
   } finally {
     source?.close()
+  }
+}
+
+/**
+ * The record of a service in another container names a process that does not exist here. The locks of SQLite have no
+ * such limit.
+ *
+ * @throws Failure `conflict`
+ */
+function demandUnused(file: string): void {
+  if (!existsSync(file)) return
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
+  } catch (error) {
+    // Damaged data is replaced too.
+    if (!isBusy(error)) return
+    throw new Failure('conflict', `Another process has ${file} open`, {
+      hint: 'Stop the service on this data, also in other containers, and end other chatctl commands.',
+    })
+  } finally {
+    database.close()
   }
 }
 

@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../../system/clock.ts'
 import { isBusy } from '../../../system/sqlite-error.ts'
 
-/** How long, in ms, a writer waits for writers in other processes. */
-const busyTimeout = 10_000
+/** How long, in ms, a writer waits for writers in other processes: 200 of them on 2 processors take more than 10 s. */
+const busyTimeout = 30_000
 /** Maximum pause between two attempts, in ms. */
 const maxPause = 20
 
