@@ -1,6 +1,9 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { keysOf, MessageKeys, type PageKeys } from './message-keys.ts'
 
+/** Messages on a page. Comparing each message of a page with each of another takes too long for more. */
+const maximumSize = 1000
+
 /**
  * The messages that the walks of one history have seen. Usually, each page is older than all before it, apart from
  * messages of the last page that it repeats. Then no keys are computed: messages with the same key have the same
@@ -15,7 +18,9 @@ export class SeenMessages {
   #pageKeys: PageKeys = { low: [], high: [] }
   /** The part of all messages that were seen without keys. */
   #part: number | undefined
-  /** The new messages of the last page. All other messages sort at or after `#leastBefore`. */
+  /** Whether no message of the page was new so far. */
+  #isUnchanged = true
+  /** The new messages of the last page that had any. All other messages sort at or after `#leastBefore`. */
   #last: HistoryMessage[] = []
   /** The first `created_at` in the order of texts: of all messages, and of those before the last page. */
   #least: string | undefined
@@ -23,7 +28,7 @@ export class SeenMessages {
 
   /**
    * @param keys the messages of earlier walks. A function is called when the order of the pages is not sufficient. It
-   *   returns the messages of all pages, except perhaps the last one
+   *   returns the messages of all pages, except perhaps the last one that had new messages
    */
   constructor(keys: MessageKeys | (() => MessageKeys) = new MessageKeys()) {
     if (keys instanceof MessageKeys) this.#keys = keys
@@ -35,11 +40,8 @@ export class SeenMessages {
     this.#part ??= part
     const parts = this.#keys || part !== this.#part ? undefined : this.#findInOrder(page, part)
     this.#page = page
-    if (parts) {
-      this.#last = []
-      this.#leastBefore = this.#least
-      return parts
-    }
+    this.#isUnchanged = true
+    if (parts) return parts
     const all = this.#keys ?? this.#loadAll(this.#part)
     this.#keys = all
     const keys = keysOf(page)
@@ -56,6 +58,11 @@ export class SeenMessages {
     if (this.#keys) return this.#keys.add(this.#pageKeys, index, part)
     const message = this.#page[index]
     if (!message) return false
+    if (this.#isUnchanged) {
+      this.#isUnchanged = false
+      this.#last = []
+      this.#leastBefore = this.#least
+    }
     this.#last.push(message)
     const { created_at: time } = message
     if (typeof time === 'string' && isBefore(time, this.#least)) this.#least = time
@@ -64,6 +71,7 @@ export class SeenMessages {
 
   /** @returns undefined if keys are needed */
   #findInOrder(page: readonly HistoryMessage[], part: number): (number | undefined)[] | undefined {
+    if (page.length > maximumSize) return undefined
     const parts: (number | undefined)[] = []
     let previous: string | undefined
     let steps = 0

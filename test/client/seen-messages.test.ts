@@ -8,11 +8,11 @@ import { storedAt } from '../support/history-service.ts'
 type Page = readonly HistoryMessage[]
 
 /** Reads pages as a walk does, which adds the messages that it finds nowhere. @returns what it found and added */
-function readAll(seen: SeenMessages, pages: readonly Page[], onPage: (page: Page) => void = () => {}) {
+function readAll(seen: SeenMessages, pages: readonly Page[], onNew: (page: Page) => void = () => {}) {
   return pages.map((page) => {
     const parts = seen.find(page, 0)
     const added = parts.map((part, index) => part === undefined && seen.add(index, 0))
-    onPage(page)
+    if (added.includes(true)) onNew(page)
     return { parts, added }
   })
 }
@@ -87,6 +87,12 @@ describe('the messages that a walk has seen', () => {
       [undefined, undefined, undefined, 0, 0],
     ])
     expect(loads()).to.equal(0)
+  })
+
+  it('are compared by keys if a page is larger than any that the client asks for', () => {
+    const history = storedAt(Array.from({ length: 1001 }, (_, index) => index)) as HistoryMessage[]
+    expect(readInOrder([history.slice(1)]).loads()).to.equal(0)
+    expect(readInOrder([history]).loads()).to.equal(1)
   })
 
   it('are loaded once, when a page repeats an older message', () => {
