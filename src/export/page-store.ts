@@ -227,9 +227,12 @@ function writeAll(file: number, parts: readonly Buffer[]): void {
   }
 }
 
+/** @returns undefined for a line that is no head, such as one of an interrupted run of another version */
 function readHead(line: Buffer): Head | undefined {
   try {
-    return JSON.parse(line.toString('utf8'))
+    const head = JSON.parse(line.toString('utf8'))
+    const isHead = Number.isInteger(head.part) && ('ending' in head || head.size >= 0)
+    return isHead ? head : undefined
   } catch {
     return undefined
   }
