@@ -9,7 +9,8 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
   checkPath(path)
   const prefix = base.pathname.replace(/\/+$/, '')
   const added = new URLSearchParams(query).toString()
-  const separator = added === '' || path.endsWith('?') ? '' : path.includes('?') ? '&' : '?'
+  const mark = path.indexOf('?')
+  const separator = added === '' || mark === path.length - 1 ? '' : mark < 0 ? '?' : '&'
   const url = new URL(base.origin + prefix + path + separator + added)
   // URL also resolves `..` and `%2e%2e`, so the result is checked, too.
   if (url.origin !== base.origin || !`${url.pathname}/`.startsWith(`${prefix}/`)) {

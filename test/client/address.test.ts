@@ -76,6 +76,8 @@ describe('a request path', () => {
   it('is extended by the query parameters, escaped', () => {
     expect(resolvePath(base, '/h', { before: 'a&b=c d' }).search).to.equal('?before=a%26b%3Dc+d')
     expect(resolvePath(base, '/h?x=1', { y: '2' }).search).to.equal('?x=1&y=2')
+    expect(resolvePath(base, '/h?', { y: '2' }).search).to.equal('?y=2')
+    expect(resolvePath(base, '/h?x=what?', { y: '2' }).search).to.equal('?x=what?&y=2')
   })
 
   for (const path of [
