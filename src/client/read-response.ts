@@ -3,7 +3,7 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
-import { CheckedResponse } from './checked-response.ts'
+import { deferFaults } from './defer-faults.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
@@ -68,7 +68,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
   const shape = endpoint.response
-  return shape ? new CheckedResponse(response, shape) : response
+  return shape ? deferFaults(response, shape) : response
 }
 
 /** A failure in a 2xx response: `success: false`, or the documented error body. */

@@ -33,6 +33,18 @@ describe('an HTTP response', () => {
       expect(got).not.to.have.property('warning')
     })
 
+    it('is returned in a plain object that can be frozen, copied, compared, and observed', async () => {
+      await start(json(200, { data: [{ id: 7 }] }))
+      const got = Object.freeze(await client.chat.models())
+      const faults = got.faults.map(({ message }) => message)
+      expect(faults).to.have.lengthOf(1)
+      expect({ ...got }).to.deep.equal(got)
+      expect(Object.getPrototypeOf(got)).to.equal(Object.prototype)
+      expect(structuredClone(got)).to.deep.equal(got)
+      expect(JSON.parse(JSON.stringify(got))).to.deep.equal(got)
+      for (const other of [new Proxy(got, {}), Object.create(got)]) expect(other.faults).to.equal(got.faults)
+    })
+
     it('is returned with a list of the fields that have another type', async () => {
       const body = { data: [{ id: 7, created: 'x' }] }
       await start(json(200, body))
