@@ -1,3 +1,5 @@
+import { statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../src/client/client.ts'
@@ -5,9 +7,10 @@ import { collectHistory } from '../../src/client/collect-history.ts'
 import type { HistoryMessage } from '../../src/contract/conversation.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { PageStore } from '../../src/export/page-store.ts'
+import { writeDocument } from '../../src/export/write-document.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
-import { json, type Script, startFaultServer } from '../support/fault-server.ts'
+import { hangUp, json, type Script, startFaultServer } from '../support/fault-server.ts'
 import {
   type HistoryReading,
   historyService,
@@ -16,6 +19,7 @@ import {
   storedAt,
 } from '../support/history-service.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { readLines } from './export-run.ts'
 
 /** Times in several notations, some of them equal, in ascending order of their numbers. */
 const times: fc.Arbitrary<unknown>[] = [
@@ -67,7 +71,7 @@ describe('the pages of an export', function () {
   async function read(service: typeof script, pages: (client: Client) => Promise<HistoryMessage[][]>) {
     const first = server.requests.length
     script = { choose: (request, index) => service.choose(request, index - first) }
-    const client = new Client({ baseUrl: server.url })
+    const client = new Client({ baseUrl: server.url, retries: 0 })
     try {
       return { pages: await pages(client), requests: server.requests.length - first }
     } catch (error) {
@@ -84,18 +88,23 @@ describe('the pages of an export', function () {
     return pages
   }
 
+  async function collectInto(store: PageStore, client: Client): Promise<void> {
+    const complete = await collectHistory({
+      history: client.history,
+      context: undefined,
+      since: undefined,
+      store,
+      onFirstResponse: () => {},
+      onPage: () => {},
+      onAmbiguousTime: () => {},
+    })
+    expect(complete).to.equal(true)
+  }
+
   async function collect(client: Client): Promise<HistoryMessage[][]> {
     const store = new PageStore(directory.path, systemClock)
     try {
-      await collectHistory({
-        history: client.history,
-        context: undefined,
-        since: undefined,
-        store,
-        onFirstResponse: () => {},
-        onPage: () => {},
-        onAmbiguousTime: () => {},
-      })
+      await collectInto(store, client)
       return store.pages.map((page) =>
         store
           .read(page)
@@ -139,6 +148,48 @@ describe('the pages of an export', function () {
         }
         const expected = await read(service, walk)
         expect(await read(service, collect)).to.deep.equal(JSON.parse(JSON.stringify(expected)))
+      }),
+    )
+  })
+
+  it('have each message once, wherever a run ends and the file of pages is truncated', async () => {
+    const ends = fc.array(fc.record({ requests: fc.nat(6), cut: fc.nat(400), added: fc.nat(3) }), {
+      maxLength: 4,
+    })
+    await fc.assert(
+      fc.asyncProperty(readings, fc.integer({ min: 3, max: 30 }), ends, async (reading, count, all) => {
+        const stored = storedAt(Array.from({ length: count }, (_, index) => index))
+        const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
+        for (const { requests, cut, added } of all) {
+          const store = new PageStore(directory.path, systemClock)
+          const broken: typeof script = {
+            choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
+          }
+          await read(broken, async (client) => collectInto(store, client).then(() => []))
+          store.keep()
+          const file = join(directory.path, 'pages')
+          truncateSync(file, Math.max(0, statSync(file).size - cut))
+          const next = stored.length
+          stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
+        }
+        const store = new PageStore(directory.path, systemClock)
+        const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
+        expect(failure).to.equal(undefined)
+        const chunks: Buffer[] = []
+        await writeDocument({
+          format: 'jsonl',
+          store,
+          context: undefined,
+          since: undefined,
+          write: async (bytes) => {
+            chunks.push(Buffer.from(bytes))
+          },
+          onWritten: () => {},
+          signal: new AbortController().signal,
+        })
+        store.clear()
+        store.close()
+        expect(readLines(Buffer.concat(chunks).toString())).to.deep.equal(stored)
       }),
     )
   })
