@@ -129,7 +129,7 @@ describe('the pages of an export', function () {
     expect(pages?.reverse().flat()).to.deep.equal(stored)
   })
 
-  it('are those of a walk that compares all keys, whatever the service sends', async () => {
+  it('are those of a walk that compares all keys, for a service of any kind', async () => {
     await fc.assert(
       fc.asyncProperty(readings, histories, async (reading, stored) => {
         const service = historyService(reading, stored)
@@ -152,7 +152,7 @@ describe('the pages of an export', function () {
     )
   })
 
-  it('have each message once, wherever a run ends and the file of pages is truncated', async () => {
+  it('have each message once, after whichever request a run ends, and however its file is truncated', async () => {
     const ends = fc.array(fc.record({ requests: fc.nat(6), cut: fc.nat(400), added: fc.nat(3) }), {
       maxLength: 4,
     })
