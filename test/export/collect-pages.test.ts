@@ -152,7 +152,7 @@ describe('the pages of an export', function () {
     )
   })
 
-  it('have each message once, after whichever request a run ends, and however its file is truncated', async () => {
+  it('have each message once if runs end after any request and their file is truncated anywhere', async () => {
     const ends = fc.array(fc.record({ requests: fc.nat(6), cut: fc.nat(400), added: fc.nat(3) }), {
       maxLength: 4,
     })
