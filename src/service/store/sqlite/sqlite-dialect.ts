@@ -32,6 +32,7 @@ export function createSqliteDialect({ reader, writer }: SqliteConnections, onCom
   const writing = createStatements(writer)
   const commits = new GroupCommit(writer, () => {
     snapshot.end()
+    writer.exec('commit')
     onCommit()
   })
   // Used again, because Kysely keeps a record of each connection.
@@ -165,7 +166,10 @@ class Snapshot {
     process.nextTick(() => this.end())
   }
 
-  /** The next read sees what is committed by then. */
+  /**
+   * The next read sees what is committed by then. Call it before each commit, because SQLite cannot write over its
+   * log during a snapshot.
+   */
   end(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
