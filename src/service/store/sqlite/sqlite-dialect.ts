@@ -143,8 +143,8 @@ function isReading({ query, sql }: CompiledQuery): boolean {
 }
 
 /**
- * A read transaction for all reads until the microtasks end, because the locks of each would cost half as
- * much as the read. No request arrives in between, so a reader cannot miss what was committed before it.
+ * A read transaction for all reads until the microtasks end, because the locks of each would cost almost
+ * as much as the read. No request arrives in between, so a reader cannot miss what was committed before it.
  */
 class Snapshot {
   readonly #database: DatabaseSync
