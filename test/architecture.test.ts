@@ -131,7 +131,6 @@ const usesChanceFor: Record<string, string> = {
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
   'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',
   'service/store/postgres/change-feed.ts': 'changes of other processes are seen within a real second',
-  'service/store/sqlite/group-commit.ts': 'waits for a database that another process has locked',
   'service/store/sqlite/open-sqlite.ts': 'waits for a database that another process has locked',
   'service/store/sqlite/sqlite-counters.ts': 'waits for a database that another process has locked',
 }

@@ -42,6 +42,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'service/oauth/metadata.test.ts': 'what a process has loaded',
   'service/start-service.test.ts': 'a log on descriptor 2',
   'service/store/group-commit.test.ts': 'a write lock held by another process',
+  'service/store/open-sqlite.test.ts': 'a file that another process must not replace',
   'service/store/write-at-once.ts': 'writes of several processes at once',
 }
 

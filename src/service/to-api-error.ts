@@ -8,7 +8,7 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
     return clientDisconnected()
   if (isDiskFull(error)) {
-    return new ApiError('storage_full', 'The service has no disk space left; nothing was stored', {
+    return new ApiError('storage_full', 'The service has no disk space left; the change was not stored', {
       cause: error,
     })
   }
@@ -21,7 +21,7 @@ export function toApiError(error: unknown): ApiError {
   if (isBusy(error)) {
     return new ApiError(
       'storage_busy',
-      'The database of the service is locked by another program; nothing was stored',
+      'The database of the service is locked by another program; the change was not stored',
       { cause: error },
     )
   }

@@ -241,7 +241,7 @@ describe('internal errors of the embedded service', () => {
     const { code, message } = toApiError(busy)
     expect([code, message]).to.deep.equal([
       'storage_busy',
-      'The database of the service is locked by another program; nothing was stored',
+      'The database of the service is locked by another program; the change was not stored',
     ])
   })
 

@@ -1,8 +1,5 @@
 import { expect } from 'chai'
-import {
-  createKeyAuthenticator,
-  type KeyAuthenticator,
-} from '../../src/service/domain/access/key-authenticator.ts'
+import { createKeyAuthenticator } from '../../src/service/domain/access/key-authenticator.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -24,7 +21,6 @@ const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promi
   })
 
 const revoked = { revoked_at: '2026-01-01T00:00:00.000Z' }
-const find = (callers: KeyAuthenticator, key: string) => callers.find(key)
 
 onEachTransport('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
@@ -34,11 +30,11 @@ onEachTransport('callers of the embedded service', (_, engine) => {
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
       const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
-      const caller = await find(callers, key)
+      const caller = await callers.find(key)
       expect(caller).to.include({ userId: 'usr_admin', hourlyLimit: null, isRateLimited: true })
       await other.db.updateTable('api_keys').set(revoked).execute()
-      expect(await find(callers, key)).to.equal(caller)
-      expect(await find(createKeyAuthenticator(store, systemClock), key)).to.equal(undefined)
+      expect(await callers.find(key)).to.equal(caller)
+      expect(await createKeyAuthenticator(store, systemClock).find(key)).to.equal(undefined)
       await callers.close()
     }))
 
@@ -49,7 +45,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
         const user = await plantUser(store.db)
         const { key } = await plantKey(store.db, { user_id: user.id })
         const callers = createKeyAuthenticator(store, systemClock)
-        const may = async (permission: string) => (await find(callers, key))?.can(permission)
+        const may = async (permission: string) => (await callers.find(key))?.can(permission)
         expect(await may('read:users')).to.equal(false)
         await db.updateTable('users').set({ role: 'editor' }).where('id', '=', user.id).execute()
         await seen(async () => {
@@ -61,11 +57,11 @@ onEachTransport('callers of the embedded service', (_, engine) => {
         })
         await db.updateTable('api_keys').set({ hourly_limit: 5, tier: 'pro' }).execute()
         await seen(async () => {
-          expect(await find(callers, key)).to.include({ hourlyLimit: 5 })
+          expect(await callers.find(key)).to.include({ hourlyLimit: 5 })
         })
         await db.updateTable('api_keys').set(revoked).execute()
         await seen(async () => {
-          expect(await find(callers, key)).to.equal(undefined)
+          expect(await callers.find(key)).to.equal(undefined)
         })
         await callers.close()
       }))
@@ -76,9 +72,9 @@ onEachTransport('callers of the embedded service', (_, engine) => {
       const { key } = await plantKey(store.db, { expires_at: '2026-06-01T00:00:00.000Z' })
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T23:59:59.999Z'))
       const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, clock)
-      expect(await find(callers, key)).to.include({ userId: 'usr_admin' })
+      expect(await callers.find(key)).to.include({ userId: 'usr_admin' })
       clock.pass(1)
-      expect(await find(callers, key)).to.equal(undefined)
+      expect(await callers.find(key)).to.equal(undefined)
       await callers.close()
     }))
 
@@ -88,7 +84,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T12:00:00.000Z'))
       const callers = createKeyAuthenticator(store, clock)
       const use = async () => {
-        await Promise.all([find(callers, key), find(callers, key)])
+        await Promise.all([callers.find(key), callers.find(key)])
         await callers.close()
         const { last_used_at } = await other.db
           .selectFrom('api_keys')
@@ -115,11 +111,11 @@ onEachTransport('callers of the embedded service', (_, engine) => {
       const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
       for (const round of [1, 2]) {
         for (const { id, key } of keys) {
-          expect(await find(callers, key), `${round}`).to.include({ keyId: id })
+          expect(await callers.find(key), `${round}`).to.include({ keyId: id })
         }
       }
       for (let index = 0; index < 50; index++) {
-        expect(await find(callers, `ck_${index}`)).to.equal(undefined)
+        expect(await callers.find(`ck_${index}`)).to.equal(undefined)
       }
       await callers.close()
     }))

@@ -197,6 +197,18 @@ describe('a backup of the embedded service', () => {
       }
     }))
 
+  it('does not replace data that cannot be opened, and names the file', () =>
+    withDirectory(async (directory) => {
+      const dataDir = join(directory, 'data')
+      const path = join(dataDir, 'chatctl.db')
+      // For root, no file is unreadable.
+      mkdirSync(path, { recursive: true })
+      const administration = await openAdministration({ dataDir })
+      const error = await administration.restore(join(fixtures, 'schema-1.db')).catch((reason) => reason)
+      expect(error).to.include({ kind: 'storage', message: `Cannot open ${path} for writing` })
+      expect(readdirSync(dataDir)).to.deep.equal(['chatctl.db'])
+    }))
+
   it('of an older chatctl is migrated', () =>
     withDirectory(async (directory) => {
       const administration = await openAdministration({ dataDir: directory })

@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { expect } from 'chai'
 import { array, assert, asyncProperty, boolean, integer, record } from 'fast-check'
+import { GroupCommit } from '../../../src/service/store/sqlite/group-commit.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
+import { SkippingClock } from '../../support/skipping-clock.ts'
 import { withDirectory } from '../temporary-service.ts'
 
 const { DatabaseSync } = loadSqlite()
@@ -80,6 +82,25 @@ describe('writes to SQLite', () => {
       other.close()
       await new Promise(setImmediate)
       expect(await names(db)).to.deep.equal(['one'])
+    }))
+
+  it('let SQLite use the write-ahead log again, even if each commit has a reader in its microtasks', () =>
+    withStore(async (store) => {
+      store.connection.exec('pragma wal_autocheckpoint = 10')
+      for (let index = 0; index < 100; index++) {
+        const gate = Promise.withResolvers<void>()
+        const written = store.db.transaction().execute(async (transaction) => {
+          await add(transaction, `${index}`)
+          // The commit waits for this operation.
+          await gate.promise
+          await names(store.db)
+        })
+        await new Promise(setImmediate)
+        await new Promise(setImmediate)
+        gate.resolve()
+        await written
+      }
+      expect(statSync(`${store.location}-wal`).size).to.be.below(30 * 4120)
     }))
 
   it('that fail do not affect the others of their turn', () =>
@@ -217,6 +238,24 @@ describe('writes to SQLite', () => {
       await ended
     })
   })
+
+  it('wait at most 30 s for another process, also after others that waited as long', () =>
+    withStore(async ({ location }) => {
+      const holder = new DatabaseSync(location)
+      holder.exec('begin immediate')
+      const writer = new DatabaseSync(location)
+      const clock = new SkippingClock()
+      const commits = new GroupCommit(writer, () => writer.exec('commit'), clock)
+      const outcomes = await Promise.allSettled([commits.begin(), commits.begin(), commits.begin()])
+      for (const outcome of outcomes) {
+        expect(outcome).to.have.nested.property('reason.message', 'database is locked')
+      }
+      expect(clock.monotonic()).to.be.within(30_000, 30_100)
+      holder.close()
+      await commits.begin()
+      await commits.commit()
+      writer.close()
+    }))
 
   it('that have begun are completed before the data is closed', () =>
     withDirectory(async (directory) => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -196,6 +197,19 @@ describe('the store of the embedded service', () => {
         ).flat(),
       )
       await Promise.all(stores.map(({ close }) => close()))
+    }))
+
+  it('is locked against a restore by another process, also after this one has opened it again', () =>
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
+      const again = openSqlite(directory)
+      await again.close()
+      const script = `const { DatabaseSync } = require('node:sqlite')
+        const database = new DatabaseSync(process.argv[1])
+        database.exec('pragma locking_mode = exclusive; begin exclusive')`
+      const { stderr } = spawnSync(process.execPath, ['-e', script, store.location], { encoding: 'utf8' })
+      expect(stderr).to.include('database is locked')
+      await store.close()
     }))
 
   it('serves two services of one process at once', () =>

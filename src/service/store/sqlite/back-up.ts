@@ -110,12 +110,11 @@ export async function restore(directory: string, backup: string, clock: Clock): 
  * The record of a service in another container names a process that does not exist here. The locks of SQLite have no
  * such limit.
  *
- * @throws Failure `conflict`
+ * @throws Failure `conflict`; `storage` for a file that cannot be opened
  */
 function demandUnused(file: string): void {
   if (!existsSync(file)) return
-  const { DatabaseSync } = loadSqlite()
-  const database = new DatabaseSync(file)
+  const database = openData(file)
   try {
     database.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
   } catch (error) {
@@ -126,6 +125,15 @@ function demandUnused(file: string): void {
     })
   } finally {
     database.close()
+  }
+}
+
+function openData(file: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  try {
+    return new DatabaseSync(file)
+  } catch (error) {
+    throw sqliteFailure(error, dirname(file), file)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { systemClock } from '../../../system/clock.ts'
+import { type Clock, systemClock } from '../../../system/clock.ts'
 import { isBusy } from '../../../system/sqlite-error.ts'
 
 /** How long, in ms, a writer waits for writers in other processes: 200 of them on 2 processors take more than 10 s. */
@@ -24,16 +24,18 @@ interface Group {
 export class GroupCommit {
   readonly #connection: DatabaseSync
   readonly #mutex = createMutex()
-  readonly #onCommit: () => void
+  readonly #runCommit: () => void
+  readonly #clock: Clock
   #group: Group | undefined
 
   /**
    * @param connection with a `busy_timeout` of 0
-   * @param onCommit called after each COMMIT, before its operations succeed
+   * @param runCommit runs COMMIT
    */
-  constructor(connection: DatabaseSync, onCommit: () => void) {
+  constructor(connection: DatabaseSync, runCommit: () => void, clock: Clock = systemClock) {
     this.#connection = connection
-    this.#onCommit = onCommit
+    this.#runCommit = runCommit
+    this.#clock = clock
   }
 
   /**
@@ -41,9 +43,11 @@ export class GroupCommit {
    * write until then, so it must contain only queries.
    */
   async begin(): Promise<void> {
+    // From here, so that operations that wait for the mutex do not wait for the file one after another.
+    const deadline = this.#clock.monotonic() + busyTimeout
     await this.#mutex.acquire()
     try {
-      if (!this.#group) await this.#open()
+      if (!this.#group) await this.#open(deadline)
       this.#connection.exec('savepoint operation')
     } catch (error) {
       this.#mutex.release()
@@ -92,8 +96,8 @@ export class GroupCommit {
     await this.#group?.done.catch(() => {})
   }
 
-  async #open(): Promise<void> {
-    await this.#lockFile()
+  async #open(deadline: number): Promise<void> {
+    await this.#lockFile(deadline)
     const { promise: done, resolve, reject } = Promise.withResolvers<void>()
     // Each operation of the group receives the failure; without one, it must not be an unhandled rejection.
     done.catch(() => {})
@@ -102,15 +106,14 @@ export class GroupCommit {
     setImmediate(() => this.#finish(group).catch(ignored))
   }
 
-  async #lockFile(): Promise<void> {
-    const deadline = systemClock.monotonic() + busyTimeout
+  async #lockFile(deadline: number): Promise<void> {
     for (let pause = 1; ; pause = Math.min(pause * 2, maxPause)) {
       try {
         this.#connection.exec('begin immediate')
         return
       } catch (error) {
-        if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
-        await systemClock.sleep(pause * (0.5 + Math.random()))
+        if (!isBusy(error) || this.#clock.monotonic() > deadline) throw error
+        await this.#clock.sleep(pause * (0.5 + this.#clock.random()))
       }
     }
   }
@@ -120,8 +123,7 @@ export class GroupCommit {
     await this.#mutex.acquire()
     try {
       if (this.#group !== group) return
-      this.#connection.exec('commit')
-      this.#onCommit()
+      this.#runCommit()
       this.#end()
     } catch (error) {
       this.#end(error)

@@ -1,4 +1,4 @@
-import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, fchownSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
@@ -48,13 +48,18 @@ export function openSqlite(directory: string, wanted: readonly Migration[] = mig
   }
 }
 
-/** Creates the file if it is missing. @throws if an existing file is not writable */
+/**
+ * Creates the file if it is missing. Does not open an existing one: to close it would release the locks of all
+ * connections of this process (https://sqlite.org/howtocorrupt.html, section 2.2).
+ *
+ * @throws if an existing file is not writable
+ */
 function requireWritableFile(file: string): void {
   try {
     makePrivateFile(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    closeSync(openSync(file, 'a'))
+    accessSync(file, constants.W_OK)
   }
 }
 
@@ -97,6 +102,8 @@ function prepare(connection: DatabaseSync, file: string, wanted: readonly Migrat
   connection.exec('pragma synchronous = full')
   // From now on, group-commit.ts waits for locks without blocking the thread.
   connection.exec('pragma busy_timeout = 0')
+  // SQLite locks the file with the first read, and only then a restore knows that the data is in use.
+  connection.exec('select number from migrations')
   return created
 }
 

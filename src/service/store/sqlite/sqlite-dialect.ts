@@ -32,6 +32,7 @@ export function createSqliteDialect({ reader, writer }: SqliteConnections, onCom
   const writing = createStatements(writer)
   const commits = new GroupCommit(writer, () => {
     snapshot.end()
+    writer.exec('commit')
     onCommit()
   })
   // Used again, because Kysely keeps a record of each connection.
@@ -142,8 +143,8 @@ function isReading({ query, sql }: CompiledQuery): boolean {
 }
 
 /**
- * A read transaction for all reads until the microtasks end, because the locks of each would cost half as
- * much as the read. No request arrives in between, so a reader cannot miss what was committed before it.
+ * A read transaction for all reads until the microtasks end, because the locks of each would cost almost
+ * as much as the read. No request arrives in between, so a reader cannot miss what was committed before it.
  */
 class Snapshot {
   readonly #database: DatabaseSync
@@ -165,7 +166,10 @@ class Snapshot {
     process.nextTick(() => this.end())
   }
 
-  /** The next read sees what is committed by then. */
+  /**
+   * The next read sees what is committed by then. Call it before each commit, because SQLite cannot write over its
+   * log during a snapshot.
+   */
   end(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
