@@ -46,7 +46,8 @@ const hints: Hints = {
   // Signing in
   unusable_credential: (_, connection) =>
     connection?.refusalHint ?? 'Enter it again, without surrounding characters.',
-  sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
+  sign_in_again: ({ profile, scope }) =>
+    `Sign in again with: ${login(profile)}${scope === undefined ? '' : ` --scope ${quoteWord(scope)}`}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
   create_profile: ({ profile }) =>
