@@ -81,9 +81,9 @@ const hints: Hints = {
   gitlab_id_token: ({ audience }) =>
     `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
   expired_identity_token:
-    'The identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
+    'By the clock of this machine, the identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
   audience_of_identity_token: ({ audience }) =>
-    `The identity token is for another service. In the CI system, request one for the audience ${audience}, or for the audience that the trust on the service names.`,
+    `The identity token is not for ${audience}. If the trust on the service names that audience, request a token for it. Otherwise, find the reason there with: chatctl service audit --action trust.refused`,
   trust_issuer: ({ issuer, subject, audience }) =>
     `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
   check_credential_command: ({ line, profile }) =>
