@@ -116,7 +116,7 @@ const hints: Hints = {
   revoke_trust: ({ name }) =>
     `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
   start_service:
-    'Start it with: chatctl service run. If it runs on other data, name the data with --data or --database.',
+    'Start it with: chatctl service run. If one of the two commands has --data or --database, the other needs the same.',
   check_other_service: ({ url, place }) =>
     `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
 
