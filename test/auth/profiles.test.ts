@@ -127,7 +127,7 @@ describe('two profiles, one with a token and one with an API key', () => {
       ['auth', 'use', 'Work'],
     ]) {
       const unknown = await run(args)
-      expectFailure(unknown, 2, 'nknown profile "Work"', 'List the profiles with: chatctl auth list')
+      expectFailure(unknown, 2, 'profile "Work"', 'List the profiles with: chatctl auth list')
       expect(unknown.stderr).not.to.contain('create')
     }
     expect(readProfiles(sandbox)).to.deep.equal(before)
