@@ -139,11 +139,11 @@ interface CodeCache {
   isDamaged: boolean
 }
 
-/** Coverage counts only code that V8 compiles in this run. */
+/** Coverage counts only code that V8 compiles in this run, and V8 adds counters to that code. */
 const isUnused = (): boolean => Boolean(process.env['NODE_V8_COVERAGE'])
 
 function readCodeCache(directory: string | undefined, key: string): CodeCache {
-  if (directory === undefined || isUnused()) return { isDamaged: false }
+  if (directory === undefined) return { isDamaged: false }
   try {
     const code = readDuplicated(`${directory}/${key}`)
     return code === undefined ? { isDamaged: true } : { code, isDamaged: false }
@@ -171,6 +171,7 @@ function trustedDirectory(): string | undefined {
 }
 
 function findTrustedDirectory(): string | undefined {
+  if (isUnused()) return undefined
   try {
     const directory = new Directories(process.env).cache
     makePrivateDirectory(directory)

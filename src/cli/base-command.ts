@@ -184,6 +184,8 @@ export abstract class BaseCommand extends HostedCommand {
       }
       if (error instanceof Interruption)
         return await reportInterruption(error, this.#interrupted(error), style)
+      // Most failures need none of it, and an update may have removed the file.
+      if (error instanceof Failure) return await reportError(error, style)
       const { usageFailure } = await import('./usage-error.ts')
       return await reportError(usageFailure(error, this.#usage()), style)
     } catch (nested) {

@@ -35,7 +35,7 @@ interface ParseError extends Error {
  * @returns other errors unchanged
  */
 export function usageFailure(error: unknown, usage: Usage): unknown {
-  if (error instanceof Failure || !isParseError(error)) return error
+  if (!isParseError(error)) return error
   const { id, argv, flags } = usage
   const command = `chatctl ${id.replaceAll(':', ' ')}`
   const hint = `${command} --help`

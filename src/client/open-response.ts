@@ -8,7 +8,7 @@ export type Stage = 'connect' | 'request' | 'body'
 
 /** A request that the network or a timeout ended. It never leaves `src/client`. */
 export class Interrupted extends Error {
-  override name = 'Interrupted'
+  override readonly name = 'Interrupted'
   readonly stage: Stage
 
   constructor(stage: Stage, cause: unknown) {

@@ -1,7 +1,7 @@
 import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
 import { utf8Text } from '../contract/utf8-text.ts'
 import type { AttemptResponse } from './attempt.ts'
-import { type HttpRequest, Interrupted, type OpenResponse } from './open-response.ts'
+import type { HttpRequest, Interrupted, OpenResponse } from './open-response.ts'
 import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
 import { codingOf } from './response.ts'
 
@@ -99,6 +99,8 @@ export class Trace {
   }
 }
 
+const interrupted: Interrupted['name'] = 'Interrupted'
+
 type StreamEnd = 'complete' | 'interrupted' | 'closed'
 
 /** @param begin the beginning of the stream, and how long it was */
@@ -132,7 +134,8 @@ class TracedStream implements OpenResponse {
       else this.#end('complete')
       return chunk
     } catch (error) {
-      this.#end(error instanceof Interrupted ? 'interrupted' : 'closed')
+      // The bundle with this file would have another copy of the class `Interrupted`.
+      this.#end(error instanceof Error && error.name === interrupted ? 'interrupted' : 'closed')
       throw error
     }
   }

@@ -175,6 +175,12 @@ describe('the code cache', function () {
     expect(readFileSync(join(directory, name)).equals(ofOtherFlags)).to.equal(false)
   })
 
+  it('is neither used nor written while coverage is collected', async () => {
+    const coverage = { NODE_V8_COVERAGE: join(sandbox.home, 'coverage') }
+    for (let count = 0; count < 2; count++) await run(['config', 'path'], coverage)
+    expect(readdirSync(directory)).to.deep.equal([])
+  })
+
   it('is accepted by V8 after a command that bounded the heap has written it', async () => {
     const rows = join(sandbox.home, 'users.csv')
     writeFileSync(rows, 'email\nada@example.com\n')

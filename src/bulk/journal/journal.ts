@@ -33,8 +33,9 @@ export interface JournalOptions {
 
 /**
  * The append-only log from which an import resumes. An intent is on disk before its request is sent. An
- * outcome is written in the turn of the event loop in which it is known, and flushed to disk with the next intent. So a crash of the
- * machine can lose only outcomes: then the outcome of the row is unknown, and the row is not sent twice.
+ * outcome is written in the turn of the event loop in which it is known, and flushed to disk with the next
+ * intent. So a crash of the machine can lose only outcomes: then the outcome of the row is unknown, and the
+ * row is not sent twice.
  */
 export class Journal {
   readonly rows: RowStates
@@ -115,8 +116,10 @@ export class Journal {
     this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
   }
 
-  /** Records the outcome of a step. It survives the process after this turn of the event loop, and the machine after
-   * the next `sync`. */
+  /**
+   * Records the outcome of a step. It survives the process after this turn of the event loop, and the machine
+   * after the next `sync`.
+   */
   record(line: StepLine & { did: NonNullable<StepLine['did']> }): void {
     this.#append(line)
   }

@@ -1,7 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
 import { flagHint } from '../flag-hint.ts'
-import { sharedFlags } from '../shared-flags.ts'
 import type { Catalog } from './command-catalog.ts'
 import { depthOf, guessCommand } from './guess-command.ts'
 import { fits, looksSecret, suggestCommand } from './suggest-command.ts'
@@ -20,7 +19,7 @@ export function unknownCommand(argv: readonly string[], catalog: Catalog): Failu
     // What follows a = may be a secret.
     const flag = argv[0]?.replace(/=.*/s, '') ?? ''
     return new Failure('usage', `There is no command before ${flag}`, {
-      hint: hintOfMessage(argv, catalog) ?? hintBeforeCommand(flag),
+      hint: hintOfMessage(argv, catalog) ?? hintBeforeCommand(flag, catalog),
     })
   }
   const depth = depthOf(words, catalog)
@@ -99,9 +98,11 @@ function hintOfMessage(argv: readonly string[], catalog: Catalog): string | unde
     : undefined
 }
 
-function hintBeforeCommand(flag: string): string {
+function hintBeforeCommand(flag: string, catalog: Catalog): string {
   if (/^-v$/i.test(flag)) return 'Did you mean: chatctl --version'
-  const known = ['version', ...Object.keys(sharedFlags)]
+  const [first, ...others] = catalog.values()
+  const shared = Object.keys(first?.flags ?? {}).filter((name) => others.every(({ flags }) => name in flags))
+  const known = ['version', ...shared]
   const meant = known.includes(flag.slice(2)) ? undefined : flagHint(flag, { known })
   return meant === undefined
     ? 'Flags come after the command. List the commands with: chatctl --help'
