@@ -108,8 +108,8 @@ check_downloads() {
 find_downloader() {
   if has curl; then
     downloader=curl
-  # Other programs of this name may not verify certificates.
-  elif has wget && wget --version 2>/dev/null | grep -q 'GNU Wget'; then
+  # Other programs of this name may not verify certificates. GNU Wget2 shows no redirects.
+  elif has wget && wget --version 2>/dev/null | grep -q 'GNU Wget '; then
     downloader=wget
   else
     fail "Neither curl nor GNU Wget is installed." "Install curl, and run this script again."

@@ -1,4 +1,4 @@
-import { Failure, type FailureKind } from '../contract/failure.ts'
+import { Failure, type FailureKind, type Help } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { describeDuration } from '../system/clock.ts'
 import { type AuthorizationServer, findAuthorizationServer } from './authorization-server.ts'
@@ -81,7 +81,8 @@ export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | 
       if (isPending && isLast) throw lifetime <= options.wait ? codeExpired() : timedOut(options.wait)
       if (error.code === 'slow_down') interval += slowDown
       if (isPending) failures = 0
-      else if (isLast || !passing.has(error.kind) || ++failures >= maxFailures) throw finalFailure(error)
+      else if (isLast || !passing.has(error.kind) || ++failures >= maxFailures)
+        throw finalFailure(error, isLast)
     }
   }
 }
@@ -103,8 +104,10 @@ function poll(
   return redeemDeviceCode({ server, clientId, scope }, deviceCode, transport, given.clock)
 }
 
-function finalFailure(failure: Failure): Failure {
+function finalFailure(failure: Failure, isLast: boolean): Failure {
   if (failure.code === 'expired_token') return codeExpired()
+  // A longer timeout would not help.
+  if (isLast && passing.has(failure.kind)) return failure.reworded(failure.message, newCode)
   if (failure.code !== 'access_denied') return failure
   return failure.reworded(failure.message.replace(/^.*?, /, 'The authorization server denied the sign-in: '))
 }
@@ -121,16 +124,18 @@ const withoutCode =
     throw error.reworded(error.message, { advice: [{ code: 'scope_of_device' }] })
   }
 
+const newCode: Help = { advice: [{ code: 'new_device_code' }] }
+
 function codeExpired(): Failure {
   return new Failure('unauthorized', 'The code expired before the sign-in was completed', {
     code: 'expired_token',
-    advice: [{ code: 'new_device_code' }],
+    ...newCode,
   })
 }
 
 function timedOut(wait: number): Failure {
   return new Failure('unauthorized', `The sign-in was not completed within ${describeDuration(wait)}`, {
     code: 'sign_in_timeout',
-    advice: [{ code: 'new_device_code' }],
+    ...newCode,
   })
 }

@@ -112,7 +112,7 @@ function withClaims(failure: Failure, token: string, options: ExchangeOptions, i
   const { hint, advice } = helpOf(failure)
   return failure.reworded(`${failure.message} (identity token: ${said.join(', ')})`, {
     hint,
-    advice: isSelf ? [...advice, ...adviseOn(claims, options)] : advice,
+    advice: isSelf && failure.code !== 'invalid_scope' ? [...advice, ...adviseOn(claims, options)] : advice,
   })
 }
 

@@ -77,7 +77,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     // RFC 6749 section 5.2: the refresh token is still valid.
-    if (error.code === 'invalid_scope') throw error.reworded(error.message, signInAgain(owner))
+    if (error.code === 'invalid_scope') throw error.reworded(error.message, signInAgain(owner, scope))
     // A token with another scope is not what the user needs.
     const works = scope === undefined && stored.access_token !== rejected && isAlive(stored, clock.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
@@ -133,6 +133,6 @@ function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failur
   })
 }
 
-function signInAgain({ profile }: CredentialOwner): Help {
-  return { advice: [{ code: 'sign_in_again', profile }] }
+function signInAgain({ profile }: CredentialOwner, scope?: string): Help {
+  return { advice: [{ code: 'sign_in_again', profile, scope }] }
 }

@@ -46,7 +46,8 @@ const hints: Hints = {
   // Signing in
   unusable_credential: (_, connection) =>
     connection?.refusalHint ?? 'Enter it again, without surrounding characters.',
-  sign_in_again: ({ profile }) => `Sign in again with: ${login(profile)}`,
+  sign_in_again: ({ profile, scope }) =>
+    `Sign in again with: ${login(profile)}${scope === undefined ? '' : ` --scope ${quoteWord(scope)}`}`,
   find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
   replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
   create_profile: ({ profile }) =>
@@ -80,9 +81,9 @@ const hints: Hints = {
   gitlab_id_token: ({ audience }) =>
     `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
   expired_identity_token:
-    'The identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
+    'By the clock of this machine, the identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
   audience_of_identity_token: ({ audience }) =>
-    `The identity token is for another service. In the CI system, request one for the audience ${audience}, or for the audience that the trust on the service names.`,
+    `The identity token is not for ${audience}. If the trust on the service names that audience, request a token for it. Otherwise, find the reason there with: chatctl service audit --action trust.refused`,
   trust_issuer: ({ issuer, subject, audience }) =>
     `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
   check_credential_command: ({ line, profile }) =>
@@ -115,7 +116,7 @@ const hints: Hints = {
   revoke_trust: ({ name }) =>
     `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
   start_service:
-    'Start it with: chatctl service run. If it runs on other data, name the data with --data or --database.',
+    'Start it with: chatctl service run. If one of the two commands has --data or --database, the other needs the same.',
   check_other_service: ({ url, place }) =>
     `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
 

@@ -8,7 +8,7 @@ import type { HostedCommand } from './hosted-command.ts'
 /** Data directory of the embedded service, for every `service` command. */
 export const dataFlag = textFlag({
   helpValue: 'DIRECTORY',
-  summary: 'Data directory (see chatctl help environment)',
+  summary: 'Data directory (see chatctl service status)',
 })
 
 /** Database of the embedded service, for every `service` command that opens its data. */

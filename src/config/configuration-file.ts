@@ -163,9 +163,15 @@ export function isProfileName(name: string): boolean {
   return name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__'
 }
 
-/** What to do about the name of a profile that does not exist. */
-export function adviceForProfile(name: string): Advice {
-  return isProfileName(name) ? { code: 'create_profile', profile: name } : { code: 'list_profiles' }
+/** What to do about the name of a profile that is not among those that are known. */
+export function adviceForProfile(name: string, known: readonly string[]): Advice {
+  const canBeCreated = isProfileName(name) && findInAnyCase(name, known) === undefined
+  return canBeCreated ? { code: 'create_profile', profile: name } : { code: 'list_profiles' }
+}
+
+/** The known name that differs at most in case. */
+export function findInAnyCase(name: string, known: readonly string[]): string | undefined {
+  return known.find((other) => other.toLowerCase() === name.toLowerCase())
 }
 
 function unwritable(path: string, cause: unknown): Failure {

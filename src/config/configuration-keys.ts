@@ -5,6 +5,7 @@ import { readCommand } from '../system/split-command.ts'
 import {
   adviceForProfile,
   type Configuration,
+  findInAnyCase,
   type GlobalKey,
   globalKeys,
   isProfileName,
@@ -129,11 +130,10 @@ function withoutAddress(profile: string): Failure {
   )
 }
 
-function demandProfile({ profiles = {} }: Configuration, name: string): void {
-  if (name === localProfile || Object.hasOwn(profiles, name)) return
-  throw new Failure('usage', `Unknown profile "${name}"`, {
-    advice: [adviceForProfile(name)],
-  })
+function demandProfile(configuration: Configuration, name: string): void {
+  const known = profileNames(configuration)
+  if (known.includes(name)) return
+  throw new Failure('usage', `Unknown profile "${name}"`, { advice: [adviceForProfile(name, known)] })
 }
 
 /** The key of an upstream must not reach another one, so only the same origin keeps it. */
@@ -184,9 +184,9 @@ export function demandProfileName(name: string, configuration: Configuration): v
       hint: 'Use at most 64 characters: letters, digits, and . _ - @',
     })
   }
-  const names = profileNames(configuration)
-  const similar = names.find((known) => known.toLowerCase() === name.toLowerCase())
-  if (similar === undefined || names.includes(name)) return
+  const known = profileNames(configuration)
+  const similar = findInAnyCase(name, known)
+  if (similar === undefined || known.includes(name)) return
   throw new Failure('usage', `Profile "${similar}" already exists, and "${name}" differs only in case`, {
     hint: 'Choose another name.',
   })

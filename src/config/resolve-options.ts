@@ -236,11 +236,10 @@ function unknownProfile(
   const { value = '', from = '', source } = named ?? {}
   const stored = source === 'directory' ? `${place()}, ${from}` : from
   const where = source === 'profile' ? `default_profile in ${from}` : stored
-  return new Failure(
-    'usage',
-    `${where}: unknown profile "${value}" (profiles: ${profileNames(configuration).join(', ')})`,
-    { advice: [adviceForProfile(value)] },
-  )
+  const known = profileNames(configuration)
+  return new Failure('usage', `${where}: unknown profile "${value}" (profiles: ${known.join(', ')})`, {
+    advice: [adviceForProfile(value, known)],
+  })
 }
 
 /** All profile names, the built-in profile first. */

@@ -46,7 +46,8 @@ interface ConfigurationAdvice {
 interface SignInAdvice {
   /** The credential cannot be a header. */
   unusable_credential: NoData
-  sign_in_again: { profile: string }
+  /** @param scope of the new sign-in (default: that of the profile) */
+  sign_in_again: { profile: string; scope?: string | undefined }
   /** The stored address of the token endpoint is not usable. */
   find_token_endpoint_again: { profile: string }
   /** The stored credential of the profile cannot be read. */

@@ -313,10 +313,20 @@ describe('a CI job without a stored key', () => {
     expect(failed.stderr).not.to.contain(token).and.not.contain('\u001b')
     expect(sent()).to.include({ client_id: 'chatctl' })
     const elsewhere = await models(self)
-    expectFailure(elsewhere, 4, 'The identity token is for another service', `for the audience ${url},`)
+    expectFailure(
+      elsewhere,
+      4,
+      `The identity token is not for ${url}.`,
+      'service audit --action trust.refused',
+    )
     const late = await models({ ...self, CHATCTL_ID_TOKEN: identityToken({ aud: url, exp: 1_000_000_000 }) })
-    expectFailure(late, 4, 'exp 2001-09-09T01:46:40.000Z', 'The identity token has expired')
-    for (const { stderr } of [elsewhere, late]) expect(stderr).not.to.contain('service trust')
+    expectFailure(late, 4, 'exp 2001-09-09T01:46:40.000Z', 'By the clock of this machine')
+    world.server.script.token = [refusing('invalid_scope', 'the trust has no permission of the scope')]
+    const scope = await models({ ...self, CHATCTL_SCOPE: 'users:write' })
+    expectFailure(scope, 4, 'invalid_scope: the trust has no permission of the scope (identity token: iss')
+    for (const { stderr } of [elsewhere, late, scope])
+      expect(stderr).not.to.contain('service trust').and.not.contain('is for another service')
+    expect(scope.stderr).not.to.contain('Hint:')
     const stranger = await models({ CHATCTL_ID_TOKEN: identityToken({ iss: 5, aud: ['a', 'b'], exp: 'x' }) })
     expectFailure(stranger, 4, 'iss missing, sub repo:acme/app:ref:refs/heads/main, aud a b, exp missing')
     expect(stranger.stderr).not.to.contain('service trust')

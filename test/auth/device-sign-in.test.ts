@@ -203,8 +203,12 @@ describe('auth login --device', () => {
 
   it('exits 69 if the last poll gets no response, because the person may have agreed', async () => {
     server.script.token = [pending, answer(503)]
-    await fail(69, ['503'], ['--wait', '12s'])
+    await fail(69, ['503', 'Run the same command again'], ['--wait', '12s'])
     expect(server.tokenRequests).to.have.length(2)
+    server.script.token = [silent]
+    const flags = ['--wait', '3s', '--timeout', '100ms']
+    const { stderr } = await fail(69, ['No response', 'Run the same command again'], flags)
+    expect(stderr).not.to.contain('Allow more time')
   })
 
   it('does not compare clocks with the server', async () => {

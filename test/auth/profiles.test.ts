@@ -122,6 +122,14 @@ describe('two profiles, one with a token and one with an API key', () => {
     const login = ['auth', 'login', '--with-api-key', '--insecure-storage', '--base-url', service.url]
     expectFailure(await run([...login, '--profile', 'Work'], { stdin: 'key-1\n' }), 2, words)
     expectFailure(await run(['config', 'set', 'model', 'm', '--profile', 'Work']), 2, words)
+    for (const args of [
+      ['chat', 'models', '--profile', 'Work'],
+      ['auth', 'use', 'Work'],
+    ]) {
+      const unknown = await run(args)
+      expectFailure(unknown, 2, 'profile "Work"', 'List the profiles with: chatctl auth list')
+      expect(unknown.stderr).not.to.contain('create')
+    }
     expect(readProfiles(sandbox)).to.deep.equal(before)
   })
 

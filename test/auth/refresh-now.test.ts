@@ -60,11 +60,12 @@ describe('auth refresh', () => {
     const before = readCredential(sandbox)
     server.script.token = [refusing('invalid_scope')]
     const scope = await refresh('--scope', 'chat:read')
-    expectFailure(scope, 4, 'invalid_scope', 'Sign in again with: chatctl auth login --profile work')
+    const again = 'Sign in again with: chatctl auth login --profile work'
+    expectFailure(scope, 4, 'invalid_scope', `${again} --scope chat:read`)
     expect(scope.stderr).not.to.contain('has ended')
     expect(readCredential(sandbox)).to.deep.equal(before)
     server.script.token = [refusing('invalid_grant')]
-    expectFailure(await refresh(), 4, 'Sign in again with: chatctl auth login --profile work')
+    expectFailure(await refresh(), 4, again)
   })
 
   it('exits 69 if the server fails, although the access token is still valid', async () => {

@@ -3,6 +3,7 @@ import { expectNothingStored, findCredentials, readProfiles } from '../support/c
 import { expectFailure } from '../support/expect-failure.ts'
 import { startLogin } from '../support/login-process.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { makeSignInWorld } from '../support/sign-in-world.ts'
 
@@ -31,6 +32,20 @@ describe('auth login with an address and without a profile', () => {
     const flags = ['--no-browser', '--insecure-storage', '--base-url', `${world.service.url}/sub`]
     const run = await startLogin(world.sandbox, flags, { stdin: '' }).ended
     expectFailure(run, 3, '--auth-url')
+  })
+
+  it('names --profile if a profile of another address has the name of the host, in any case', async () => {
+    const set = ['config', 'set', 'base_url', 'https://other.example', '--profile', 'Chat.Example']
+    await runChatctl(world.sandbox, set)
+    const flags = [
+      '--base-url',
+      'https://chat.example',
+      '--with-api-key',
+      '--no-verify',
+      '--insecure-storage',
+    ]
+    const run = await startLogin(world.sandbox, flags, { stdin: 'key-1\n' }).ended
+    expectFailure(run, 2, 'Profile "Chat.Example" already exists, with another base URL', '--profile NAME')
   })
 
   for (const [what, host] of [

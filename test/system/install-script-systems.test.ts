@@ -31,9 +31,12 @@ describe('install.sh, on different systems,', () => {
       PATH: makeToolPath(sandbox, ['curl']),
     })
     expect(missing.stderr).to.contain('does not send')
-    expect(
-      (await install(['--dir', 'other'], { PATH: makeToolPath(sandbox, ['curl', 'wget']) })).stderr,
-    ).to.contain('Neither curl nor GNU Wget')
+    // GNU Wget2 shows no redirects.
+    const wget2 = { wget: 'echo GNU Wget2 2.1.0 - multithreaded downloader' }
+    for (const PATH of [makeToolPath(sandbox, ['curl', 'wget']), makeToolPath(sandbox, ['curl'], wget2)]) {
+      const { stderr } = await install(['--dir', 'other'], { PATH })
+      expect(stderr).to.contain('Neither curl nor GNU Wget')
+    }
   })
 
   for (const [downloader, omitted] of [

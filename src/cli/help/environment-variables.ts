@@ -59,7 +59,7 @@ export const otherVariables: readonly Row[] = [
   ['SSH_CONNECTION', 'If set, auth login and /copy (OSC 52) use no desktop'],
   ['HOME', 'Home directory (Windows: USERPROFILE)'],
   ['XDG_CONFIG_HOME', 'Base of the config directory (Windows: APPDATA)'],
-  ['XDG_DATA_HOME', 'Base of the data directory (default: ~/.local/share; Windows: LOCALAPPDATA)'],
+  ['XDG_DATA_HOME', 'Base of the data directory (Windows: LOCALAPPDATA)'],
   ['XDG_STATE_HOME', 'Base of the state directory (Windows: LOCALAPPDATA)'],
   ['XDG_CACHE_HOME', 'Base of the cache directory (Windows: LOCALAPPDATA)'],
   ['TMPDIR', 'Directory for temporary files (Windows: TEMP)'],

@@ -1,11 +1,12 @@
 import {
   type Configuration,
   demandConfigurationDirectory,
+  findInAnyCase,
   type Profile,
   signInKeys,
 } from '../../config/configuration-file.ts'
 import { demandProfileName } from '../../config/configuration-keys.ts'
-import { localProfile, readAddress } from '../../config/resolve-options.ts'
+import { localProfile, profileNames, readAddress } from '../../config/resolve-options.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
@@ -80,11 +81,12 @@ async function chooseConnection({ options, configuration, prompter }: Context): 
   return { profile, baseUrl }
 }
 
-function nameOf(baseUrl: string, { profiles = {} }: Configuration): string {
+function nameOf(baseUrl: string, configuration: Configuration): string {
   const { hostname, port } = readBaseUrl(baseUrl)
   const name = `${hostname.replaceAll(/[^\w.-]+/g, '')}${port && `-${port}`}`
-  if (Object.hasOwn(profiles, name) || name === localProfile) {
-    throw new Failure('usage', `Profile "${name}" already exists, with another base URL`, {
+  const existing = findInAnyCase(name, profileNames(configuration))
+  if (existing !== undefined) {
+    throw new Failure('usage', `Profile "${existing}" already exists, with another base URL`, {
       hint: 'Choose the profile to sign in with --profile NAME.',
     })
   }

@@ -26,7 +26,10 @@ export default class ServiceStatus extends BaseCommand {
     if (flags.ready) {
       // Without a look into the database, which the service has checked.
       const { findReady } = await context.openToFindService(flags)
-      return context.output.show(serviceUrlView, await findReady(flags.data !== undefined))
+      return context.output.show(
+        serviceUrlView,
+        await findReady(flags.data !== undefined || flags.database !== undefined),
+      )
     }
     const administration = await context.openToInspect(flags)
     await context.output.show(serviceStatusView, await administration.status())

@@ -47,7 +47,7 @@ export interface Administration
   status(): Promise<ServiceStatus>
   /**
    * A service that runs on this data and is ready.
-   * @param isNamed as for `findOtherServices`
+   * @param isNamed whether the user named the data; then only services on the directory count
    * @throws Failure `unreachable` if there is none
    */
   findReady(isNamed: boolean): Promise<RunningStatus>

@@ -79,8 +79,12 @@ describe('when a service on this machine uses another database', () => {
       const check = `Check it with: chatctl ${ready.join(' ')} --data ${data}`
       expectFailure(await runChatctl(sandbox, ready), 69, `No service runs on ${defaultDatabase()}`, check)
       expect(await runChatctl(sandbox, [...ready, '--data', data])).to.include({ exitCode: 0 })
-      const named = await runChatctl(sandbox, [...ready, '--data', join(sandbox.home, 'third')])
-      expectFailure(named, 69, join(sandbox.home, 'third'), 'name the data with --data')
+      const third = join(sandbox.home, 'third')
+      const named = await runChatctl(sandbox, [...ready, '--data', third])
+      const same = 'has --data or --database, the other needs the same'
+      expectFailure(named, 69, third, 'Start it with: chatctl service run', same)
+      const url = ['--database', 'postgres://ada@127.0.0.1:1/chat']
+      expectFailure(await runChatctl(sandbox, [...ready, ...url]), 69, same)
     } finally {
       await service.stop()
     }
