@@ -264,6 +264,7 @@ const byCommand: Record<string, FlagRow> = {
   'service:trust:create subject': { valid: 'repo:acme/app:**', invalid: '*' },
   'service:trust:create audience': { valid: 'https://chat.example' },
   'service:trust:create permission': { valid: 'read:chat', invalid: 'all' },
+  'service:status ready': { ends: [69] },
   'service:trust:revoke data': { ends: [6] },
   'service:trust:revoke yes': { base: 'service trust revoke TRUST' },
   'service:users:reset data': { ends: [6] },
