@@ -3,10 +3,10 @@ import { Script } from 'node:vm'
 import { Directories } from '../system/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
 import { removeQuietly, replaceFile } from '../system/replace-file.ts'
-import { withDefaultFlags } from './bound-heap.ts'
 import { decompress, duplicate } from './code-cache-format.ts'
 import { loadNativeAddon } from './native-addon.ts'
 import { ownRoot, readDuplicated, readOwnFile } from './own-files.ts'
+import { configureParser, withDefaultFlags } from './v8-flags.ts'
 
 /**
  * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
@@ -46,6 +46,7 @@ export function loadBundle(name: string): unknown {
   loaded.set(name, { ...compiled, exports: module.exports })
   compiled.script.runInThisContext()(module.exports, requireFromBundle, module, path, directory)
   loaded.set(name, { ...compiled, exports: module.exports })
+  if (name === 'http') configureParser()
   return module.exports
 }
 

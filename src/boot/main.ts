@@ -9,7 +9,7 @@ import { run } from './run.ts'
 declare const commandIds: readonly string[]
 
 /** What starts the program. */
-interface Starter extends Pick<Host, 'keepHeapSmall' | 'installation'> {
+interface Starter extends Pick<Host, 'expectStreamedReply' | 'keepHeapSmall' | 'installation'> {
   keychainProcess: KeychainOptions['childProcess']
   loadCommand(id: string): Command.Class
   /** Receives the ID of the command that ran, such as `settings:get`, or `help`. */

@@ -14,8 +14,9 @@ export function createProcessHost({
   installation,
   keychainProcess,
   keepHeapSmall,
+  expectStreamedReply,
   onReaderGone,
-}: Pick<Host, 'installation' | 'keepHeapSmall' | 'onReaderGone'> & {
+}: Pick<Host, 'installation' | 'keepHeapSmall' | 'expectStreamedReply' | 'onReaderGone'> & {
   keychainProcess: KeychainOptions['childProcess']
 }): Host {
   const { env, platform } = process
@@ -63,6 +64,7 @@ export function createProcessHost({
     onReaderGone,
     untilEnded,
     keepHeapSmall,
+    expectStreamedReply,
     modelServers: localModelServers,
     clock: systemClock,
     log: undefined,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from '@oclif/core/command'
-import { keepHeapSmall } from './bound-heap.ts'
 import { keepCodeCaches, loadBundle } from './load-bundle.ts'
 import { isExecutable, ownRoot, readOwnFile } from './own-files.ts'
+import { expectStreamedReply, keepHeapSmall } from './v8-flags.ts'
 
 // bin/run.js must parse on any Node version; all code after it requires a supported one.
 
@@ -33,6 +33,7 @@ function start(): void {
       env: { [keychainCall]: `${process.pid}` },
     },
     keepHeapSmall,
+    expectStreamedReply,
     loadCommand,
     onEnd: keepCodeCaches,
   })

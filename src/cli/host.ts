@@ -76,6 +76,8 @@ export interface Host {
    * @param most what matters most (default: memory). With `speed`, memory grows a little with the amount of data.
    */
   keepHeapSmall(most?: 'memory' | 'speed'): void
+  /** Says before the first connection that the service will be asked for a streamed reply. */
+  expectStreamedReply(): void
   /** The model servers that chatctl offers to a person if they run on this machine. */
   readonly modelServers: readonly LocalModelServer[]
   readonly clock: Clock

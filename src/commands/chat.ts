@@ -90,6 +90,7 @@ export default class Chat extends BaseCommand {
     const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
+    host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasUpstream } = await describeService(context)
     const { runSession } = await import('../talk/run-session.ts')

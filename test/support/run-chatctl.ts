@@ -100,6 +100,7 @@ export function startChatctl(
     allowGrace: () => {},
     untilEnded: () => () => {},
     keepHeapSmall: () => {},
+    expectStreamedReply: () => {},
     modelServers: [],
     clock: systemClock,
     log: { write: (line) => void stderr.write(line) },

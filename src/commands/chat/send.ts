@@ -98,6 +98,7 @@ export default class ChatSend extends BaseCommand {
     const streams = wantsStream || (flags.stream === undefined && (isShown || extract !== undefined))
     output.checkFields(streams ? streamEventView : view)
     const asText = streams && (extract !== undefined || output.streamsText(view))
+    if (!isCompletion && flags.stream !== false) context.host.expectStreamedReply()
     await offerModelServer(context)
     const { exchange, close } = await openExchange(context, { begin, parameters, model })
     const reply = new ReplyPrinter(context, view, flags)

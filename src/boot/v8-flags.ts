@@ -1,14 +1,21 @@
 import type { Host } from '../cli/host.ts'
 
-/** Each flag, and V8's default. */
-const flags = [
+/** A flag, and V8's default. */
+type Flag = readonly [string, string]
+
+const heapFlags: readonly Flag[] = [
   ['--semi-space-growth-factor=1', '--semi-space-growth-factor=2'],
   ['--heap-growing-percent=150', '--heap-growing-percent=0'],
   ['--no-maglev', '--maglev'],
   ['--optimize-for-size', '--no-optimize-for-size'],
-] as const
+]
 
-const bound = new Set<(typeof flags)[number]>()
+const parserFlags: readonly Flag[] = [
+  ['--no-wasm-tier-up', '--wasm-tier-up'],
+  ['--no-wasm-dynamic-tiering', '--wasm-dynamic-tiering'],
+]
+
+const changed = new Set<Flag>()
 
 /**
  * Sets V8 flags that bound heap growth while streaming: the space for new objects does not grow, the heap grows to
@@ -18,19 +25,38 @@ const bound = new Set<(typeof flags)[number]>()
  * the others 20% of an import, and 40% of reading 20,000 users.
  */
 export const keepHeapSmall: Host['keepHeapSmall'] = (most = 'memory') => {
-  for (const flag of most === 'memory' ? flags : flags.slice(0, 2)) {
-    bound.add(flag)
-    setFlag(flag[0])
-  }
+  change(most === 'memory' ? heapFlags : heapFlags.slice(0, 2))
+}
+
+let expectsStream = false
+
+export const expectStreamedReply: Host['expectStreamedReply'] = () => {
+  expectsStream = true
+}
+
+/**
+ * To be called before the first connection, when undici compiles its parser, which is WebAssembly. V8 would optimize it
+ * after about 28 chunks of a streamed reply, which takes a third of the CPU time of a `chat send`. Does nothing unless
+ * such a reply is expected: node:v8 takes more than a millisecond to load.
+ */
+export function configureParser(): void {
+  if (expectsStream) change(parserFlags)
 }
 
 /** Does something under V8's defaults: V8 rejects a code cache that was created under other flags. */
 export function withDefaultFlags<Result>(work: () => Result): Result {
-  for (const [, byDefault] of bound) setFlag(byDefault)
+  for (const [, byDefault] of changed) setFlag(byDefault)
   try {
     return work()
   } finally {
-    for (const [flag] of bound) setFlag(flag)
+    for (const [flag] of changed) setFlag(flag)
+  }
+}
+
+function change(flags: readonly Flag[]): void {
+  for (const flag of flags) {
+    changed.add(flag)
+    setFlag(flag[0])
   }
 }
 
