@@ -162,19 +162,19 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   /**
-   * After this call, undici schedules an immediate that frees the connection. If the end were reported before it, an
-   * immediate next request would open a second connection.
+   * Undici frees a connection one turn of the event loop after its response. If the end were reported
+   * earlier, an immediate next request would open a second connection.
    */
   onResponseEnd(): void {
-    queueMicrotask(() => setImmediate(this.#onEnd))
-  }
-
-  readonly #onEnd = (): void => {
-    if (this.#failure) return
-    this.#ended = true
-    this.#release()
-    this.#reader?.resolve(undefined)
-    this.#reader = undefined
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.#failure) return
+        this.#ended = true
+        this.#release()
+        this.#reader?.resolve(undefined)
+        this.#reader = undefined
+      }),
+    )
   }
 
   onResponseError(_controller: Controller, error: Error): void {
