@@ -52,7 +52,7 @@ export function openSqlite(directory: string, wanted: readonly Migration[] = mig
  * Creates the file if it is missing. Does not open an existing one: to close it would release the locks of all
  * connections of this process (https://sqlite.org/howtocorrupt.html, section 2.2).
  *
- * @throws if an existing file is not writable
+ * @throws if an existing file is not writable, or is a directory
  */
 function requireWritableFile(file: string): void {
   try {
@@ -60,6 +60,8 @@ function requireWritableFile(file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     accessSync(file, constants.W_OK)
+    // A directory has no locks, and the system says of it what is wrong.
+    if (statSync(file).isDirectory()) closeSync(openSync(file, 'a'))
   }
 }
 
