@@ -60,7 +60,7 @@ function requireWritableFile(file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     accessSync(file, constants.W_OK)
-    // A directory has no locks, and the system says of it what is wrong.
+    // A directory has no locks, and the error of the system names the cause.
     if (statSync(file).isDirectory()) closeSync(openSync(file, 'a'))
   }
 }
