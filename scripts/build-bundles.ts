@@ -16,9 +16,6 @@ const carriedFiles: Record<string, string> = {
 /** The oldest Node that package.json promises. */
 const target = 'node22.19'
 
-/** What Node's own loader loads. */
-const program: BuildOptions = { banner: {}, footer: {} }
-
 /**
  * Builds everything but the manifest into dist.
  *
@@ -50,14 +47,19 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
-    ...program,
   })
+  nameHash(join(dist, 'start.cjs'), hashes['start'])
   metafiles['client'] = await buildClientLibrary(root, { target })
   for (const [place, source] of Object.entries(carriedFiles)) {
     mkdirSync(dirname(join(dist, place)), { recursive: true })
     writeFileSync(join(dist, place), compress(readFileSync(join(root, source))))
   }
   return metafiles
+}
+
+/** bin/run.js finds the code cache of the file by this hash. */
+function nameHash(path: string, hash: string | undefined): void {
+  writeFileSync(path, `//${hash}\n${readFileSync(path, 'latin1')}`, 'latin1')
 }
 
 /** The program with some of its commands. Each is evaluated on its first `require`. */
@@ -96,7 +98,7 @@ async function bundle(
     legalComments: 'none',
     minifySyntax: true,
     minifyWhitespace: true,
-    // What Node's own loader would put around it, so that src/boot/load-bundle.ts need not touch the text.
+    // What Node's own loader would put around it, so that bin/run.js and src/boot/load-bundle.ts need not touch the text.
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     logLevel: 'warning',

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import vm from 'node:vm'
 
@@ -18,11 +19,15 @@ function restoreFlags(): void {
   for (const flag of pinned) setFlagsFromString(flag.replace('no-', ''))
 }
 
+/** The script of bin/run.js, which runs before the others. */
+let started: { script: vm.Script; hash: string } | undefined
+
 class Script extends vm.Script {
   constructor(code: string, options: vm.ScriptOptions) {
     restoreFlags()
     super(code, { ...options, filename: 'chatctl' })
     pinFlags()
+    started ??= { script: this, hash: code.slice(2, 18) }
   }
 
   override createCachedData() {
@@ -35,6 +40,14 @@ class Script extends vm.Script {
 
 Object.assign(vm, { Script })
 pinFlags()
+
+/** The program writes the code caches of all other scripts (src/boot/load-bundle.ts). */
+process.once('exit', () => {
+  if (!started) return
+  const code = started.script.createCachedData()
+  const name = ['start', started.hash, process.versions.v8, process.platform, process.arch].join('-')
+  writeFileSync(`${process.env['START_CACHE']}/${name}`, Buffer.concat([code, code]))
+})
 
 // A cache also contains which functions have run. In an emulator, a run may last until the timer of undici, which
 // is due after half a second.

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import {
   closeSync,
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -49,6 +50,7 @@ const env = {
   USERPROFILE: home,
   SystemRoot: process.env['SystemRoot'],
   CHATCTL_API_KEY: 'none',
+  START_CACHE: home,
 }
 
 async function run(...args: string[]): Promise<void> {
@@ -78,10 +80,13 @@ try {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   // The program writes the cache of a bundle in the second run that loads it.
   for (let runs = 0; runs < 2; runs++) await run('chat', 'send', 'Hello', '--profile', 'local')
-  for (let runs = 0; runs < 2; runs++) await run('chat', 'models', '--json', '--base-url', url)
   for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
+  // The last run writes no cache, as most runs.
+  for (let runs = 0; runs < 3; runs++) await run('chat', 'models', '--json', '--base-url', url)
   const { cache } = new Directories(env)
   mkdirSync(values.output, { recursive: true })
+  // Not compressed, because loading node:zlib would take longer than compiling it.
+  for (const name of globSync('start-*', { cwd: home })) cpSync(join(home, name), join(values.output, name))
   let written = 0
   for (const name of readdirSync(cache)) {
     const code = readDuplicate(readFileSync(join(cache, name)))

@@ -1,14 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 
 /** The files of the program that an executable has as assets, by their names in the package. */
 const files = ['package.json', 'oclif.manifest.json', 'dist/*.cjs', 'dist/build/*', 'dist/help/*']
-
-/** The main script of an executable contains it. */
-const ownScript = 'dist/start.cjs'
 
 interface Content {
   /** The file with the native code of `@napi-rs/keyring`. */
@@ -20,8 +16,8 @@ interface Content {
 }
 
 /**
- * Writes the blob that Node.js runs as the program: the main script, and the assets that `boot/own-files.ts`
- * reads. The blob contains no path of this machine.
+ * Writes the blob that Node.js runs as the program: the main script, and the assets that it and `boot/own-files.ts`
+ * read. The blob contains no path of this machine.
  *
  * @param directory for temporary files
  * @returns its path
@@ -31,8 +27,9 @@ export async function writeBlob(
   { keyring, licenses, codeCache }: Content,
   directory: string,
 ): Promise<string> {
-  await writeMainScript(root, join(directory, 'main.cjs'))
-  const own = globSync(files, { cwd: root }).filter((name) => name !== ownScript)
+  // A copy, because the blob contains this path.
+  copyFileSync(join(root, 'bin/run.js'), join(directory, 'main.cjs'))
+  const own = globSync(files, { cwd: root })
   const caches = codeCache === undefined ? [] : globSync(`*-${process.versions.v8}-*`, { cwd: codeCache })
   const assets: [name: string, path: string][] = [
     ...own.map((name): [string, string] => [name.replaceAll('\\', '/'), join(root, name)]),
@@ -55,22 +52,6 @@ export async function writeBlob(
     stdio: 'pipe',
   })
   return join(directory, 'blob')
-}
-
-/** Bundles bin/run.js with boot/start.ts, which it loads. */
-async function writeMainScript(root: string, outfile: string): Promise<void> {
-  await build({
-    absWorkingDir: root,
-    entryPoints: ['bin/run.js'],
-    outfile,
-    bundle: true,
-    format: 'cjs',
-    platform: 'node',
-    target: `node${process.versions.node}`,
-    minifySyntax: true,
-    minifyWhitespace: true,
-    logLevel: 'warning',
-  })
 }
 
 function hashOf(path: string): string {

@@ -29,7 +29,7 @@ function start(): void {
         const isKnown = isExecutable && process.platform === 'linux' && existsSync(runningFile)
         return isKnown ? runningFile : process.execPath
       },
-      args: isExecutable ? [] : [`${ownRoot}/dist/start.cjs`],
+      args: isExecutable ? [] : [`${ownRoot}/bin/run.js`],
       env: { [keychainCall]: `${process.pid}` },
     },
     keepHeapSmall,

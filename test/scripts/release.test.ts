@@ -30,8 +30,8 @@ describe('a release', () => {
 
   const versions = ['12.4.254.21-node.33', '13.6.233.17-node.53', '14.6.202.34-node.20']
   const caches = versions.flatMap((v8) =>
-    ['main', 'local-service'].map(
-      (name) => `package/dist/code-cache/${name}-0123456789abcdef-${v8}-linux-x64.zst`,
+    ['main-0123456789abcdef.zst', 'local-service-0123456789abcdef.zst', 'start-0123456789abcdef'].map(
+      (name) => `package/dist/code-cache/${name}`.replace(/(\.zst)?$/, `-${v8}-linux-x64$1`),
     ),
   )
 
@@ -43,7 +43,7 @@ describe('a release', () => {
     expect(findCacheFaults(['package/dist/main.cjs'])).to.deep.equal([
       'The package has code caches for 0 versions of V8, not 3.',
     ])
-    expect(findCacheFaults(caches.slice(2))).to.deep.equal([
+    expect(findCacheFaults(caches.slice(3))).to.deep.equal([
       'The package has code caches for 2 versions of V8, not 3.',
     ])
     expect(findCacheFaults(caches.slice(1))).to.deep.equal(['The code cache for V8 12.4.254.21 lacks main.'])

@@ -160,7 +160,9 @@ describe('the code cache', function () {
       writeFileSync(record, '')
       await run(['config', 'path'], other)
     }
-    expect(readFileSync(record, 'utf8')).to.match(/^main\.cjs used\n(?!.*main)(\S+ used\n)*$/s)
+    expect(readFileSync(record, 'utf8')).to.match(
+      /^start\.cjs not used\nmain\.cjs used\n(?!.*main)(\S+ used\n)*$/s,
+    )
   })
 
   it('is replaced if V8 rejects it', async () => {
@@ -257,6 +259,54 @@ describe('the code cache in the package', function () {
       await run(['config', 'path'], { NODE_OPTIONS: '--stack-trace-limit=50' })
     }
     expect(sizes().own).to.be.below(sizes().packaged)
+  })
+
+  /** Whether V8 used the code of the first script, which bin/run.js loads. */
+  const isStartUsed = async (env: NodeJS.ProcessEnv = {}): Promise<boolean> => {
+    const [recorder, record] = [join(sandbox.home, 'recorder.cjs'), join(sandbox.home, 'record')]
+    writeFileSync(recorder, recordScripts)
+    writeFileSync(record, '')
+    const { NODE_OPTIONS = '', ...others } = env
+    await run(['config', 'path'], {
+      ...others,
+      NODE_OPTIONS: `${NODE_OPTIONS} --require=${recorder}`,
+      RECORD: record,
+    })
+    const [first] = readFileSync(record, 'utf8').split('\n')
+    expect(first).to.be.oneOf(['start.cjs used', 'start.cjs not used'])
+    return first === 'start.cjs used'
+  }
+
+  it('has the code of the first script, for the same V8 flags, and not while coverage is collected', async () => {
+    expect(await isStartUsed()).to.equal(true)
+    expect(await isStartUsed({ NODE_OPTIONS: '--stack-trace-limit=50' })).to.equal(false)
+    expect(await isStartUsed({ NODE_V8_COVERAGE: join(sandbox.home, 'coverage') })).to.equal(false)
+  })
+
+  it('is not used for the first script if it is damaged, or of another build', async () => {
+    const [name = ''] = readdirSync(inPackage()).filter((file) => file.startsWith('start-'))
+    const [path, script] = [join(inPackage(), name), join(copy, 'dist/start.cjs')]
+    const whole = readFileSync(path)
+    const flipped = (at: number): Buffer => {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] ?? 0) ^ 1
+      return bytes
+    }
+    const half = whole.length / 2
+    const damaged = [
+      flipped(half - 1),
+      flipped(half),
+      whole.subarray(1),
+      whole.subarray(half),
+      Buffer.alloc(0),
+    ]
+    for (const bytes of damaged) {
+      writeFileSync(path, bytes)
+      expect(await isStartUsed()).to.equal(false)
+    }
+    writeFileSync(path, whole)
+    writeFileSync(script, readFileSync(script, 'latin1').replace(/^\/\/./, '//x'), 'latin1')
+    expect(await isStartUsed()).to.equal(false)
   })
 
   it('is not used if any bit of it is wrong', async () => {

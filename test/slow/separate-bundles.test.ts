@@ -17,13 +17,25 @@ describe('the program in separate bundles', function () {
   })
   afterEach(() => sandbox?.remove())
 
-  it('reports a failure after an update has removed a bundle that only other errors need', async () => {
+  /** A copy of the installed package that lacks a file. */
+  const runWithout = (name: string, args: readonly string[]) => {
     const copy = join(sandbox.home, 'package')
-    for (const name of ['bin', 'dist', 'package.json'])
-      cpSync(join(root, name), join(copy, name), { recursive: true })
-    rmSync(join(copy, 'dist/usage-error.cjs'))
-    const program = [process.execPath, join(copy, 'bin/run.js')] as const
-    const { exitCode, stderr } = await runProgram(sandbox, ['config', 'get', 'unknown'], { program })
+    for (const own of ['bin', 'dist', 'package.json'])
+      cpSync(join(root, own), join(copy, own), { recursive: true })
+    rmSync(join(copy, name))
+    return runProgram(sandbox, args, { program: [process.execPath, join(copy, 'bin/run.js')] })
+  }
+
+  it('reports that it is not built', async () => {
+    expect(await runWithout('dist/start.cjs', ['config', 'path'])).to.deep.include({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'Error: chatctl is not built.\nHint:  npm run build\n',
+    })
+  })
+
+  it('reports a failure after an update has removed a bundle that only other errors need', async () => {
+    const { exitCode, stderr } = await runWithout('dist/usage-error.cjs', ['config', 'get', 'unknown'])
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/^Error: Unknown configuration key "unknown"/)
   })

@@ -30,7 +30,7 @@ describe('a run that is ended while the keychain shows a dialog', () => {
     child.stdout?.resume()
     child.stderr?.resume()
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
-    while (!programsOf(sandbox).some((line) => line.includes('start.cjs'))) {
+    while (!programsOf(sandbox).some((line) => /run\.js *$/.test(line))) {
       expect(child.exitCode, 'it waits').to.equal(null)
       await sleep(20)
     }
