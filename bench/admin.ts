@@ -50,11 +50,11 @@ async function benchImport(rounds: number): Promise<BoundedFigure[]> {
   line('users import', rate(chatctl), `${ratio.toFixed(2)} of bare undici`)
   line('bare undici', rate(bareUndici))
   line('one fdatasync', `${oneSync.toFixed(3)} ms`)
-  const cpuRatio = (cpu.chatctl / cpu.bareUndici).toFixed(2)
-  line('CPU per row', `${cpu.chatctl.toFixed(3)} ms`, `${cpuRatio} of bare undici`)
+  const cpuRatio = cpu.chatctl / cpu.bareUndici
+  line('CPU per row', `${cpu.chatctl.toFixed(3)} ms`, `${cpuRatio.toFixed(2)} of bare undici`)
   return [
     { name: 'rate of users import, of bare undici', value: ratio, bound: { least: 0.8 } },
-    { name: 'CPU of users import per row in ms', value: cpu.chatctl, bound: { most: 0.21 } },
+    { name: 'CPU of users import per row, of bare undici', value: cpuRatio, bound: { most: 1.4 } },
   ]
 }
 
