@@ -31,6 +31,9 @@ export interface SearchFilters {
 /** A new chatctl with other words or columns builds the index again, and refuses a newer one. */
 const version = 1
 
+/** With more words that begin so, a search for `WORD*` leaves the list of them to FTS5. */
+const maxListedWords = 20
+
 /** In ms, for other processes that write. */
 const busyTimeout = 10_000
 
@@ -178,9 +181,10 @@ export class MessageDatabase {
       where words match ? and words.rowid >= ? and ${condition}
       order by words.rowid desc`
     const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
+    const expression = query.expression((prefix) => this.#wordsWith(prefix))
     const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
     const statement = this.database.prepare(sql)
-    for (const row of statement.iterate(`text : (${query.expression})${tags.join('')}`, from, ...values)) {
+    for (const row of statement.iterate(`text : (${expression})${tags.join('')}`, from, ...values)) {
       yield row as unknown as FoundMessage
     }
   }
@@ -192,6 +196,21 @@ export class MessageDatabase {
   #index(id: number, { text, role, contextId }: StoredMessage): void {
     const insert = this.prepare('insert into words (rowid, text, tags) values (?, ?, ?)')
     insert.run(id, indexedText(text), tagsOf({ role, contextId }).join(' '))
+  }
+
+  /** The words of the index that begin so, unless there are too many. */
+  #wordsWith(prefix: string): string[] | undefined {
+    this.database.exec('create virtual table if not exists temp.terms using fts5vocab(main, words, instance)')
+    const first = this.prepare('select term from temp.terms where term >= ? limit 1')
+    const found: string[] = []
+    for (let from = prefix; found.length <= maxListedWords; ) {
+      const term = first.get(from)?.['term']
+      if (typeof term !== 'string' || !term.startsWith(prefix)) return found
+      found.push(term)
+      // Lower than any longer word.
+      from = `${term}\u0001`
+    }
+    return undefined
   }
 
   #freeId(time: number): number {

@@ -44,11 +44,13 @@ export class SearchQuery {
     }
   }
 
-  /** The expression for FTS5. Folded words contain no character that it could interpret. */
-  get expression(): string {
-    return this.#phrases
-      .map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`)
-      .join(' AND ')
+  /**
+   * The expression for FTS5. Folded words contain no character that it could interpret.
+   *
+   * @param wordsWith the words of the index that begin so; undefined if there are too many to list
+   */
+  expression(wordsWith: (prefix: string) => readonly string[] | undefined): string {
+    return this.#phrases.map((phrase) => expressionOf(phrase, wordsWith)).join(' AND ')
   }
 
   /** Where the phrases occur in a text, in their order, at most this many. */
@@ -70,6 +72,18 @@ function readPhrase(part: string): Phrase {
   const words = Array.from(wordsOf(part))
   const isPrefix = part.endsWith('*') && words.at(-1)?.end === part.length - 1
   return { words: words.map(({ folded }) => folded), isPrefix }
+}
+
+/** FTS5 reads all matches of a prefix before it returns the first one, but those of words one by one. */
+function expressionOf(
+  { words, isPrefix }: Phrase,
+  wordsWith: (prefix: string) => readonly string[] | undefined,
+): string {
+  const phrase = `"${words.join(' ')}"`
+  if (!isPrefix) return phrase
+  const endings = wordsWith(words.at(-1) ?? '') ?? []
+  if (endings.length === 0) return `${phrase} *`
+  return `(${endings.map((ending) => `"${[...words.slice(0, -1), ending].join(' ')}"`).join(' OR ')})`
 }
 
 function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix }: Phrase): boolean {

@@ -39,21 +39,26 @@ const writings: [text: string, words: string[]][] = [
 const text = fc.array(fc.constantFrom(...writings), { maxLength: 8 })
 const separator = fc.constantFrom(' ', '\n', ', ', ' "', ') ')
 
-/** Phrases, each of which is quoted or one writing. */
+/** Phrases, each of which is quoted, one writing, or the beginning of one. */
 const phrases = fc.array(
   fc.oneof(
-    fc.constantFrom(...writings).map((one) => ({ writings: [one], isQuoted: false })),
+    fc.constantFrom(...writings).map((one) => ({ writings: [one], before: '', after: '', isPrefix: false })),
+    fc
+      .constantFrom(...writings.filter(([, words]) => words.length > 0))
+      .map((one) => ({ writings: [one], before: '', after: '*', isPrefix: true })),
     fc
       .array(fc.constantFrom(...writings), { minLength: 1, maxLength: 3 })
-      .map((some) => ({ writings: some, isQuoted: true })),
+      .map((some) => ({ writings: some, before: '"', after: '"', isPrefix: false })),
   ),
   { minLength: 1, maxLength: 3 },
 )
 
 const wordsOf = (some: readonly (typeof writings)[number][]) => some.flatMap(([, words]) => words)
 
-function contains(words: readonly string[], wanted: readonly string[]): boolean {
-  return words.some((_, at) => wanted.every((word, index) => words[at + index] === word))
+function contains(words: readonly string[], wanted: readonly string[], isPrefix: boolean): boolean {
+  const matches = (word: string, index: number, found = '') =>
+    isPrefix && index === wanted.length - 1 ? found.startsWith(word) : found === word
+  return words.some((_, at) => wanted.every((word, index) => matches(word, index, words[at + index])))
 }
 
 function openWith(texts: readonly string[]): MessageDatabase {
@@ -72,15 +77,14 @@ describe('the index of messages', () => {
         fc.pre(all.length > 0)
         const written = texts.map((some) => some.map(([one]) => one).join(between))
         const query = wanted
-          .map(({ writings: some, isQuoted }) => {
-            const joined = some.map(([one]) => one).join(' ')
-            return isQuoted ? `"${joined}"` : joined
-          })
+          .map(({ writings: some, before, after }) => before + some.map(([one]) => one).join(' ') + after)
           .join(' ')
         const store = openWith(written)
         const expected = texts
           .flatMap((some, index) =>
-            all.every((phrase) => contains(wordsOf(some), wordsOf(phrase.writings))) ? [written[index]] : [],
+            all.every(({ writings: each, isPrefix }) => contains(wordsOf(some), wordsOf(each), isPrefix))
+              ? [written[index]]
+              : [],
           )
           .reverse()
         expect(textsFound(store, query)).to.deep.equal(expected)
@@ -94,7 +98,18 @@ describe('the index of messages', () => {
     expect(textsFound(store, 'index*')).to.deep.equal(['indexes of node:tests', 'the indexing', 'index'])
     expect(textsFound(store, 'node:te*')).to.deep.equal(['indexes of node:tests'])
     expect(textsFound(store, '数*')).to.deep.equal(['数据库'])
+    expect(textsFound(store, 'x*')).to.deep.equal([])
     store.close()
+  })
+
+  it('finds the words that begin with WORD*, however many there are', () => {
+    for (const count of [19, 20, 21, 200]) {
+      const words = Array.from({ length: count }, (_, index) => `word${index} more`)
+      const store = openWith(words)
+      expect(textsFound(store, 'word*')).to.deep.equal(words.toReversed())
+      expect(textsFound(store, `${'word* '.repeat(199)} mor*`)).to.have.lengthOf(count)
+      store.close()
+    }
   })
 
   it('takes any text as words, and never as syntax', () => {
