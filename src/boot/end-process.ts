@@ -1,4 +1,8 @@
+import { existsSync } from 'node:fs'
 import { isTerminal } from './is-terminal.ts'
+
+/** A container may have none. */
+const shell = '/bin/sh'
 
 const cleanups = new Set<(exitCode: number) => void>()
 
@@ -6,8 +10,8 @@ const cleanups = new Set<(exitCode: number) => void>()
 const running = new Set<() => void>()
 
 /**
- * Ends this process immediately. `process.exit` waits for native calls on other threads, and a call to a
- * keychain that does not respond never returns. Where the system has execve(2), it ends all threads.
+ * Ends this process immediately. `process.exit` waits for other threads, and a call to a keychain that does not
+ * respond never returns. Where the system has execve(2), it ends all threads.
  */
 export function endProcess(exitCode: number): never {
   // Neither a signal nor execve emits `exit`.
@@ -15,7 +19,8 @@ export function endProcess(exitCode: number): never {
   for (const stop of running) stop()
   // On Windows, a process that kills itself exits with 1.
   if (exitCode === interrupted && process.platform !== 'win32' && isTerminal(2)) dieOfInterrupt()
-  if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
+  if (running.size > 0 && process.execve && existsSync(shell))
+    process.execve(shell, ['sh', '-c', `exit ${exitCode}`], {})
   process.exit(exitCode)
 }
 

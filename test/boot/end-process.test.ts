@@ -29,6 +29,21 @@ describe('the end of the process', () => {
     })
   })
 
+  it('does not wait for the compiler threads of V8 after work on any amount of data', () => {
+    const host = new URL('../../src/boot/process-host.ts', import.meta.url).href
+    const lines = (work: string) => `
+      import { createProcessHost } from '${host}'
+      process.execve = (_, args) => process.stdout.write(args.join(' '))
+      const host = createProcessHost({ keepHeapSmall: () => process.stdout.write('small, ') })
+      ${work}
+      endProcess(3)`
+    expect(runScript(lines('host.keepHeapSmall()'))).to.deep.equal({
+      status: 3,
+      stdout: 'small, sh -c exit 3',
+    })
+    expect(runScript(lines(''))).to.deep.equal({ status: 3, stdout: '' })
+  })
+
   it('runs the cleanup after an uncaught exception', () => {
     expect(runScript(`${cleanUp}queueMicrotask(() => { throw new Error() })`)).to.deep.equal({
       status: 1,
