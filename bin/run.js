@@ -16,14 +16,14 @@ if (isOlder(process.versions.node, wanted)) {
       ' or newer; this is ' +
       process.versions.node +
       '.\n' +
-      'Hint:  Install a newer version from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
+      'Hint:  Install a newer version from https://nodejs.org/en/download, or with a version manager: nvm install 24\n'
   )
   process.exit(1)
 }
 
 var words = process.argv.slice(2)
 
-// The child process of an executable for the keychain has no words (src/boot/start.ts).
+// The child process for the keychain has no arguments, for which chatctl would print help (src/boot/start.ts).
 if (process.env.CHATCTL_KEYCHAIN_CALL) {
   start()
 } else if (words.length === 1 && words[0] === '--version') {
@@ -101,8 +101,7 @@ function start() {
   var path = isExecutable ? __filename : directory + '/start.cjs'
   var text = readProgram()
   var script = new (require('node:vm').Script)(text, { filename: path, cachedData: readCode(text) })
-  var loaded = { exports: {} }
-  script.runInThisContext()(loaded.exports, require, loaded, path, directory)
+  script.runInThisContext()(exports, require, module, path, directory)
 }
 
 function readProgram() {
@@ -122,20 +121,21 @@ function readProgram() {
  * @returns undefined if the package has none for this version of Node.js
  */
 function readCode(text) {
-  var about = [text.slice(2, 18), process.versions.v8, process.platform, process.arch]
+  var key = [text.slice(2, 18), process.versions.v8, process.platform, process.arch].join('-')
   // Coverage counts only code that V8 compiles in this run.
   if (process.env.NODE_V8_COVERAGE) return undefined
   try {
-    return undamaged(readBytes('dist/code-cache/start-' + about.join('-')))
+    return readDuplicate(readBytes('dist/code-cache/start-' + key))
   } catch (_error) {
     return undefined
   }
 }
 
-/** The file contains the code twice, because V8 crashes if a bit of it is wrong. */
-function undamaged(bytes) {
-  var code = bytes.subarray(0, bytes.length / 2)
-  return code.equals(bytes.subarray(code.length)) ? code : undefined
+/** As in src/boot/code-cache-format.ts: the code twice, because V8 crashes if one bit is wrong. */
+function readDuplicate(bytes) {
+  var half = bytes.length / 2
+  var code = bytes.subarray(0, half)
+  return half > 0 && code.equals(bytes.subarray(half)) ? code : undefined
 }
 
 function readBytes(path) {

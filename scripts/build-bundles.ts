@@ -29,8 +29,9 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   const write = async (name: string, options: BuildOptions): Promise<void> => {
     const { code, metafile } = await bundle(root, name, options)
     metafiles[name] = metafile
-    hashes[name] = createHash('sha256').update(code).digest('hex').slice(0, 16)
-    writeFileSync(join(dist, `${name}.cjs`), code, 'latin1')
+    const hash = createHash('sha256').update(code).digest('hex').slice(0, 16)
+    hashes[name] = hash
+    writeFileSync(join(dist, `${name}.cjs`), name === 'start' ? withHash(code, hash) : code, 'latin1')
   }
   for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
     await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
@@ -48,7 +49,6 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
   })
-  nameHash(join(dist, 'start.cjs'), hashes['start'])
   metafiles['client'] = await buildClientLibrary(root, { target })
   for (const [place, source] of Object.entries(carriedFiles)) {
     mkdirSync(dirname(join(dist, place)), { recursive: true })
@@ -57,9 +57,10 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   return metafiles
 }
 
-/** bin/run.js finds the code cache of the file by this hash. */
-function nameHash(path: string, hash: string | undefined): void {
-  writeFileSync(path, `//${hash}\n${readFileSync(path, 'latin1')}`, 'latin1')
+/** bin/run.js reads start.cjs as UTF-8, and finds its code cache by this hash. */
+function withHash(code: string, hash: string): string {
+  if (/[^\0-\x7f]/.test(code)) throw new Error('start.cjs must be ASCII')
+  return `//${hash}\n${code}`
 }
 
 /** The program with some of its commands. Each is evaluated on its first `require`. */

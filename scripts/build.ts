@@ -15,9 +15,12 @@ const root = resolve(import.meta.dirname, '..')
 const stamp = join(root, 'dist', '.stamp')
 
 function findSources(): string[] {
-  return globSync(['src/**/*.ts', 'scripts/**/*.{ts,txt}', 'package.json', 'package-lock.json'], {
-    cwd: root,
-  }).sort()
+  return globSync(
+    ['bin/run.js', 'src/**/*.ts', 'scripts/**/*.{ts,txt}', 'package.json', 'package-lock.json'],
+    {
+      cwd: root,
+    },
+  ).sort()
 }
 
 function isStale(sources: readonly string[]): boolean {

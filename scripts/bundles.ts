@@ -4,7 +4,7 @@ const kyselyForPostgres = `export {
 } from 'kysely'`
 
 /**
- * The files of dist. `main` is what every run needs, the commands included. `chat` is the same with only
+ * The files of dist. `start`, which `bin/run.js` loads, loads one of the next two. `main` is what every run needs, the commands included. `chat` is the same with only
  * the commands of that topic, and is loaded instead for them. Each of the others is loaded when something
  * of it is first asked for. A bundle has its own copy of what it shares with another: see `Failure` for
  * the one class for which that matters.

@@ -38,7 +38,7 @@ export function findCacheFaults(files: readonly string[]): string[] {
   const bundlesOf = new Map<string, Set<string>>()
   for (const file of files) {
     const [, bundle, v8] =
-      /\/code-cache\/([a-z-]+)-[0-9a-f]{16}-([^-]+)-[\w.]+-linux-x64(\.zst)?$/.exec(file) ?? []
+      /\/code-cache\/([a-z-]+)-[0-9a-f]{16}-([^-]+)-[\w.]+-linux-x64(?:\.zst)?$/.exec(file) ?? []
     if (bundle === undefined || v8 === undefined) continue
     bundlesOf.set(v8, (bundlesOf.get(v8) ?? new Set()).add(bundle))
   }

@@ -6,6 +6,8 @@ import vm from 'node:vm'
  * Preloaded by scripts/write-code-cache.ts, so that every build writes the same code caches. A cache contains the
  * path of its script, which V8 replaces when it reads the cache. It also contains which functions V8 has optimized,
  * and lacks those whose code V8 has discarded. Both depend on time, so V8 does neither here.
+ *
+ * It also writes the code of dist/start.cjs, for which the program writes no cache.
  */
 
 const pinned = ['--no-sparkplug', '--no-maglev', '--no-turbofan', '--no-flush-bytecode']
@@ -19,15 +21,15 @@ function restoreFlags(): void {
   for (const flag of pinned) setFlagsFromString(flag.replace('no-', ''))
 }
 
-/** The script of bin/run.js, which runs before the others. */
-let started: { script: vm.Script; hash: string } | undefined
+/** dist/start.cjs, which bin/run.js loads before any bundle. */
+let startScript: { script: vm.Script; hash: string } | undefined
 
 class Script extends vm.Script {
   constructor(code: string, options: vm.ScriptOptions) {
     restoreFlags()
     super(code, { ...options, filename: 'chatctl' })
     pinFlags()
-    started ??= { script: this, hash: code.slice(2, 18) }
+    startScript ??= { script: this, hash: code.slice(2, 18) }
   }
 
   override createCachedData() {
@@ -41,12 +43,12 @@ class Script extends vm.Script {
 Object.assign(vm, { Script })
 pinFlags()
 
-/** The program writes the code caches of all other scripts (src/boot/load-bundle.ts). */
 process.once('exit', () => {
-  if (!started) return
-  const code = started.script.createCachedData()
-  const name = ['start', started.hash, process.versions.v8, process.platform, process.arch].join('-')
-  writeFileSync(`${process.env['START_CACHE']}/${name}`, Buffer.concat([code, code]))
+  if (!startScript) return
+  const { hash, script } = startScript
+  const code = script.createCachedData()
+  const name = ['start', hash, process.versions.v8, process.platform, process.arch].join('-')
+  writeFileSync(`${import.meta.dirname}/${name}`, Buffer.concat([code, code]))
 })
 
 // A cache also contains which functions have run. In an emulator, a run may last until the timer of undici, which

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import {
   closeSync,
   cpSync,
-  globSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -50,7 +49,6 @@ const env = {
   USERPROFILE: home,
   SystemRoot: process.env['SystemRoot'],
   CHATCTL_API_KEY: 'none',
-  START_CACHE: home,
 }
 
 async function run(...args: string[]): Promise<void> {
@@ -81,12 +79,15 @@ try {
   // The program writes the cache of a bundle in the second run that loads it.
   for (let runs = 0; runs < 2; runs++) await run('chat', 'send', 'Hello', '--profile', 'local')
   for (let runs = 0; runs < 2; runs++) await run('api', '/v1/settings', '--base-url', url)
-  // The last run writes no cache, as most runs.
+  // The code of start.cjs is that of the last run, which writes no cache, like most runs. It must not set V8 flags
+  // (src/boot/v8-flags.ts), because V8 would reject the code.
   for (let runs = 0; runs < 3; runs++) await run('chat', 'models', '--json', '--base-url', url)
   const { cache } = new Directories(env)
   mkdirSync(values.output, { recursive: true })
-  // Not compressed, because loading node:zlib would take longer than compiling it.
-  for (const name of globSync('start-*', { cwd: home })) cpSync(join(home, name), join(values.output, name))
+  // Not compressed, because loading node:zlib would take longer than compiling start.cjs.
+  const ofStart = readdirSync(home).filter((name) => name.startsWith('start-'))
+  if (ofStart.length === 0) throw new Error('The runs wrote no code of start.cjs')
+  for (const name of ofStart) cpSync(join(home, name), join(values.output, name))
   let written = 0
   for (const name of readdirSync(cache)) {
     const code = readDuplicate(readFileSync(join(cache, name)))

@@ -38,7 +38,7 @@ export async function buildExecutable(
     const cache = codeCacheFor(root, target, { node, emulator, directory })
     const licenses = join(release, licensesName(name))
     writeFileSync(licenses, composeExecutableLicenses(root, dirname(keyring), process.versions.node))
-    const blob = await writeBlob(root, { keyring, licenses, codeCache: cache.directory }, directory)
+    const blob = writeBlob(root, { keyring, licenses, codeCache: cache.directory }, directory)
     const binary = `${path}.part`
     const notes = [...cache.notes, ...prepareBinary(node, target, binary)]
     inject(root, binary, blob)

@@ -22,11 +22,11 @@ interface Content {
  * @param directory for temporary files
  * @returns its path
  */
-export async function writeBlob(
+export function writeBlob(
   root: string,
   { keyring, licenses, codeCache }: Content,
   directory: string,
-): Promise<string> {
+): string {
   // A copy, because the blob contains this path.
   copyFileSync(join(root, 'bin/run.js'), join(directory, 'main.cjs'))
   const own = globSync(files, { cwd: root })

@@ -3,7 +3,7 @@
  * cut. Both formats therefore detect every damage.
  */
 
-/** The format on this machine: the code twice. Comparing two copies takes less time than a checksum. */
+/** The format on this machine, and of start.cjs in the package: the code twice. Comparing two copies takes less time than a checksum. */
 export function duplicate(code: Buffer): Buffer {
   return Buffer.concat([code, code])
 }
@@ -15,7 +15,7 @@ export function readDuplicate(bytes: Buffer): Buffer | undefined {
   return half > 0 && code.equals(bytes.subarray(half)) ? code : undefined
 }
 
-/** The format in the package, at a third of the size: Zstandard, with its checksum. Slower to read. */
+/** The format of the bundles in the package, at a third of the size: Zstandard, with its checksum. Slower to read. */
 export function compress(code: Buffer): Buffer {
   const { constants, zstdCompressSync } = process.getBuiltinModule('node:zlib')
   return zstdCompressSync(code, {

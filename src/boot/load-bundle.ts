@@ -9,7 +9,7 @@ import { ownRoot, readDuplicated, readOwnFile } from './own-files.ts'
 import { configureParser, withDefaultFlags } from './v8-flags.ts'
 
 /**
- * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
+ * Loads the bundles in dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
  * own compile cache contains only the code that was compiled when the file was loaded. This cache is taken
  * after a run, so it also contains the functions that the run called, which saves the most time
  * (docs/decisions/0003-bundling.md).

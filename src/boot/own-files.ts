@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
  * (docs/decisions/0019-executables.md).
  */
 
-/** Whether this process runs an executable. Node.js gives the main script of one the path of the executable. */
+/** Whether this process runs an executable. There, bin/run.js passes the path of the executable as `__filename`. */
 export const isExecutable = __filename === process.execPath
 
 /** The path that the names of own files are relative to. An executable has no files below its path. */

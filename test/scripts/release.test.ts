@@ -47,6 +47,9 @@ describe('a release', () => {
       'The package has code caches for 2 versions of V8, not 3.',
     ])
     expect(findCacheFaults(caches.slice(1))).to.deep.equal(['The code cache for V8 12.4.254.21 lacks main.'])
+    expect(findCacheFaults(caches.toSpliced(2, 1))).to.deep.equal([
+      'The code cache for V8 12.4.254.21 lacks start.',
+    ])
   })
 })
 
