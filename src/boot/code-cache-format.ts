@@ -3,7 +3,10 @@
  * cut. Both formats therefore detect every damage.
  */
 
-/** The format on this machine, and of start.cjs in the package: the code twice. Comparing two copies takes less time than a checksum. */
+/**
+ * The format on this machine, and of start.cjs in the package: the code twice. Comparing two copies takes less time than
+ * a checksum.
+ */
 export function duplicate(code: Buffer): Buffer {
   return Buffer.concat([code, code])
 }

@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { isTerminal } from './is-terminal.ts'
-
-/** A container may have none. */
-const shell = '/bin/sh'
 
 const cleanups = new Set<(exitCode: number) => void>()
 
@@ -11,7 +8,7 @@ const running = new Set<() => void>()
 
 /**
  * Ends this process immediately. `process.exit` waits for other threads, and a call to a keychain that does not
- * respond never returns. Where the system has execve(2), it ends all threads.
+ * respond never returns.
  */
 export function endProcess(exitCode: number): never {
   // Neither a signal nor execve emits `exit`.
@@ -19,13 +16,37 @@ export function endProcess(exitCode: number): never {
   for (const stop of running) stop()
   // On Windows, a process that kills itself exits with 1.
   if (exitCode === interrupted && process.platform !== 'win32' && isTerminal(2)) dieOfInterrupt()
-  if (running.size > 0 && process.execve && existsSync(shell))
-    process.execve(shell, ['sh', '-c', `exit ${exitCode}`], {})
+  if (running.size > 0) replaceProcess(exitCode)
   process.exit(exitCode)
 }
 
+/** Ends all threads with execve(2), where the system has it. */
+function replaceProcess(exitCode: number): void {
+  const shell = '/bin/sh'
+  try {
+    accessSync(shell, constants.X_OK)
+    process.execve?.(shell, ['sh', '-c', `exit ${exitCode}`], {})
+  } catch {
+    // Windows, or a container without a shell.
+  }
+}
+
+/** In ms. */
+const maxWait = 1000
+
+/**
+ * Ends this process as soon as nothing is open. After a run, that is immediately. `process.exit` may never return if V8
+ * collects garbage often: a thread that compiles waits for the main thread to collect garbage, while the main thread
+ * waits for all threads (https://github.com/nodejs/node/issues/54918). At the normal end of a program, Node.js disposes
+ * of V8 first, which releases its threads.
+ */
+export function endWithoutExit(exitCode: number): void {
+  process.exitCode = exitCode
+  setTimeout(() => endProcess(exitCode), maxWait).unref()
+}
+
 /** The exit code of a shell for SIGINT: 128 and the number of the signal. */
-const interrupted = 130
+export const interrupted = 130
 
 /**
  * A shell continues its loop after a program that exited, with any exit code. It stops the loop only if

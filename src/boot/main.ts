@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import type { Host } from '../cli/host.ts'
 import type { KeychainOptions } from '../credentials/keychain.ts'
-import { endProcess } from './end-process.ts'
+import { endProcess, endWithoutExit, interrupted } from './end-process.ts'
 import { createProcessHost } from './process-host.ts'
 import { run } from './run.ts'
 
@@ -17,7 +17,7 @@ interface Starter extends Pick<Host, 'expectStreamedReply' | 'keepHeapSmall' | '
 }
 
 /** Runs the command line of this process, and ends the process with its exit code. */
-export async function main(argv: string[], starter: Starter): Promise<never> {
+export async function main(argv: string[], starter: Starter): Promise<void> {
   const { loadCommand, onEnd } = starter
   // oclif would search two directories for a theme.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
@@ -30,6 +30,17 @@ export async function main(argv: string[], starter: Starter): Promise<never> {
     onEnd(command)
     return endProcess(exitCode)
   }
-  const host = createProcessHost({ ...starter, onReaderGone: () => end(0) })
-  return end(await run(argv, host, { commandIds, loadCommand: load }))
+  let isHeapSmall = false
+  const host = createProcessHost({
+    ...starter,
+    keepHeapSmall: (most) => {
+      isHeapSmall = true
+      starter.keepHeapSmall(most)
+    },
+    onReaderGone: () => end(0),
+  })
+  const exitCode = await run(argv, host, { commandIds, loadCommand: load })
+  if (!isHeapSmall || exitCode === interrupted) end(exitCode)
+  onEnd(command)
+  endWithoutExit(exitCode)
 }

@@ -63,12 +63,7 @@ export function createProcessHost({
     onExit,
     onReaderGone,
     untilEnded,
-    keepHeapSmall: (most) => {
-      // At the end of the process, a thread of V8 that compiles may wait for the main thread to collect garbage, while
-      // the main thread waits for all threads (https://github.com/nodejs/node/issues/54918).
-      untilEnded()
-      keepHeapSmall(most)
-    },
+    keepHeapSmall,
     expectStreamedReply,
     modelServers: localModelServers,
     clock: systemClock,

@@ -31,8 +31,8 @@ export interface SearchFilters {
 /** A new chatctl with other words or columns builds the index again, and refuses a newer one. */
 const version = 1
 
-/** With more words that begin so, a search for `WORD*` leaves the list of them to FTS5. */
-const maxListedWords = 20
+/** Maximum number of words that replace `WORD*` in a search. With more, FTS5 merges their matches itself. */
+const maxCompletions = 20
 
 /** In ms, for other processes that write. */
 const busyTimeout = 10_000
@@ -181,7 +181,7 @@ export class MessageDatabase {
       where words match ? and words.rowid >= ? and ${condition}
       order by words.rowid desc`
     const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
-    const expression = query.expression((prefix) => this.#wordsWith(prefix))
+    const expression = query.expression((prefix) => this.#wordsWithPrefix(prefix))
     const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
     const statement = this.database.prepare(sql)
     for (const row of statement.iterate(`text : (${expression})${tags.join('')}`, from, ...values)) {
@@ -198,14 +198,17 @@ export class MessageDatabase {
     insert.run(id, indexedText(text), tagsOf({ role, contextId }).join(' '))
   }
 
-  /** The words of the index that begin so, unless there are too many. */
-  #wordsWith(prefix: string): string[] | undefined {
+  /** The words of the index that begin with a prefix, unless there are too many. */
+  #wordsWithPrefix(prefix: string): string[] | undefined {
+    // The type `row` would count the matches of each word.
     this.database.exec('create virtual table if not exists temp.terms using fts5vocab(main, words, instance)')
-    const first = this.prepare('select term from temp.terms where term >= ? limit 1')
+    const first = this.prepare('select term from temp.terms where term >= ? order by term limit 1')
     const found: string[] = []
-    for (let from = prefix; found.length <= maxListedWords; ) {
+    for (let from = prefix; found.length <= maxCompletions; ) {
       const term = first.get(from)?.['term']
       if (typeof term !== 'string' || !term.startsWith(prefix)) return found
+      // FTS5 may end a long word inside a character.
+      if (term.includes('\ufffd')) return undefined
       found.push(term)
       // Lower than any longer word.
       from = `${term}\u0001`

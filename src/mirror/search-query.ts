@@ -47,10 +47,10 @@ export class SearchQuery {
   /**
    * The expression for FTS5. Folded words contain no character that it could interpret.
    *
-   * @param wordsWith the words of the index that begin so; undefined if there are too many to list
+   * @param wordsWithPrefix the words of the index that begin with it; undefined if there are too many
    */
-  expression(wordsWith: (prefix: string) => readonly string[] | undefined): string {
-    return this.#phrases.map((phrase) => expressionOf(phrase, wordsWith)).join(' AND ')
+  expression(wordsWithPrefix: (prefix: string) => readonly string[] | undefined): string {
+    return this.#phrases.map((phrase) => expressionOf(phrase, wordsWithPrefix)).join(' AND ')
   }
 
   /** Where the phrases occur in a text, in their order, at most this many. */
@@ -77,13 +77,13 @@ function readPhrase(part: string): Phrase {
 /** FTS5 reads all matches of a prefix before it returns the first one, but those of words one by one. */
 function expressionOf(
   { words, isPrefix }: Phrase,
-  wordsWith: (prefix: string) => readonly string[] | undefined,
+  wordsWithPrefix: (prefix: string) => readonly string[] | undefined,
 ): string {
   const phrase = `"${words.join(' ')}"`
   if (!isPrefix) return phrase
-  const endings = wordsWith(words.at(-1) ?? '') ?? []
-  if (endings.length === 0) return `${phrase} *`
-  return `(${endings.map((ending) => `"${[...words.slice(0, -1), ending].join(' ')}"`).join(' OR ')})`
+  const completions = wordsWithPrefix(words.at(-1) ?? '') ?? []
+  if (completions.length === 0) return `${phrase} *`
+  return `(${completions.map((completion) => `"${[...words.slice(0, -1), completion].join(' ')}"`).join(' OR ')})`
 }
 
 function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix }: Phrase): boolean {

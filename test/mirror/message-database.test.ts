@@ -39,12 +39,23 @@ const writings: [text: string, words: string[]][] = [
 const text = fc.array(fc.constantFrom(...writings), { maxLength: 8 })
 const separator = fc.constantFrom(' ', '\n', ', ', ' "', ') ')
 
-/** Phrases, each of which is quoted, one writing, or the beginning of one. */
+/** The beginnings of words. */
+const beginnings: typeof writings = [
+  ['lo', ['lo']],
+  ['LÓ', ['lo']],
+  ['s', ['s']],
+  ['σ', ['σ']],
+  ['node:s', ['node', 's']],
+  ['데이', ['데이']],
+  ['1', ['1']],
+]
+
+/** Phrases, each of which is quoted, one writing, or the beginning of a word. */
 const phrases = fc.array(
   fc.oneof(
     fc.constantFrom(...writings).map((one) => ({ writings: [one], before: '', after: '', isPrefix: false })),
     fc
-      .constantFrom(...writings.filter(([, words]) => words.length > 0))
+      .constantFrom(...beginnings, ...writings.filter(([, words]) => words.length > 0))
       .map((one) => ({ writings: [one], before: '', after: '*', isPrefix: true })),
     fc
       .array(fc.constantFrom(...writings), { minLength: 1, maxLength: 3 })
@@ -99,6 +110,26 @@ describe('the index of messages', () => {
     expect(textsFound(store, 'node:te*')).to.deep.equal(['indexes of node:tests'])
     expect(textsFound(store, '数*')).to.deep.equal(['数据库'])
     expect(textsFound(store, 'x*')).to.deep.equal([])
+    store.close()
+  })
+
+  it('lists the words for WORD*, so that FTS5 need not merge their matches', () => {
+    const query = new SearchQuery('old node:te*')
+    const expressionWith = (words: string[] | undefined) => query.expression(() => words)
+    expect(expressionWith(['test', 'tests'])).to.equal('"old" AND ("node test" OR "node tests")')
+    for (const none of [[], undefined]) expect(expressionWith(none)).to.equal('"old" AND "node te" *')
+  })
+
+  it('finds the words that begin with WORD* after messages were replaced and removed', () => {
+    const store = openWith(['indexed', 'index', 'indexing'])
+    const [newest] = store.search(new SearchQuery('index*'), {
+      since: undefined,
+      role: undefined,
+      contextId: undefined,
+    })
+    store.remove(newest?.id ?? 0)
+    expect(textsFound(store, 'index*')).to.deep.equal(['index', 'indexed'])
+    expect(textsFound(store, 'r*')).to.deep.equal([])
     store.close()
   })
 

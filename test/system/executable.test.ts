@@ -139,7 +139,7 @@ describe(`the executable${leftOut}`, function () {
     mkdirSync(cacheDirectory(), { recursive: true, mode: 0o700 })
     const packaged = globSync('dist/code-cache/*.zst', { cwd: root })
     expect(packaged).to.have.length.above(4)
-    const [ofStart = ''] = globSync('dist/code-cache/start-*', { cwd: root })
+    const [ofStart = ''] = globSync(`dist/code-cache/start-*-${process.versions.v8}-linux-x64`, { cwd: root })
     expect(readFileSync(executable).includes(readFileSync(join(root, ofStart)))).to.equal(true)
     for (const file of packaged) {
       const content = duplicate(decompress(readFileSync(join(root, file))))
