@@ -23,7 +23,7 @@ if (isOlder(process.versions.node, wanted)) {
 
 var words = process.argv.slice(2)
 
-// The child process for the keychain has no arguments, for which chatctl would print help (src/boot/start.ts).
+// The child process for the keychain has no arguments. Without this check, it would print help (src/boot/start.ts).
 if (process.env.CHATCTL_KEYCHAIN_CALL) {
   start()
 } else if (words.length === 1 && words[0] === '--version') {

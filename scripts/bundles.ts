@@ -4,9 +4,9 @@ const kyselyForPostgres = `export {
 } from 'kysely'`
 
 /**
- * The files of dist. `start`, which `bin/run.js` loads, loads one of the next two. `main` is what every run needs, the commands included. `chat` is the same with only
- * the commands of that topic, and is loaded instead for them. Each of the others is loaded when something
- * of it is first asked for. A bundle has its own copy of what it shares with another: see `Failure` for
+ * The files of dist. `bin/run.js` loads `start`, which loads `main` or `chat`. `main` is what every run needs, the
+ * commands included. `chat` is the same with only the commands of that topic. Each of the others is loaded when a run
+ * first needs it. A bundle has its own copy of what it shares with another: see `Failure` for
  * the one class for which that matters.
  */
 export const lazyBundles: Readonly<Record<string, { entry: string; asked: RegExp; keepNames?: boolean }>> = {
