@@ -16,18 +16,18 @@ export function endProcess(exitCode: number): never {
   for (const stop of running) stop()
   // On Windows, a process that kills itself exits with 1.
   if (exitCode === interrupted && process.platform !== 'win32' && isTerminal(2)) dieOfInterrupt()
-  if (running.size > 0) replaceProcess(exitCode)
+  if (running.size > 0 && process.platform !== 'win32') replaceProcess(exitCode)
   process.exit(exitCode)
 }
 
-/** Ends all threads with execve(2), where the system has it. */
+/** Ends all threads with execve(2). */
 function replaceProcess(exitCode: number): void {
   const shell = '/bin/sh'
   try {
     accessSync(shell, constants.X_OK)
     process.execve?.(shell, ['sh', '-c', `exit ${exitCode}`], {})
   } catch {
-    // Windows, or a container without a shell.
+    // A container may have no shell.
   }
 }
 
