@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { executableFor } from '../executable.ts'
 import { perSuite } from '../lifetime.ts'
@@ -165,8 +166,12 @@ export class Wine {
         () => reject(new Error(`${args.join(' ')} has not ended; there was:\n${stdout()}${stderr()}`)),
         timeout,
       )
-      child.once('close', (exitCode) => {
+      // Not `close`: Wine's console process inherits stderr, and may outlive the program. What was written before the
+      // exit is read in the next poll phase of the event loop.
+      child.once('exit', async (exitCode) => {
         clearTimeout(timer)
+        await nextTurn()
+        await nextTurn()
         resolve({ exitCode, stdout: stdout(), stderr: stderr() })
       })
     })
