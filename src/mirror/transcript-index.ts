@@ -130,16 +130,12 @@ export class TranscriptIndex {
   }
 
   async #update({ files, loadReader }: Transcripts): Promise<void> {
-    const known = new Map(
-      this.#store
-        .prepare('select id, size, modified_at from sessions')
-        .all()
-        .map(({ id, size, modified_at }) => [id, { size, modifiedAt: modified_at }]),
-    )
+    const rows = this.#store.prepare('select id, size, modified_at from sessions').all()
+    const known = new Map(rows.map((row) => [row['id'], row]))
     const changed = files.filter(({ id, size, modifiedAt }) => {
       const before = known.get(id)
       known.delete(id)
-      return before?.size !== size || before.modifiedAt !== modifiedAt
+      return before?.['size'] !== size || before['modified_at'] !== modifiedAt
     })
     if (known.size > 0) this.#store.transact(() => this.#forgetAll(known.keys()))
     if (changed.length === 0) return
