@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ImportedUser } from '../bulk/rows/imported-user.ts'
 import { canonicalJson, isRecord } from '../contract/exact-json.ts'
 
@@ -73,7 +73,7 @@ export function isSameField(path: string, one: unknown, other: unknown): boolean
 
 /** 11 characters: the first 64 bits of SHA-256. The state file contains it instead of the value. */
 export function hashOfField(path: string, value: unknown): string {
-  return createHash('sha256').update(canonicalField(path, value)).digest('base64url').slice(0, 11)
+  return hash('sha256', canonicalField(path, value), 'base64url').slice(0, 11)
 }
 
 function canonicalField(path: string, value: unknown): string {
