@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
 import type { SendResponse } from '../contract/conversation.ts'
@@ -15,7 +14,7 @@ import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
 import { readJson } from './json.ts'
 import { obtainCredential } from './obtain-credential.ts'
-import { networkTransport, type Transport } from './open-response.ts'
+import { type Network, networkOf, type Transport } from './open-response.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   composeRawRequest,
@@ -52,7 +51,7 @@ export class Client {
   readonly #options: ClientOptions
   readonly #clock: Clock
   /** By origin. */
-  readonly #pools = new Map<string, Promise<Dispatcher>>()
+  readonly #networks = new Map<string, Promise<Network>>()
   /** A base URL that does not change, once it is read. */
   #fixedBase: URL | undefined
   readonly #redactors = new RequestRedactors()
@@ -149,9 +148,9 @@ export class Client {
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
   async close(): Promise<void> {
-    const pools = [...this.#pools.values()]
-    this.#pools.clear()
-    for (const pool of pools) await (await pool.catch(() => undefined))?.destroy(closed())
+    const networks = [...this.#networks.values()]
+    this.#networks.clear()
+    for (const network of networks) await (await network.catch(() => undefined))?.dispatcher.destroy(closed())
   }
 
   /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
@@ -253,10 +252,10 @@ export class Client {
     const handle = handler?.()
     if (handle) return processTransport(handle)
     const connecting = Math.min(connectTimeout, timeout)
-    const open = async () => (await import('./pool.ts')).openPool(base, connecting, env)
-    const pool = this.#pools.get(base.origin) ?? open()
-    this.#pools.set(base.origin, pool)
-    return networkTransport(await pool)
+    const open = async () => networkOf(await (await import('./pool.ts')).openPool(base, connecting, env))
+    const network = this.#networks.get(base.origin) ?? open()
+    this.#networks.set(base.origin, network)
+    return (await network).transport
   }
 
   async #baseUrl(): Promise<URL> {

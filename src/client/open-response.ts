@@ -67,19 +67,29 @@ export type Transport = (
 /** Bytes that are buffered for a slow reader before the socket is paused. */
 const highWaterMark = 64 * 1024
 
+/** The connections to one origin. */
+export interface Network {
+  dispatcher: Dispatcher
+  transport: Transport
+}
+
+export function networkOf(dispatcher: Dispatcher): Network {
+  return { dispatcher, transport: networkTransport(dispatcher) }
+}
+
 /**
  * Sends requests over the network. Uses `dispatch` of undici instead of `request`, because `request` hides
  * whether the first byte was sent before a failure, and because its abort waits for the connection.
  */
-export const networkTransport =
-  (dispatcher: Dispatcher): Transport =>
-  (httpRequest, signal, onSent) =>
+function networkTransport(dispatcher: Dispatcher): Transport {
+  const endReports = new EndReports()
+  return (httpRequest, signal, onSent) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason)
         return
       }
-      const running = new RunningResponse(signal, onSent, resolve, reject)
+      const running = new RunningResponse(signal, endReports, onSent, resolve, reject)
       dispatcher.dispatch(
         {
           origin: httpRequest.url.origin,
@@ -94,9 +104,31 @@ export const networkTransport =
         running,
       )
     })
+}
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+/**
+ * Reports the ends of responses, one in each turn of the event loop. Undici frees a connection one turn after its
+ * response, and notices then that the service has reset it. A request sent before that would open another
+ * connection, or fail. If all responses of a turn were reported together, concurrent requests would leave
+ * together, be answered together, and each response would wait until the others are processed.
+ */
+class EndReports {
+  /** Oldest first. */
+  readonly #pending: (() => void)[] = []
+
+  add(report: () => void): void {
+    this.#pending.push(report)
+    if (this.#pending.length === 1) setImmediate(() => setImmediate(this.#reportNext))
+  }
+
+  readonly #reportNext = (): void => {
+    this.#pending.shift()?.()
+    if (this.#pending.length > 0) setImmediate(this.#reportNext)
+  }
+}
 
 class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   status = 0
@@ -110,17 +142,20 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   #failure: { reason: unknown } | undefined
   #reader: { resolve: (chunk: Uint8Array | undefined) => void; reject: (reason: unknown) => void } | undefined
   readonly #signal: AbortSignal
+  readonly #endReports: EndReports
   readonly #onSent: () => void
   readonly #resolve: (response: OpenResponse) => void
   readonly #reject: (reason: unknown) => void
 
   constructor(
     signal: AbortSignal,
+    endReports: EndReports,
     onSent: () => void,
     resolve: (response: OpenResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#signal = signal
+    this.#endReports = endReports
     this.#onSent = onSent
     this.#resolve = resolve
     this.#reject = reject
@@ -161,20 +196,15 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
     if (this.#held >= highWaterMark) controller.pause()
   }
 
-  /**
-   * Undici frees a connection one turn of the event loop after its response. If the end were reported
-   * earlier, an immediate next request would open a second connection.
-   */
   onResponseEnd(): void {
-    setImmediate(() =>
-      setImmediate(() => {
-        if (this.#failure) return
-        this.#ended = true
-        this.#release()
-        this.#reader?.resolve(undefined)
-        this.#reader = undefined
-      }),
-    )
+    // The response is complete, so a timeout no longer matters.
+    this.#release()
+    this.#endReports.add(() => {
+      if (this.#failure) return
+      this.#ended = true
+      this.#reader?.resolve(undefined)
+      this.#reader = undefined
+    })
   }
 
   onResponseError(_controller: Controller, error: Error): void {

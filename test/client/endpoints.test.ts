@@ -115,4 +115,29 @@ describe('the client', () => {
     await own.close()
     await counted.close()
   })
+
+  it('sends a new request before it has processed all concurrent responses, and opens no new connection', async () => {
+    const workers = 8
+    const waiting: (() => unknown)[] = []
+    const ports = new Set<number | undefined>()
+    const counted = await startFaultServer((request, response, incoming) => {
+      ports.add(incoming.socket.remotePort)
+      waiting.push(() => generous(request, response, incoming))
+      // All responses leave at once.
+      if (waiting.length === workers) for (const respond of waiting.splice(0)) respond()
+    })
+    const log: string[] = []
+    const own = new Client({ baseUrl: counted.url, observe: ({ type }) => type === 'sent' && log.push(type) })
+    const work = async () => {
+      await own.chat.models()
+      log.push('processed')
+      await own.chat.models()
+    }
+    await Promise.all(Array.from({ length: workers }, work))
+    expect(log.filter((type) => type === 'sent')).to.have.lengthOf(2 * workers)
+    expect(log.indexOf('sent', workers)).to.be.lessThan(log.lastIndexOf('processed'))
+    expect(ports).to.have.lengthOf(workers)
+    await own.close()
+    await counted.close()
+  })
 })
