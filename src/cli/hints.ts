@@ -57,6 +57,8 @@ const hints: Hints = {
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
   no_keychain:
     'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
+  reinstall_for_keychain:
+    'If chatctl was installed with npm, install it again with: npm install --global --include=optional chatctl. Otherwise, set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
   other_redirect_port:
     'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
   other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,

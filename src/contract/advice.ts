@@ -56,6 +56,7 @@ interface SignInAdvice {
   list_profiles: NoData
   create_keyring: NoData
   no_keychain: NoData
+  reinstall_for_keychain: NoData
   other_redirect_port: NoData
   /** The loopback address of the other IP version. */
   other_redirect_host: { host: string }

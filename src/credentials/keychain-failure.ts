@@ -28,6 +28,14 @@ const faults: readonly KeychainFault[] = [
     hint: 'Start it again from its new location.',
   },
   {
+    code: 'keychain_not_loaded',
+    // Of `@napi-rs/keyring`, `require`, `boot/native-addon.ts`, and dlopen(3).
+    words: /native binding|cannot find module|cannot open shared object|version .* not found/i,
+    message:
+      'The keychain cannot be loaded: the native code of the package @napi-rs/keyring is not installed, or does not run on this system',
+    advice: { code: 'reinstall_for_keychain' },
+  },
+  {
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
     message: 'The keychain has more than one item for this profile',
@@ -51,7 +59,7 @@ const faults: readonly KeychainFault[] = [
   {
     code: 'keychain_unavailable',
     words:
-      /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
+      /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|failed to execute program|spawn\./i,
     message:
       process.platform === 'linux'
         ? 'No keychain is available: no Secret Service is running, such as gnome-keyring'
