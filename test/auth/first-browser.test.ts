@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { nodeForAnyUser } from '../support/any-user.ts'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
@@ -135,7 +136,7 @@ describe('the start page of a sign-in', () => {
     await withListener(async ({ listener, visit, ignored }) => {
       const startUrl = listener.bindToFirstBrowser(authorizationUrl)
       const code = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`
-      const stranger = spawn(process.execPath, ['--eval', code, startUrl], { uid: 54_321, cwd: '/' })
+      const stranger = spawn(nodeForAnyUser(), ['--eval', code, startUrl], { uid: 54_321, cwd: '/' })
       const status = text(stranger.stdout)
       await once(stranger, 'close')
       expect(await status).to.equal('400\n')

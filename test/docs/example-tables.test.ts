@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { helpTopics } from '../../src/cli/help/page.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
-import { elsewhere, files, preparations, promisedCodes, substitutions } from './example-tables.ts'
+import { elsewhere, files, type Names, preparations, promisedCodes, substitutions } from './example-tables.ts'
 import { examplesOf, readDocumentExamples, readHelpExamples } from './read-examples.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -40,6 +40,18 @@ describe('the examples in the documents and the help', () => {
     const everything = [...texts, ...Object.values(preparations)].join('\n')
     for (const { of } of substitutions) expect(everything).to.match(new RegExp(of.source, 'm'))
     for (const name of Object.keys(files)) expect(everything).to.contain(name)
+  })
+
+  it('start services on free ports only', () => {
+    const ports = substitutions.filter(({ why }) => why === 'a free port')
+    const runs = [...texts].filter(
+      (text) => /^[^#]*service run/.test(text) && !elsewhere.some((one) => one.text === text),
+    )
+    expect(runs).not.to.deep.equal([])
+    for (const text of runs) {
+      const typed = ports.reduce((words, { of, by }) => words.replace(of, by({} as Names)), text)
+      expect(typed).to.contain('--port 0')
+    }
   })
 
   it('use the files that docs/guides/users-in-bulk.md shows', () => {

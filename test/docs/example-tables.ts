@@ -86,8 +86,8 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
     why: 'a directory of the system',
   },
   {
-    of: /(service run)((?: --data \S+)?)(?= --upstream| --behind-proxy| --host| --json|$)/g,
-    by: () => '$1$2 --port 0',
+    of: /service run(?!.* --port)(?= --|$)/g,
+    by: () => '$& --port 0',
     why: 'a free port',
   },
   { of: /npx chatctl/g, by: () => 'chatctl', why: 'npx runs the installed program' },

@@ -163,14 +163,14 @@ describe(`the Debian package${leftOut}`, function () {
     it('is upgraded while the service runs, which continues with the old program', async () => {
       const next = build({ version: `${packageFile.version}+next` })
       const said = await expectDone(`set -e
-        chatctl service run --json --log-level warn >/tmp/ready & service=$!
+        chatctl service run --port 0 --json --log-level warn >/tmp/ready & service=$!
         until chatctl service status --ready >/dev/null 2>&1; do kill -0 $service; done
         apt-get install --yes /mnt/${nameOf(next)} >/dev/null 2>&1
         chatctl service status --ready
         chatctl chat send Hello --debug 2>&1 | grep 'service runs at'
         kill $service
         wait $service`)
-      expect(said).to.match(/^http:\/\/127\.0\.0\.1:8787\n.* service runs at /)
+      expect(said).to.match(/^http:\/\/127\.0\.0\.1:\d+\n.* service runs at /)
       expect(await expectDone('dpkg-query --status chatctl')).to.contain('+next')
     })
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { programForAnyUser } from '../support/any-user.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
-import { binary } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runAs, stranger } from './run-as.ts'
@@ -66,7 +66,7 @@ describe('a user without permission', () => {
     const server = await startFaultServer(
       json(200, { theme: { mode: 'dark' }, response: 'Hi', context_id: 'c1' }),
     )
-    const asStranger = [`--regid=${stranger}`, '--clear-groups', process.execPath, binary]
+    const asStranger = [`--regid=${stranger}`, '--clear-groups', ...programForAnyUser()]
     chmodSync(home, 0)
     const env = { HOME: home, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
     try {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
+import { programForAnyUser } from '../../support/any-user.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { binary, type Run } from '../../support/run-chatctl.ts'
 import type { Call } from './calls.ts'
@@ -79,8 +80,8 @@ export async function runAsProcess(
   form: Form,
   call: Call,
 ): Promise<WorldRun> {
-  const words = [process.execPath, binary, ...args]
   const as = world.user
+  const words = [...(as === undefined ? [process.execPath, binary] : programForAnyUser()), ...args]
   const asUser = as === undefined ? [] : ['setpriv', `--reuid=${as}`, `--regid=${as}`, '--clear-groups']
   const input = join(world.root, 'stdin')
   if (call.stdin !== undefined) writeFileSync(input, call.stdin, { mode: 0o644 })
