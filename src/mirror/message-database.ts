@@ -150,8 +150,8 @@ export class MessageDatabase {
   }
 
   replaceText(id: number, message: StoredMessage): void {
-    const replacing = this.prepare('update messages set text = ?1 where id = ?2 and text <> ?1')
-    if (replacing.run(message.text, id).changes === 0) return
+    const replacing = this.prepare('update messages set text = ? where id = ? and text <> ?')
+    if (replacing.run(message.text, id, message.text).changes === 0) return
     this.prepare('delete from words where rowid = ?').run(id)
     this.#index(id, message)
   }

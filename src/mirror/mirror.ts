@@ -115,7 +115,7 @@ export class Mirror implements HistoryStore {
       this.#store.prepare('update owner set messages = messages + ?').run(added)
       this.#store
         .prepare(
-          'insert into parts values (?1, ?2, null) on conflict (part) do update set position = excluded.position',
+          'insert into parts values (?, ?, null) on conflict (part) do update set position = excluded.position',
         )
         .run(part, JSON.stringify(position))
     })
@@ -125,7 +125,7 @@ export class Mirror implements HistoryStore {
     this.#change(() => {
       this.#store
         .prepare(
-          'insert into parts values (?1, null, ?2) on conflict (part) do update set ending = excluded.ending',
+          'insert into parts values (?, null, ?) on conflict (part) do update set ending = excluded.ending',
         )
         .run(part, ending)
     })

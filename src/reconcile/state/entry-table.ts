@@ -42,7 +42,7 @@ export class EntryTable {
     this.#select = database.prepare('SELECT body, line FROM entries WHERE key = ?')
     this.#selectById = database.prepare('SELECT body FROM entries WHERE id = ?')
     this.#keepOriginal = database.prepare(
-      'INSERT OR IGNORE INTO originals VALUES (?1, (SELECT body FROM entries WHERE key = ?1))',
+      'INSERT OR IGNORE INTO originals VALUES (?, (SELECT body FROM entries WHERE key = ?))',
     )
     this.#selectOriginal = database.prepare('SELECT body FROM originals WHERE key = ?')
     this.#put = database.prepare(
@@ -122,13 +122,14 @@ export class EntryTable {
     const key = keyOf(entry.email)
     const other = entry.id === undefined ? undefined : this.findById(entry.id)
     if (other !== undefined && keyOf(other.email) !== key) this.remove(other.email)
-    run(this.#keepOriginal, key)
+    run(this.#keepOriginal, key, key)
     run(this.#put, key, entry.id ?? null, formatEntry(entry))
   }
 
   remove(email: string): void {
-    run(this.#keepOriginal, keyOf(email))
-    run(this.#delete, keyOf(email))
+    const key = keyOf(email)
+    run(this.#keepOriginal, key, key)
+    run(this.#delete, key)
   }
 
   /** Whether any entry differs from what was loaded. */

@@ -39,8 +39,8 @@ export class UsersState {
   readonly #journal: StateJournal | undefined
   readonly #release: () => void
   #isClosed = false
-  /** Whether the journal has a change that the table could not take. */
-  #isBehind = false
+  /** Whether one of the two could not take a change: the journal is kept then. */
+  #mayDiffer = false
 
   private constructor(
     file: StateFile,
@@ -132,14 +132,20 @@ export class UsersState {
   note(entry: StateEntry): void {
     const journal = this.#writable
     if (this.#table.contains(entry)) return
-    journal.append(entry)
-    this.#apply(() => this.#table.put(entry))
+    // In this order, an entry that cannot be kept has no intent in the journal.
+    this.#apply(() => {
+      this.#table.put(entry)
+      journal.append(entry)
+    })
   }
 
   /** Removes the entry of an email, if it exists. @throws Failure `storage` */
   remove(email: string): void {
-    this.#writable.append({ removed: keyOf(email) })
-    this.#apply(() => this.#table.remove(email))
+    const journal = this.#writable
+    this.#apply(() => {
+      this.#table.remove(email)
+      journal.append({ removed: keyOf(email) })
+    })
   }
 
   /**
@@ -152,7 +158,7 @@ export class UsersState {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    const journal = this.#isBehind ? undefined : this.#journal
+    const journal = this.#mayDiffer ? undefined : this.#journal
     const isChanged = journal !== undefined && !journal.isEmpty && this.#table.isChanged
     const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
     try {
@@ -195,7 +201,7 @@ export class UsersState {
     try {
       change()
     } catch (error) {
-      this.#isBehind = true
+      this.#mayDiffer = true
       throw error
     }
   }

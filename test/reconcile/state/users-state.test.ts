@@ -59,6 +59,15 @@ async function readEntries(): Promise<StateEntry[]> {
 }
 
 describe('the state of users', () => {
+  it('has no intent of an entry that could not be kept', async () => {
+    const state = await open()
+    const entry = user('ada', { id: Symbol('refused by SQLite') as never, creation: 'unknown' })
+    const failure = await rejectedFailure(() => state.record(entry))
+    expect(failure.kind).to.equal('storage')
+    await state.close()
+    expect(files()).to.deep.equal([])
+  })
+
   it('is a file with one user per line, sorted by email without case', async () => {
     await write(user('bob'), user('Ada', { hashes: { role: 'AAAAAAAAAAA', name: 'BBBBBBBBBBB' } }))
     expect(text()).to.equal(

@@ -79,9 +79,10 @@ export async function runAsProcess(
   args: readonly string[],
   form: Form,
   call: Call,
+  program = world.user === undefined ? [process.execPath, binary] : programForAnyUser(),
 ): Promise<WorldRun> {
+  const words = [...program, ...args]
   const as = world.user
-  const words = [...(as === undefined ? [process.execPath, binary] : programForAnyUser()), ...args]
   const asUser = as === undefined ? [] : ['setpriv', `--reuid=${as}`, `--regid=${as}`, '--clear-groups']
   const input = join(world.root, 'stdin')
   if (call.stdin !== undefined) writeFileSync(input, call.stdin, { mode: 0o644 })
