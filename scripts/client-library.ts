@@ -39,18 +39,32 @@ export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/c
 export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
 `
 
-/** undici loads the modules of Node with `require`, which an ES module does not have. */
-const banner = `import { createRequire } from 'node:module'
-const require = createRequire(import.meta.url)`
+/** Each in a file of its own, so that a bundler omits what a program does not import. */
+const entryPoints = {
+  client: 'src/client/client.ts',
+  failure: 'src/contract/failure.ts',
+  response: 'src/client/response.ts',
+}
 
-/** Writes dist/client.js, dist/client.d.ts, and the declarations that it imports to dist/types. */
+/**
+ * undici loads the modules of Node with `require`, which an ES module does not have. `createRequire` needs the
+ * URL of the module, which a bundler for CommonJS removes.
+ */
+const banner = 'const require = process.getBuiltinModule;'
+
+/**
+ * Writes dist/client.js with the files that it imports to dist/client, and dist/client.d.ts with the declarations that
+ * it imports to dist/types.
+ */
 export async function buildClientLibrary(root: string, shared: BuildOptions): Promise<Metafile> {
   const { metafile } = await build({
     ...shared,
     absWorkingDir: root,
-    stdin: { contents: valueExports, resolveDir: root, loader: 'ts' },
-    outfile: 'dist/client.js',
+    entryPoints,
+    outdir: 'dist/client',
+    chunkNames: 'shared-[hash]',
     bundle: true,
+    splitting: true,
     format: 'esm',
     platform: 'node',
     plugins: [leanDependencies],
@@ -61,6 +75,10 @@ export async function buildClientLibrary(root: string, shared: BuildOptions): Pr
     minifyWhitespace: true,
     logLevel: 'warning',
   })
+  writeFileSync(
+    join(root, 'dist/client.js'),
+    valueExports.trimStart().replace(/'\.\/src\/.*\/(.*)\.ts'/g, "'./client/$1.js'"),
+  )
   writeTypes(root)
   return metafile
 }

@@ -2,6 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { build } from 'esbuild'
 import { publint } from 'publint'
 import { root } from '../scripts/package-file.ts'
 import { withService } from '../service/temporary-service.ts'
@@ -55,6 +56,8 @@ await client.users.create({ nickname: id })
 await client.chat.send({ message: 1 })
 `
 
+const bundling = { bundle: true, platform: 'node', logLevel: 'silent' } as const
+
 describe('chatctl/client', function () {
   this.timeout(60_000)
   let directory: string
@@ -88,6 +91,45 @@ describe('chatctl/client', function () {
       expect(run).to.include({ exitCode: 1, stdout: '' })
       expect(run.stderr).to.match(/^unauthorized: /)
     }))
+
+  for (const format of ['esm', 'cjs'] as const) {
+    it(`runs the same example bundled by esbuild (${format})`, () =>
+      withService(async ({ url, key }) => {
+        // A module of CommonJS cannot wait at its top level.
+        const lines = readExample(url).split('\n')
+        const imports = lines.filter((line) => line.startsWith('import '))
+        const rest = lines.filter((line) => !line.startsWith('import ')).join('\n')
+        writeFileSync(join(directory, 'main.mjs'), `${imports.join('\n')}\nvoid (async () => {${rest}})()`)
+        const outfile = join(directory, format === 'esm' ? 'bundle.mjs' : 'bundle.cjs')
+        const { warnings } = await build({
+          ...bundling,
+          entryPoints: [join(directory, 'main.mjs')],
+          outfile,
+          format,
+        })
+        expect(warnings).to.deep.equal([])
+        const run = await runNode(directory, [outfile], { CHAT_API_KEY: key })
+        expect(run.stderr).to.equal('')
+        expect(run.stdout.match(/not an AI/g)).to.have.length(2)
+      }))
+  }
+
+  it('adds less than 2 kB to a bundle that imports only Failure', async () => {
+    writeFileSync(
+      join(directory, 'small.mjs'),
+      `import { Failure } from 'chatctl/client'\nconsole.log(Failure.name)`,
+    )
+    const outfile = join(directory, 'small-bundle.mjs')
+    await build({
+      ...bundling,
+      entryPoints: [join(directory, 'small.mjs')],
+      outfile,
+      format: 'esm',
+      minify: true,
+    })
+    expect(readFileSync(outfile).length).to.be.below(2_000)
+    expect((await runNode(directory, [outfile])).exitCode).to.equal(0)
+  })
 
   it('can be loaded with require', async () => {
     writeFileSync(join(directory, 'hello.cjs'), `console.log(typeof require('chatctl/client').Client)`)

@@ -52,7 +52,7 @@ describe('the package', () => {
       /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
       /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm\.zst|help\/[\w.-]+\.txt|code-cache\/([\w.-]+\.zst|start-[\w.-]+))$/,
+      /^dist\/([\w-]+\.cjs|client\.js|client\/[\w-]+\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm\.zst|help\/[\w.-]+\.txt|code-cache\/([\w.-]+\.zst|start-[\w.-]+))$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
     expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licenses.txt'])
