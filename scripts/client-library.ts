@@ -39,7 +39,7 @@ export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/c
 export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
 `
 
-/** Each in a file of its own, so that a bundler omits what a program does not import. */
+/** Each in a separate file, so that a bundler omits what a program does not import. */
 const entryPoints = {
   client: 'src/client/client.ts',
   failure: 'src/contract/failure.ts',
