@@ -1,10 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure } from '../contract/failure.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
-import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
+import { makePrivateDirectory, unusableStateDirectory } from '../system/private-directory.ts'
 
 /** Pages of an interrupted run are deleted after this time, in ms. */
 const maxAge = 7 * 86_400_000
@@ -95,8 +94,5 @@ function isRunning(pid: number): boolean {
 
 /** The failure if the pages of an export cannot be stored. */
 export function directoryFailure(directory: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl stores the pages of an export there until it is complete. To use another directory, set XDG_STATE_HOME.',
-    cause,
-  })
+  return unusableStateDirectory(directory, 'the pages of an export there until it is complete', cause)
 }

@@ -1,5 +1,7 @@
 import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from './describe-system-error.ts'
 
 /**
  * Creates a directory with mode 0700, and its missing parents. Does not use Node's `recursive`, which never
@@ -19,6 +21,18 @@ export function makePrivateDirectory(path: string): void {
       makePrivateDirectory(dirname(path))
     }
   }
+}
+
+/**
+ * The failure if a directory below the state directory cannot be used.
+ *
+ * @param content what chatctl stores there, as the rest of `chatctl stores …`
+ */
+export function unusableStateDirectory(directory: string, content: string, cause: unknown): Failure {
+  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
+    hint: `chatctl stores ${content}. To use another directory, set XDG_STATE_HOME.`,
+    cause,
+  })
 }
 
 /**

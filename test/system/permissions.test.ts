@@ -121,6 +121,21 @@ describe('a user without permission', () => {
     expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
   })
 
+  it('gets a hint if the state directory cannot be created, as in a container without HOME', () => {
+    const rows = join(home, 'users.csv')
+    writeFileSync(rows, 'email\nada@example.com\n')
+    const env = { HOME: '/', CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'test-key' }
+    const hint = 'To use another directory, set XDG_STATE_HOME.'
+    expectFailure(
+      run(['users', 'import', rows, '--yes'], env),
+      1,
+      '/.local/state/chatctl',
+      'permission denied',
+      hint,
+    )
+    expectFailure(run(['history', 'export'], env), 1, '/.local/state/chatctl', 'permission denied', hint)
+  })
+
   it('gets a reply and a warning if the state directory cannot be written', () => {
     mkdirSync(join(home, '.local'))
     mkdirSync(join(home, '.local', 'share'))

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../../system/private-directory.ts'
+import { makePrivateDirectory, unusableStateDirectory } from '../../system/private-directory.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formatOfExtension, formatOfText, type InputFormat } from './input-format.ts'
 
@@ -199,9 +199,6 @@ async function guard<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
-      hint: 'chatctl stores piped input there while it runs. To use another directory, set XDG_STATE_HOME.',
-      cause,
-    })
+    throw unusableStateDirectory(directory, 'piped input there while it runs', cause)
   }
 }

@@ -2,9 +2,8 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from '
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
-import { makePrivateDirectory } from '../../system/private-directory.ts'
+import { makePrivateDirectory, unusableStateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { moveFile, moveIntoPlace } from '../../system/replace-file.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
@@ -173,9 +172,7 @@ function lock(path: string, { input }: JournalHeader): () => void {
 }
 
 function unusable(directory: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
-    cause,
-  })
+  return unusableStateDirectory(directory, 'the journal of an import there', cause)
 }
 
 function pathOf(directory: string, header: JournalHeader): string {
