@@ -33,7 +33,8 @@ function run(command, args) {
 if (!isInstalled()) {
   const npm = process.env.npm_execpath
   const [command, ...start] = npm ? [process.execPath, npm] : ['npm']
-  run(command, [...start, 'ci'])
+  // The installed Node runs the program, so that warnings about the parent's version would mislead.
+  run(command, [...start, 'ci', '--loglevel=error'])
 }
 const script = process.argv.slice(2)
 if (script.length > 0) {

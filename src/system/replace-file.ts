@@ -51,7 +51,7 @@ const pauses = [10, 20, 40, 80, 160, 320, 640]
 export function hintOfOpenFile(error: unknown, platform = process.platform): string | undefined {
   const isOpen = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
   return platform === 'win32' && isOpen
-    ? 'Another program may have the file open, such as an editor, a virus scanner, or a program that synchronizes or backs up files. Close it, and try again.'
+    ? 'The file may be read-only (attrib -R removes that), or another program may have it open, such as an editor, a virus scanner, or a program that synchronizes or backs up files.'
     : undefined
 }
 

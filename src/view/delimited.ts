@@ -11,7 +11,10 @@ function escapeCell(text: string): string {
   return text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character)
 }
 
-/** CSV as in RFC 4180. Without the header, the rows continue earlier output. */
+/**
+ * CSV as in RFC 4180, but lines end with LF, which other programs in a pipe expect. Without the header, the
+ * rows continue earlier output.
+ */
 export async function renderCsv({ header, rows }: Grid, withHeader = true): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
   // Many readers skip an empty line.

@@ -156,7 +156,9 @@ describe('replacing a file', () => {
       )
       expect(failure).to.include({ kind: 'storage' })
       expect(failure.message).to.equal(`Cannot replace ${path}: resource busy or locked (EBUSY)`)
-      expect(failure.hint).to.include('Another program may have the file open')
+      expect(failure.hint).to.include(
+        'The file may be read-only (attrib -R removes that), or another program may have it open',
+      )
       expect(waited).to.be.within(1_000, 2_000)
     })
 

@@ -2,7 +2,7 @@ import { upstreamNames } from '../../contract/upstream-address.ts'
 import { suggestModels, suggestProfiles, suggestPrompts, suggestSessions } from './flag-values.ts'
 import { permissions, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
-import { candidates, nothing, type Suggestions } from './suggestions.ts'
+import { candidates, nothing, type Suggestions, withPrefix } from './suggestions.ts'
 import type { DeclaredCommand, TypedLine } from './typed-line.ts'
 
 /** Candidates for the next argument. */
@@ -21,10 +21,14 @@ export async function suggestArgument(
       return suggestSettingsKeys('')
     case 'settings assignment':
       return suggestAssignments(word, line.args)
-    case 'configuration key':
-      return suggestConfigurationKeys(live)
+    case 'configuration key': {
+      const [assigned, key] = /^([^=]+)=/.exec(word) ?? []
+      return assigned && key && command.completes?.['value'] === 'configuration value'
+        ? withPrefix(assigned, await suggestConfigurationValues(key, line, live))
+        : suggestConfigurationKeys(live)
+    }
     case 'configuration value':
-      return suggestConfigurationValues(line, live)
+      return suggestConfigurationValues(line.args[0] ?? '', line, live)
     case 'profile':
       return suggestProfiles(live)
     case 'prompt':
@@ -83,8 +87,11 @@ async function suggestConfigurationKeys(live: LiveValues): Promise<Suggestions> 
   return { candidates: [...known, ...open] }
 }
 
-async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
-  const [key = ''] = line.args
+async function suggestConfigurationValues(
+  key: string,
+  line: TypedLine,
+  live: LiveValues,
+): Promise<Suggestions> {
   if (key.startsWith('alias.')) return suggestModels(line, live)
   if (key.startsWith('directory.')) return suggestProfiles(live)
   switch (key) {

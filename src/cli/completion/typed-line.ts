@@ -166,7 +166,8 @@ function longestMatch(
   for (let length = words.length; length > 0; length--) {
     const id = words.slice(0, length).join(':')
     const command = commands.find((known) => known.id === id)
-    if (command) return command
+    // A topic below a command, such as `chat prompts`, is no argument of the command.
+    if (command || commands.some((known) => known.id.startsWith(`${id}:`))) return command
   }
   return undefined
 }

@@ -90,7 +90,7 @@ const outputPage: Content = {
       rows: [
         ['table', 'Columns that fit the terminal (default in a terminal)'],
         ['tsv', 'Tab-separated rows without a header (default in a pipe)'],
-        ['csv', 'RFC 4180 with a header'],
+        ['csv', 'RFC 4180 with a header and LF'],
         ['json', 'The response body as the service sent it'],
         ['jsonl', 'One line of JSON for each row'],
         ['yaml', 'The response body as YAML'],

@@ -115,7 +115,14 @@ export class SessionTerminal implements Terminal {
     if (raw) stdin.setRawMode(true)
     if (raw) this.#enterModes()
     stdin.setEncoding('utf8')
-    stdin.on('data', listener.onInput)
+    // Before raw mode, the system turned Enter into a line feed.
+    let isTypedAhead = raw
+    const onInput = (text: string): void => {
+      const [ahead = ''] = isTypedAhead ? text.split('\u001b', 1) : []
+      isTypedAhead = false
+      listener.onInput(ahead.replaceAll('\n', '\r') + text.slice(ahead.length))
+    }
+    stdin.on('data', onInput)
     stdin.on('end', onEnd)
     stdin.resume()
     stdout.on('resize', listener.onRedraw)
@@ -124,7 +131,7 @@ export class SessionTerminal implements Terminal {
     this.#restore = () => {
       withdrawCleanup()
       stdout.off('resize', listener.onRedraw)
-      stdin.off('data', listener.onInput)
+      stdin.off('data', onInput)
       stdin.off('end', onEnd)
       stdin.pause()
       restore()

@@ -57,6 +57,17 @@ describe('the terminal of a session', () => {
     expect(stdout).to.contain('\u001b[?1004l\u001b[?2004l')
   })
 
+  it('sends a message that was typed with Enter before the session began', async () => {
+    const session = await world.start()
+    session.type(`Hello\n${attributes}`)
+    await session.waitFor('You said: Hello')
+    expect(world.server.sends.at(-1)?.message).to.equal('Hello')
+    session.type('one\ntwo\r')
+    await session.waitFor('You said: one')
+    expect(world.server.sends.at(-1)?.message).to.equal('one\ntwo')
+    await session.leave()
+  })
+
   it('does not turn it on if the terminal names its attributes first, and queries it only once', async () => {
     const session = await world.start({ env: { TERM: 'xterm-kitty' } })
     session.type(`${attributes}Hello\r`)
