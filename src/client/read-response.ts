@@ -3,6 +3,7 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
+import { faultOfUtf8 } from '../contract/utf8-text.ts'
 import { deferFaults } from './defer-faults.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
@@ -67,6 +68,8 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   const unusable = whyUnusable(endpoint, body)
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
+  const invalid = faultOfUtf8(bytes)
+  if (invalid !== undefined) response.warning = invalid
   const shape = endpoint.response
   return shape ? deferFaults(response, shape) : response
 }

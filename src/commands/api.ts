@@ -13,6 +13,7 @@ import { isDeeperThan } from '../client/json.ts'
 import type { RawResponse } from '../client/response.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
+import { faultOfUtf8 } from '../contract/utf8-text.ts'
 import { describeBytes } from '../view/describe-bytes.ts'
 import { documentView } from '../view/value.ts'
 
@@ -139,6 +140,8 @@ async function showBody({ status, bytes, text }: RawResponse, { output }: Contex
     )
   }
   await output.show(documentView, json)
+  const invalid = faultOfUtf8(bytes)
+  if (invalid !== undefined) await output.warn(invalid)
 }
 
 /** A filter is written for the response to a success, so that an error leaves a pipe empty. */

@@ -109,6 +109,12 @@ describe('a hostile response', () => {
     })
   })
 
+  it('with invalid UTF-8 is a success with a warning', async () => {
+    await start(answer(200, type, Buffer.from('{"id":"u1","name":"Ren\xe9"}', 'latin1')))
+    const got = await client.users.get('u1')
+    expect(got.warning).to.equal('The response is not valid UTF-8 (sequences replaced by U+FFFD: 1)')
+  })
+
   it('that is not HTTP makes the service unreachable', async () => {
     await start((_request, _response, { socket }) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
     const failure = await failureOf(client.settings.get())

@@ -32,6 +32,17 @@ describe('chatctl api', () => {
     return runChatctl(sandbox, ['api', ...args], { ...options, env })
   }
 
+  it('warns of invalid UTF-8 in JSON, and prints any other response unchanged', async () => {
+    const given = Buffer.from('{"name":"Ren\xe9 \xef\xbf\xbd"}', 'latin1')
+    const shown = await run(['/v1/users/u1'], answer(200, { 'content-type': 'application/json' }, given))
+    expect(shown).to.include({ exitCode: 0 })
+    expect(JSON.parse(shown.stdout)).to.deep.equal({ name: 'Ren\ufffd \ufffd' })
+    expect(shown.stderr).to.include('The response is not valid UTF-8 (sequences replaced by U+FFFD: 1)')
+    const raw = await run(['/v1/users/u1'], answer(200, { 'content-type': 'text/plain' }, given.subarray(1)))
+    expect(raw).to.include({ exitCode: 0, stderr: '' })
+    expect(raw.stdout).to.equal(given.subarray(1).toString())
+  })
+
   describe('for a status other than 2xx', () => {
     const statuses: [number, number][] = [
       [301, 1],

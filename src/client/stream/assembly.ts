@@ -1,9 +1,10 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
+import { CountingDecoder } from '../../contract/utf8-text.ts'
 import type { ErrorContent } from '../error-response.ts'
 import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
-import { EventStreamDecoder } from './event-stream-decoder.ts'
-import { type Frame, readFrame, readTextFrame } from './frame.ts'
+import { EventStreamDecoder, readValue } from './event-stream-decoder.ts'
+import { type Frame, isDamagedFrame, readFrame, readTextFrame } from './frame.ts'
 import { GrowingText } from './growing-text.ts'
 import { JsonValues } from './json-values.ts'
 import type { Decoder, StreamUnit } from './stream-unit.ts'
@@ -24,7 +25,7 @@ export class Assembly {
   /** Whether the service has ended the reply. After `soon`, other frames may follow; after `now`, none. */
   ended: 'no' | 'soon' | 'now' = 'no'
   readonly #about: About
-  readonly #utf8 = new TextDecoder()
+  readonly #utf8 = new CountingDecoder()
   readonly #text = new GrowingText()
   readonly #reasoning = new GrowingText()
   /** The text before the format was detected. */
@@ -40,8 +41,8 @@ export class Assembly {
   #framed = false
   /** The last event, if it was plain text without a name. */
   #plain: string | undefined
-  /** Whether a part of the reply was plain text. */
-  #hadPlain = false
+  /** The parts of the reply that were events of plain text. */
+  readonly #texts: string[] = []
   #unreadable = false
   /** Whether a frame could not be read and others came after it. */
   #gap = false
@@ -55,7 +56,7 @@ export class Assembly {
 
   /** Processes the next bytes. */
   push(bytes: Uint8Array): StreamEvent[] {
-    return this.#pushText(this.#utf8.decode(bytes, { stream: true }), false)
+    return this.#pushText(this.#utf8.decode(bytes), false)
   }
 
   /**
@@ -101,7 +102,7 @@ export class Assembly {
       this.#gap ||= this.#unreadable
       this.#plain = undefined
       if (unit.type === 'done') this.ended = 'now'
-      else if (unit.type === 'unreadable') this.#unreadable = this.ended === 'no'
+      else if (unit.type === 'unreadable' || this.#isMisplaced(unit)) this.#unreadable = this.ended === 'no'
       else if (unit.type === 'text') events.push(...this.#take(this.#readText(unit.text, unit.event)))
       else {
         const frame = readFrame(unit.value, unit.event)
@@ -115,12 +116,17 @@ export class Assembly {
     return events
   }
 
-  /** Between frames of JSON, plain data is not a part of the reply. */
+  /** Whether it is plain text between frames of JSON, which cannot be placed. */
+  #isMisplaced(unit: StreamUnit): boolean {
+    if (unit.type !== 'text' || !this.#framed) return false
+    return (readTextFrame(unit.text, unit.event).text?.trim() ?? '') !== ''
+  }
+
   #readText(text: string, event: string | undefined): Frame {
     const frame = readTextFrame(text, event)
     if (this.#framed && frame.text !== undefined) return {}
     if (event === undefined) this.#plain = text
-    this.#hadPlain ||= frame.text !== undefined && frame.text !== ''
+    if (frame.text !== undefined && frame.text !== '') this.#texts.push(frame.text)
     return frame
   }
 
@@ -189,8 +195,9 @@ export class Assembly {
     if (this.#format === 'page') return unusable('The response is a web page')
     if (this.#format === 'noise')
       return unusable('The response is not JSON, although its Content-Type says so')
+    if (this.#utf8.fault !== undefined) return truncated(this.#utf8.fault)
     if (this.#text.contradicted) return truncated('The stream contradicts text that it sent before')
-    if (this.#gap) return truncated('The stream contains an unreadable frame')
+    if (this.#gap || this.#isProtocol()) return truncated('The stream contains an unreadable frame')
     if (this.ended !== 'no') return undefined
     if (interruption) return { ...truncated(interruption.reason), cause: interruption.cause }
     if (this.#unreadable) return truncated('The stream was truncated within a frame')
@@ -201,12 +208,13 @@ export class Assembly {
     if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
       return truncated('The stream was truncated within its array')
     }
-    if (this.#objects > 0 && !this.#hadPlain) return truncated('The stream ended without a final event')
+    if (this.#objects > 0 && this.#texts.length === 0)
+      return truncated('The stream ended without a final event')
     return this.#text.text === '' ? unusable('The reply is empty') : undefined
   }
 
   #isVerified(): boolean {
-    return this.ended !== 'no' || (this.#objects > 0 && !this.#hadPlain)
+    return this.ended !== 'no' || (this.#objects > 0 && this.#texts.length === 0)
   }
 
   /** A stream of plain text may end with an error as JSON. Anywhere else, such text is part of the reply. */
@@ -217,6 +225,15 @@ export class Assembly {
     } catch {
       return undefined
     }
+  }
+
+  /** Whether the text consists of frames, of which a damaged one prevented the detection of the format. */
+  #isProtocol(): boolean {
+    if (this.#about.format === 'text') return false
+    const isText = this.#format === 'text'
+    const [first = '', ...rest] = isText ? this.#text.text.trimStart().split('\n') : this.#texts
+    const isPlausible = isText ? isDamagedFrame(first) || isFrame(first) : rest.every(startsObject)
+    return isPlausible && rest.some(isFrame)
   }
 
   /** Whether the stream was one JSON body, which means that the service did not stream. */
@@ -236,6 +253,14 @@ function addTo(whole: GrowingText, text: string, source: Frame['source'], last: 
 
 function hasPart({ text, reasoning }: Frame): boolean {
   return text !== undefined || reasoning !== undefined
+}
+
+function startsObject(line: string): boolean {
+  return /^(data:)?\s*\{/.test(line)
+}
+
+function isFrame(line: string): boolean {
+  return startsObject(line) && readFrame(readValue(line.replace(/^data:/, '').trim())).text !== undefined
 }
 
 interface Fault {

@@ -42,7 +42,8 @@ export async function collectReply(
   }
   if (!end) throw new Error('the stream had no end event')
 
-  if (end.isWholeBody || end.failure?.kind === 'invalid_response') {
+  const kind = end.failure?.kind
+  if ((end.isWholeBody && kind !== 'truncated') || kind === 'invalid_response') {
     try {
       const received = { status, headers, bytes: kept.join(), request }
       return readResponse(endpoints.sendMessage, received) as ApiResponse<SendResponse>

@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parseJson } from '../../contract/exact-json.ts'
-import { isEndName, isReasoningName } from './frame.ts'
+import { isDamagedFrame, isEndName, isReasoningName } from './frame.ts'
 import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 /** More characters than any event name that means the end. */
@@ -28,6 +28,8 @@ export class EventStreamDecoder implements Decoder {
       // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
       const error = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
       if (error !== undefined) this.#read({ id: undefined, event: 'error', data: error })
+      else if (this.#data === 'text' || (this.#data === 'json' ? /[{["<]|^[^:]*$/ : /\{\s*"/).test(line))
+        this.#units.push({ type: 'unreadable' })
     },
   })
 
@@ -73,11 +75,14 @@ export class EventStreamDecoder implements Decoder {
       if (this.#data === 'unknown' && this.#containsText(value)) this.#data = 'json'
       this.#foundJson = true
       this.#units.push({ type: 'json', value, ...named })
-    } else if (this.#data !== 'text' && (this.#ending ? /^[{["]/ : /^[{[]\s*["{[]/).test(trimmed)) {
+    } else if (
+      this.#data !== 'text' &&
+      ((this.#ending ? /^[{["]/ : /^[{[]\s*["{[]/).test(trimmed) || isDamagedFrame(trimmed))
+    ) {
       this.#units.push({ type: 'unreadable' })
-    } else if (this.#data === 'unknown' && this.#foundJson && keepAliveNames.test(trimmed)) {
+    } else if (this.#data !== 'text' && this.#foundJson && keepAliveNames.test(trimmed)) {
       // Keep-alive data between frames of JSON is not a part of the reply.
-    } else if (this.#data !== 'json' || event !== undefined) {
+    } else {
       const isReasoning = event !== undefined && isReasoningName(event)
       if (this.#data === 'unknown' && data !== '' && !isReasoning) this.#data = 'text'
       this.#units.push({ type: 'text', text: data, ...named })
@@ -96,7 +101,7 @@ function splitLines(data: string): string[] | undefined {
 }
 
 /** Parses an object, array, or string. A number or a word is text. */
-function readValue(text: string): unknown {
+export function readValue(text: string): unknown {
   if (!/^[{["]/.test(text)) return undefined
   try {
     return parseJson(text)

@@ -56,6 +56,11 @@ export function isEndName(name: string): boolean {
   return endNames.test(name)
 }
 
+/** Whether text that is not valid JSON was an object, of which the first or last characters are damaged. */
+export function isDamagedFrame(text: string): boolean {
+  return /^[^\n]{0,80}":/.test(text) && (text.startsWith('{') || /[}\]]\s*$/.test(text.slice(-8)))
+}
+
 /** Reads a JSON value in any of the known shapes. */
 export function readFrame(value: unknown, event?: string): Frame {
   const frame: Frame = {}

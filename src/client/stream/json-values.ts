@@ -78,8 +78,9 @@ export class JsonValues implements Decoder {
   }
 
   #continue(character: string, units: StreamUnit[]): void {
-    // RFC 7464 section 2.3: a separator inside a value means that the value is truncated.
-    if (character === recordSeparator) {
+    // RFC 7464 section 2.3: a separator inside a value means that the value is truncated. A string of JSON
+    // contains no line breaks.
+    if (character === recordSeparator || (this.#quoted && character === '\n')) {
       units.push({ type: 'unreadable' })
       this.#kind = 'between'
       return

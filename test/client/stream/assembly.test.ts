@@ -401,7 +401,6 @@ describe('a streamed reply', () => {
       'event: tonight',
       ': )',
       '{"a":1} is JSON?',
-      '42',
       'null',
       'id: 7\nname: x',
       '{"name":"Ada","age":3}',
@@ -465,6 +464,67 @@ describe('a streamed reply', () => {
     const end = endOf(runText('application/x-ndjson', body))
     expect(end).to.include({ text: 'Hello', complete: false })
     expect(end.failure?.kind).to.equal('truncated')
+  })
+
+  const whole = ['one ', 'two ', 'three']
+  const streams = [
+    [sse, events(whole.map((response) => ({ response })))],
+    [sse, events(whole.map((delta) => ({ delta, model: 'm' })))],
+    ['', events([...whole.map(choice), finish])],
+    ['', lines([...whole.map((response) => ({ response, done: false })), { response: '', done: true }])],
+    ['application/x-ndjson', lines([...whole.map((delta) => ({ delta })), { done: true }])],
+  ] as const
+  /** What is between the frames: a service may send it, or a gateway. */
+  const lost = ['<html>502</html>', 'two', '{response":"two"}', '"response":"two"}', '{"response":"two"']
+
+  for (const [index, [type, body]] of streams.entries()) {
+    it(`is truncated if a frame is replaced by other data, or damaged at its brace: ${index}`, () => {
+      const separator = body.includes('\n\n') ? '\n\n' : '\n'
+      const frames = body.trimEnd().split(separator)
+      for (let at = 0; at < 3; at++) {
+        for (const other of [
+          ...lost,
+          frames[at]?.replace('{', '') ?? '',
+          frames[at]?.replace('{', 'x{') ?? '',
+        ]) {
+          const data = separator === '\n' || other.startsWith('data:') ? other : `data: ${other}`
+          const end = endOf(runText(type, [...frames.with(at, data), ''].join(separator)))
+          // Without a content type, text may be followed by frames, for example as a quotation.
+          if (at > 0 || type !== '' || /":|data/.test(data))
+            expect(end.complete, `${at} ${data}`).to.equal(false)
+        }
+      }
+    })
+
+    it(`is whole or truncated with any character inserted or omitted outside its text: ${index}`, () => {
+      const frame = /(?<=^|\n)(data: )?[{["]|[}\]"](?=\n)|\n+/g
+      const positions = [...body.matchAll(frame)].flatMap(({ index, 0: { length } }) => [
+        index,
+        index + length - 1,
+      ])
+      fc.assert(
+        fc.property(
+          fc.constantFrom(...positions),
+          fc.constantFrom('', 'x', '<', '"', '{', '}'),
+          (at, added) => {
+            const damaged = body.slice(0, at) + added + body.slice(added === '' ? at + 1 : at)
+            const end = endOf(runText(type, damaged))
+            if (end.complete) expect(end.text, JSON.stringify(damaged)).to.equal(whole.join(''))
+          },
+        ),
+      )
+    })
+  }
+
+  it('with invalid UTF-8 is truncated, and names the number of sequences, split at any point', () => {
+    const bytes = Buffer.from('H\xefllo \xff\xef\xbf\xbd \xe2\x82\xac\xe2', 'latin1')
+    for (let at = 0; at <= bytes.length; at++) {
+      const end = endOf(run('text/plain', [bytes.subarray(0, at), bytes.subarray(at)]))
+      expect(end).to.include({ complete: false, text: 'H\ufffdllo \ufffd\ufffd €\ufffd' })
+      expect(end.reason).to.include('U+FFFD: 3')
+      const valid = bytes.subarray(7, -1)
+      expect(endOf(run('text/plain', [valid.subarray(0, at), valid.subarray(at)])).complete).to.equal(true)
+    }
   })
 
   it('of plain SSE text has an error at its end, but may quote one before', () => {

@@ -12,6 +12,7 @@ import {
   silent,
   sse,
   startFaultServer,
+  stream,
 } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
@@ -119,6 +120,24 @@ describe('chat send records its exchange', () => {
     expect(lines.at(-1).reason).to.be.a('string')
     expect(lines.at(-1).error).to.equal(undefined)
   })
+
+  for (const [what, body] of [
+    ['a frame that is not JSON', 'data: <html>502</html>\n\n'],
+    ['invalid UTF-8', Buffer.from('data: {"delta":"\xe9"}\n\n', 'latin1')],
+  ] as const) {
+    it(`with the text around ${what}, which makes the reply incomplete`, async () => {
+      const frame = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
+      const parts = [frame('Hel'), body, frame('lo'), 'data: [DONE]\n\n']
+      for (const flags of [[], ['--stream']]) {
+        const env = await serve(stream([...parts], { type: 'text/event-stream' }))
+        const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })
+        expect(run.exitCode).to.equal(69)
+        expect(run.stderr).to.match(/unreadable frame|not valid UTF-8 .*: 1\)/)
+        const text = linesOf(files().at(-1) ?? '').filter(({ type }) => type === 'delta')
+        expect(text.map((line) => line.text).join('')).to.match(/^Hel\ufffd?lo$/)
+      }
+    })
+  }
 
   it('with a lost response', async () => {
     const env = await serve(resetMidBody())
