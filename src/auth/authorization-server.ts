@@ -7,6 +7,7 @@ import {
 } from 'oauth4webapi'
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** The endpoints and properties of an authorization server. */
@@ -40,7 +41,7 @@ export async function findAuthorizationServer(
   transport: Transport,
 ): Promise<AuthorizationServer> {
   const base = readBaseUrl(authUrl, 'authorization URL')
-  const documented = `${base.href.replace(/\/+$/, '')}/oauth/authorize`
+  const documented = `${withoutTrailing(base.href, '/')}/oauth/authorize`
   if (tokenUrl !== undefined) {
     const tokenEndpoint = readEndpoint(tokenUrl, 'token URL')
     return {
@@ -155,7 +156,7 @@ async function readMetadata(
 /** The expected issuer. A trailing slash may differ, because it is easily added or lost. */
 function issuerOf(named: unknown, base: URL): URL {
   if (typeof named !== 'string' || !URL.canParse(named)) return base
-  const bare = (url: string) => url.replace(/\/+$/, '')
+  const bare = (url: string) => withoutTrailing(url, '/')
   const issuer = new URL(named)
   return bare(issuer.href) === bare(base.href) ? issuer : base
 }

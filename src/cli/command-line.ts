@@ -32,7 +32,7 @@ function quoteForWindows(word: string): string {
   if (/^(?!@)[\w./:\\@+=,-]+$/.test(word)) return word
   // In an argument of a program, backslashes before a double quote are escapes.
   const argument = word.replaceAll(
-    /(\\*)("|$)/g,
+    /(?<!\\)(\\*)("|$)/g,
     (_, slashes, quote) => slashes + slashes + quote.replace('"', '\\"'),
   )
   // PowerShell ends a string at a curly quote too.

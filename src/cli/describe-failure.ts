@@ -1,4 +1,5 @@
 import type { Failure } from '../contract/failure.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 import { assignment, quoteWord } from './command-line.ts'
 import { type Connection, commandForConnection } from './connection.ts'
 import { hintOfModelServer, nameModelServer } from './describe-local-service.ts'
@@ -75,7 +76,7 @@ function sayPrefix(message: string, prefix: string): string {
 }
 
 function correctionOf(prefix: string, { baseUrl = '', baseUrlFrom, profile }: Connection): string {
-  const corrected = baseUrl.trim().replace(/\/+$/, '').slice(0, -prefix.length)
+  const corrected = withoutTrailing(baseUrl.trim(), '/').slice(0, -prefix.length)
   const ofProfile = profile === undefined ? '' : ` --profile ${quoteWord(profile)}`
   switch (baseUrlFrom) {
     case 'login':

@@ -70,7 +70,7 @@ export const numberFlag = Flags.custom<number>({
   parse: async (input) => {
     const value = Number(input)
     // Number() alone would take 0x10 and white space too.
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(input) || !Number.isFinite(value))
+    if (!/^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(input) || !Number.isFinite(value))
       throw new Error(`"${input}" is not a number`)
     return value
   },

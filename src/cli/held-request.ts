@@ -1,6 +1,7 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -19,7 +20,7 @@ export class HeldRequest extends Error {
     const { method, path, query, body } = this.request
     const search = query ? `?${new URLSearchParams(query)}` : ''
     const shownPath = hideSecretParameters(`${path}${search}`)
-    const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
+    const base = withoutTrailing(this.baseUrl ?? 'local:', '/')
     const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
     return { method, url: `${base}${shownPath}`, ...shown }
   }

@@ -1,4 +1,5 @@
 import { Failure } from '../contract/failure.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 
 /**
  * The URL of a path below a base URL.
@@ -7,7 +8,7 @@ import { Failure } from '../contract/failure.ts'
  */
 export function resolvePath(base: URL, path: string, query: Record<string, string> = {}): URL {
   checkPath(path)
-  const prefix = base.pathname.replace(/\/+$/, '')
+  const prefix = withoutTrailing(base.pathname, '/')
   const added = new URLSearchParams(query).toString()
   const mark = path.indexOf('?')
   const separator = added === '' || mark === path.length - 1 ? '' : mark < 0 ? '?' : '&'

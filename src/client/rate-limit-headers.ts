@@ -160,7 +160,7 @@ const units: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, 
 /** A duration in the notation of Go: `6m0s`, `500ms`, `1.5s`. */
 function readDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|[dhms]))+$/.test(text)) return undefined
-  const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)]
+  const parts = [...text.matchAll(/(?<![\d.])([\d.]+)([a-z]+)/g)]
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ''] ?? 0), 0)
 }
 

@@ -1,3 +1,5 @@
+import { withoutTrailing } from './without-trailing.ts'
+
 declare global {
   interface JSON {
     rawJSON(source: string): object
@@ -80,8 +82,17 @@ function mayHoldNumbers(value: unknown, levels: number): boolean {
   return false
 }
 
-/** @param source a number as JSON has it (RFC 8259 section 6) */
+export const longNumber = 'a number must not have more than 1,000 characters'
+
+/** Maximum characters of a number. Exact arithmetic takes time that is quadratic in them. */
+export const maxNumberLength = 1_000
+
+/**
+ * @param source a number as JSON has it (RFC 8259 section 6)
+ * @throws SyntaxError if it is too long
+ */
 export function numberOf(source: string): number | ExactNumber {
+  if (source.length > maxNumberLength) throw new SyntaxError(longNumber)
   const number = Number(source)
   // YAML 1.1 reads some exponents that JavaScript writes as strings.
   const isKept = String(number) === source && Math.abs(number) <= Number.MAX_SAFE_INTEGER
@@ -106,7 +117,7 @@ const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 export function canonicalNumber(value: number | ExactNumber): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts.exec(String(value)) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
+  const significant = withoutTrailing(digits, '0')
   if (significant === '') return '0'
   const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length)
   return power === 0n ? `${sign}${significant}` : `${sign}${significant}e${power}`

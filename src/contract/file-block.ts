@@ -51,7 +51,7 @@ function renderBlock({ name, content }: TextFile): string {
 
 /** The file of the block with which a text begins. Undefined if `renderBlock` would not create that block. */
 function readBlock(text: string): TextFile | undefined {
-  const header = /^File( without a final newline)?: ([^\n]+)\n\n(`{3,})[^\n]*\n/.exec(text)
+  const header = /^File( without a final newline)?: ([^\n]+)\n\n(`{3,})(?!`)[^\n]*\n/.exec(text)
   if (!header) return undefined
   const [all, isOpen, name = '', fence = ''] = header
   const end = text.indexOf(fence, all.length)

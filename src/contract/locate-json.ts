@@ -1,5 +1,5 @@
 import { visit } from 'jsonc-parser'
-import { numberOf } from './exact-json.ts'
+import { maxNumberLength, numberOf } from './exact-json.ts'
 import type { Located, LocatedEntry } from './located.ts'
 
 /** What JSON (RFC 8259) allows at an offset. */
@@ -16,7 +16,7 @@ export type Expected =
 export interface JsonFault {
   at: number
   /** What is allowed here, or the bound that the value here exceeds. */
-  expected: Expected | 'less depth' | 'fewer values'
+  expected: Expected | 'less depth' | 'fewer values' | 'shorter number'
 }
 
 export interface JsonBounds {
@@ -99,6 +99,7 @@ class LocatedJsonReader implements LocatedJson {
   readonly onLiteralValue = (value: unknown, at: number, length: number): void => {
     const end = at + length
     if (typeof value !== 'string') this.#word = { at, end }
+    if (typeof value === 'number' && length > maxNumberLength) this.#fail(at, 'shorter number')
     const exact = typeof value === 'number' ? numberOf(this.#text.slice(at, end)) : value
     this.#add({ kind: 'scalar', at, value: exact, end })
     this.#expectAfterValue()

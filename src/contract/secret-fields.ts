@@ -40,7 +40,7 @@ const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i
 /** A text that is a URL, without its password and the values of secret parameters. Any other text is unchanged. */
 function hideSecretsInUrl(text: string): string {
   if (!url.test(text)) return text
-  const anonymous = text.replace(/(:\/\/[^\s/?#@]*:)[^\s/?#@]+(?=@)/, '$1redacted')
+  const anonymous = text.replace(/(:\/\/[^\s/?#@:]*:)[^\s/?#@]+(?=@)/, '$1redacted')
   return hideSecretParameters(anonymous)
 }
 

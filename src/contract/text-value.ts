@@ -9,8 +9,8 @@ export function parseValue(type: 'string' | 'boolean' | 'integer' | 'list', text
 
 /** Also accepts a plus and leading zeros, which JSON does not. */
 function integerOf(text: string): unknown {
-  const [, minus = '', digits] = /^(?:\+|(-))?0*(\d+)$/.exec(text) ?? []
-  return digits === undefined ? undefined : numberOf(`${minus}${digits}`)
+  const [, minus = '', digits] = /^(?:\+|(-))?(\d{1,1000})$/.exec(text) ?? []
+  return digits === undefined ? undefined : numberOf(minus + digits.replace(/^0+(?=\d)/, ''))
 }
 
 const booleans = new Map([

@@ -1,5 +1,5 @@
 import type { CreateNodeOptions, ParseOptions, ScalarTag, SchemaOptions, Tags, ToStringOptions } from 'yaml'
-import { ExactNumber, numberOf } from './exact-json.ts'
+import { ExactNumber, longNumber, maxNumberLength, numberOf } from './exact-json.ts'
 
 /** YAML 1.2.2 section 10.3.2. */
 const integer = /^(?:[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/
@@ -7,9 +7,11 @@ const number = /^(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[0-
 
 /** Converts a YAML number to JSON syntax: no plus, no leading zeros, no leading or trailing point. */
 function readNumber(text: string): number | ExactNumber {
+  if (text.length > maxNumberLength) throw new SyntaxError(longNumber)
   if (/^0[ox]/.test(text)) return numberOf(String(BigInt(text)))
-  const [, sign = '', whole = '', fraction = '', exponent = ''] =
-    /^([-+]?)0*(\d*)(?:\.(\d*))?([eE].*)?$/.exec(text) ?? []
+  const [, sign = '', digits = '', fraction = '', exponent = ''] =
+    /^([-+]?)(\d*)(?:\.(\d*))?([eE].*)?$/.exec(text) ?? []
+  const whole = digits.replace(/^0+/, '')
   return numberOf(`${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`)
 }
 
@@ -52,7 +54,7 @@ const keyTag: ScalarTag = {
  */
 const isUnsafe = (text: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su.test(
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n\t]*\t[^\n]*$/su.test(
     text,
   )
 const unsafeUnits = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g

@@ -1,4 +1,5 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 import { textOf, titleOf } from './message-text.ts'
 
 /**
@@ -17,7 +18,7 @@ export const markdownDocument = {
 
 /** CommonMark section 2.1 has three line endings. */
 function quote(text: string): string {
-  const lines = text.replace(/[\r\n]+$/, '').split(/\r\n|\n|\r/)
+  const lines = withoutTrailing(text, '\r\n').split(/\r\n|\n|\r/)
   return lines.map((line) => (line === '' ? '>\n' : `> ${line}\n`)).join('')
 }
 

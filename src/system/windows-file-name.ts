@@ -2,7 +2,7 @@ import { win32 } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 
 /** In every directory, and with any file extension on older versions. */
-const devices = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])[\s.:]*(\..*)?$/i
+const devices = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])[\s.:]*(\..*)?$/is
 
 /** Whether Windows takes a path for the null device. */
 export function isNullDevicePath(path: string, platform: NodeJS.Platform): boolean {

@@ -9,7 +9,7 @@ import { expandHome, type FileLocation } from './slash/save-text.ts'
 const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g
 const punctuation = /[.,;:!?)\]}'*]+$/
 /** Maximum length of a path in characters (PATH_MAX of Linux). */
-const maxPathLength = 4096
+export const maxPathLength = 4096
 
 /** The files that are sent with the next message. */
 export class Attachments {

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import type { Completions } from '../terminal/editor/editor-options.ts'
+import { maxPathLength } from './attachments.ts'
 import { expandHome, type FileLocation } from './slash/save-text.ts'
 
 const noCompletions: Completions = { start: 0, candidates: [] }
@@ -34,7 +35,8 @@ export async function completePath(typed: string, from: number, place: FileLocat
  * @param before the line up to the cursor
  */
 export async function completeMention(before: string, place: FileLocation): Promise<Completions> {
-  const [mention, quoted, word] = /(?<=^|[\s([{])@(?:"([^"]*)|([^\s"]*))$/.exec(before) ?? []
+  const [mention, quoted, word] =
+    /(?<=^|[\s([{])@(?:"([^"]*)|([^\s"]*))$/.exec(before.slice(-maxPathLength)) ?? []
   if (mention === undefined) return noCompletions
   const typed = quoted ?? word ?? ''
   const from = before.length - typed.length

@@ -169,6 +169,18 @@ onEachEngine('the embedded service', (withService) => {
       expect(deep.status).to.equal(200)
     }))
 
+  it('rejects a number of more than 1,000 characters', () =>
+    withService(async ({ call }) => {
+      for (const [path, method] of [
+        ['/v1/chat/completions', 'POST'],
+        ['/v1/users/usr_admin', 'PATCH'],
+      ] as const) {
+        const answer = await call(method, path, `{"metadata":{"a":1${'0'.repeat(200_000)}1}}`)
+        expectError(answer, 400, 'invalid_request')
+        expect(answer.body.error.message).to.include('a number must not have more than 1,000 characters')
+      }
+    }))
+
   it('rejects metadata that becomes too large step by step', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin'

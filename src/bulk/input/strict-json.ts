@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from '../../contract/exact-json.ts'
+import { isRecord, longNumber, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import { plainValue } from '../../contract/located.ts'
 
@@ -71,4 +71,5 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'end of text': 'unexpected text after the value',
   'less depth': `nested deeper than ${bounds.depth} levels`,
   'fewer values': 'too many values',
+  'shorter number': longNumber,
 }

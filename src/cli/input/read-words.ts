@@ -53,7 +53,7 @@ export async function* readWords(
       if (done) break
       const text = rest + decode(value)
       // What it ends in may go on in the next chunk.
-      rest = /\S*$/.exec(text)?.[0] ?? ''
+      rest = /(?<!\S)\S*$/.exec(text)?.[0] ?? ''
       demandSize(rest.length, maxWordLength, `stdin:${line}: the word`, 'refused')
       yield* split(text.slice(0, text.length - rest.length))
     }

@@ -18,7 +18,7 @@ export function namesSecret(name: string): boolean {
  * `https://user:password@host`, `api_key=…`.
  */
 export function looksSecret(word: string): boolean {
-  const names = [...word.matchAll(/([\w.-]+)[=:](?=\S)/g)].map(([, name = '']) => name)
+  const names = [...word.matchAll(/(?<![\w.-])([\w.-]+)[=:](?=\S)/g)].map(([, name = '']) => name)
   const isKey = /(^|[=:])((sk|pk|ck|gh[pousr]|xox[a-z])[-_]|eyJ[\w-]{10})/i.test(word)
   return isKey || /bearer |:\/\/[^/]*@/i.test(word) || names.some(namesSecret)
 }

@@ -1,4 +1,5 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
+import { longNumber } from '../../contract/exact-json.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import { type JsonFault, locateJson } from '../../contract/locate-json.ts'
 import { boundMessages, fileBounds, locateYaml, UnreadableFile } from '../../contract/locate-yaml.ts'
@@ -101,6 +102,7 @@ const jsonWords: Record<JsonFault['expected'], string> = {
   'end of text': 'unexpected text after the end of the JSON value',
   'less depth': boundMessages.depth,
   'fewer values': boundMessages.values(fileBounds.values),
+  'shorter number': longNumber,
 }
 
 /** Maximum number of faults in the message. The details contain all. */

@@ -1,4 +1,5 @@
 import type { buildConnector, Dispatcher, Pool } from 'undici'
+import { withoutTrailing } from '../../contract/without-trailing.ts'
 import type { Clock } from '../../system/clock.ts'
 import { loadUndici } from '../../system/undici.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
@@ -54,7 +55,7 @@ export async function connectModelServer(
   clock: Clock,
 ): Promise<ModelServer> {
   const { base, key, secrets } = findUpstream(options)
-  const prefix = base.pathname.replace(/\/+$/, '')
+  const prefix = withoutTrailing(base.pathname, '/')
   const own = {
     accept: 'application/json, text/event-stream',
     // undici does not decompress.

@@ -79,7 +79,7 @@ function withNewline(text: string): string {
 function closeFence(text: string): string {
   let open: string | undefined
   for (const line of text.split('\n')) {
-    const [, fence = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? []
+    const [, fence = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/s.exec(line) ?? []
     if (fence === '') continue
     if (open === undefined) {
       // An opening fence of backticks cannot contain another backtick.

@@ -178,6 +178,10 @@ describe('a file of rows', () => {
 
   it('is refused at the second one of two equal names in an object', async () => {
     const texts: [string, string[]][] = [
+      [
+        `{"email":"a@x","metadata":{"a":1${'0'.repeat(1_000)}}}`,
+        ['1:32 invalid JSON: a number must not have more than 1,000 characters'],
+      ],
       ['{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}', ['1:35 duplicate key "metadata"']],
       ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 duplicate key "b"']],
       ['{"email":"a@x","metadata":{"a":{"email":1},"b":["a","a"],"c":"\\"email\\":{"}}', []],

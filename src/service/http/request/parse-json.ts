@@ -1,5 +1,5 @@
 import { parse } from 'secure-json-parse'
-import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
+import { longNumber, mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { ServiceRequest } from '../service-request.ts'
 
@@ -58,7 +58,7 @@ export function parseBody(body: Uint8Array): unknown {
     () => parse(text, undefined, { protoAction: 'error', constructorAction: 'ignore' }),
     'must be valid JSON',
   )
-  return mayHoldExactNumbers(text) ? parseJson(text) : value
+  return mayHoldExactNumbers(text) ? attempt(() => parseJson(text), longNumber) : value
 }
 
 function attempt<T>(work: () => T, message: string): T {

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect } from 'chai'
+
+/**
+ * Texts of 1 MB on which code with backtracking takes minutes. They are read in another process, which is killed
+ * if it hangs.
+ */
+
+const source = join(import.meta.dirname, '../../src')
+const size = 1_000_000
+const run = (text: string) => text.repeat(Math.ceil(size / text.length))
+
+/** By what reads the text: a module, an expression over its exports `m`, and the text `text`. */
+const cases: [reader: string, module: string, expression: string, text: string][] = [
+  ['a JSON number', 'contract/exact-json.ts', 'm.canonicalJson(m.parseJson(text))', `1${run('0')}1`],
+  ['an integer of a command line', 'contract/text-value.ts', `m.parseValue('integer', text)`, `${run('0')}x`],
+  ['a URL whose secrets are hidden', 'contract/secret-fields.ts', 'm.hideSecrets(text)', `a://${run(':')}`],
+  [
+    'a field of a trace',
+    'contract/secret-fields.ts',
+    'm.hideSecretFields(text, String)',
+    `{"a":"${run('\\')}`,
+  ],
+  ['a block of a file', 'contract/file-block.ts', 'm.splitFiles(text)', `File: a\n\n${run('`')}`],
+  ['the end of an address', 'contract/without-trailing.ts', `m.withoutTrailing(text, '/')`, `${run('/')}x`],
+  [
+    'a message that is exported as Markdown',
+    'export/markdown-document.ts',
+    `m.markdownDocument.message({ role: 'user', content: text })`,
+    `${run('\n')}x`,
+  ],
+  [
+    'a name on Windows',
+    'system/windows-file-name.ts',
+    'Object.values(m).map((f) => attempt(f, text))',
+    `con${run('.')}\n`,
+  ],
+  [
+    'a header of rate limits',
+    'client/rate-limit-headers.ts',
+    'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
+    run('1'),
+  ],
+  [
+    'a path that is completed',
+    'talk/complete-path.ts',
+    `m.completeMention(text, { cwd: '/', env: {} })`,
+    `${run('(@')} x`,
+  ],
+]
+
+describe('a hostile text of 1 MB', () => {
+  for (const [reader, module, expression, text] of cases) {
+    it(`does not block ${reader}`, () => {
+      const code = `
+        import { readFileSync } from 'node:fs'
+        import * as m from ${JSON.stringify(join(source, module))}
+        const text = readFileSync(0, 'utf8')
+        const attempt = (act, ...given) => { try { act(...given) } catch {} }
+        attempt(() => ${expression})
+        console.log('done')`
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
+        input: text,
+        encoding: 'utf8',
+        timeout: 20_000,
+      })
+      expect(stdout, stderr).to.equal('done\n')
+    })
+  }
+})
