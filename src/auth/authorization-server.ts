@@ -68,11 +68,12 @@ export async function findAuthorizationServer(
     authorizationEndpoint: readEndpoint(
       metadata.authorization_endpoint ?? documented,
       'authorization endpoint in the metadata',
+      base,
     ),
-    tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
-    revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint', base),
+    revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint, base),
     grantTypes: Array.isArray(metadata.grant_types_supported) ? metadata.grant_types_supported : undefined,
-    deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint),
+    deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint, base),
     grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }
@@ -105,9 +106,9 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
 }
 
 /** An unusable endpoint is ignored: signing out, for example, then deletes the tokens without revoking them. */
-function optionalEndpoint(address: unknown): string | undefined {
+function optionalEndpoint(address: unknown, issuer: URL): string | undefined {
   try {
-    return readEndpoint(address, 'endpoint')
+    return readEndpoint(address, 'endpoint', issuer)
   } catch {
     return undefined
   }

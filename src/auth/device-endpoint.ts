@@ -53,7 +53,7 @@ export async function requestDeviceCode(
     return processDeviceAuthorizationResponse(as, client, await withUsableMembers(response))
   }
   const answer = await asFailure('The sign-in', endpoint, (value) => value, request, 'device authorization')
-  return readDeviceCode(answer, new URL(endpoint).origin)
+  return readDeviceCode(answer, new URL(endpoint))
 }
 
 /** Some servers send numbers as strings, or other members that oauth4webapi would reject although a sign-in is possible. */
@@ -89,17 +89,18 @@ function positive(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number : undefined
 }
 
-function readDeviceCode(answer: DeviceAuthorizationResponse, origin: string): DeviceCode {
+function readDeviceCode(answer: DeviceAuthorizationResponse, endpoint: URL): DeviceCode {
+  const { origin } = endpoint
   const { user_code: userCode, verification_uri_complete: complete, interval = defaultInterval } = answer
   if (!isPrintable(userCode)) throw unusable(origin, 'a user code that cannot be shown')
-  const verificationUri = readAddress(answer.verification_uri)
+  const verificationUri = readAddress(answer.verification_uri, endpoint)
   if (verificationUri === undefined) throw unusable(origin, 'an unsafe address for the browser')
   return {
     deviceCode: answer.device_code,
     userCode,
     verificationUri,
     // Optional, so that an unusable one is omitted.
-    verificationUriComplete: readAddress(complete),
+    verificationUriComplete: readAddress(complete, endpoint),
     expiresIn: answer.expires_in || undefined,
     interval,
   }
@@ -113,11 +114,11 @@ function isPrintable(userCode: string): boolean {
   )
 }
 
-/** An https address, or http on this machine, without credentials, as the URL parser writes it. */
-function readAddress(address: string | undefined): string | undefined {
+/** An https address, or http if both are on this machine, without credentials, as the URL parser writes it. */
+function readAddress(address: string | undefined, endpoint: URL): string | undefined {
   if (address === undefined || address.length > maxUriLength) return undefined
   try {
-    return readEndpoint(address, 'address')
+    return readEndpoint(address, 'address', endpoint)
   } catch (error) {
     if (error instanceof Failure) return undefined
     throw error

@@ -44,14 +44,18 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
  * Reads the address of an authorization, token, or revocation endpoint. Unlike a base URL, it is used unchanged,
  * and may have a query (RFC 6749 sections 3.1 and 3.2).
  *
+ * @param issuer whose metadata names the address. It may name a plain address only if it is on loopback itself.
  * @throws Failure `refused`, also because a code or a token must not be sent unencrypted
  */
-export function readEndpoint(address: unknown, name: string): string {
+export function readEndpoint(address: unknown, name: string, issuer?: URL): string {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined
   if (!url || url.hash || url.pathname.startsWith('//')) {
     throw refused(`The ${name} is not a valid URL`, 'Write it as https://HOST/PATH.')
   }
   readBaseUrl(url.origin + url.pathname, name)
+  if (url.protocol === 'http:' && issuer && !isLoopback(issuer.hostname)) {
+    throw refused(`${issuer.origin} names a program of this machine as its ${name}: ${url.origin}`)
+  }
   if (url.username || url.password)
     throw refused(`The ${name} for ${url.host} contains a user name or password`)
   return url.href
