@@ -142,9 +142,9 @@ download() {
         2>"$tmp/wget.log" || status=$?
       # Without the headers, which are indented.
       grep -v '^  ' "$tmp/wget.log" >&2 || true
-      # wget applies --https-only to the links in pages, and not to redirects.
+      # wget applies --https-only to the links in pages, and not to redirects. It shows a tab as \t, and follows it.
       if [ "$protocol" = '=https' ] &&
-        grep -i '^ *location: *[a-z]*:' "$tmp/wget.log" | grep -qiv 'location: *https:'; then
+        grep -i '^ *location:' "$tmp/wget.log" | grep -qivE '^ *location: *(https:|/)'; then
         fail "The server redirects $1 to an address without https. Nothing was installed."
       fi
       ;;

@@ -52,7 +52,8 @@ describe('install.sh, on different systems,', () => {
       const server = createServer({ cert, key }, ({ url = '' }, response) => {
         const path = url.replace(/^\/(again|plain)/, '')
         if (url === path) return response.end(release.contentOf(basename(path)))
-        const base = url.startsWith('/again') ? '' : new URL(release.url).origin
+        // RFC 9110 section 5.6.3: a tab is white space, too.
+        const base = url.startsWith('/again') ? '' : `\t${new URL(release.url).origin}`
         response.writeHead(302, { location: base + path }).end()
       })
       await once(server.listen(0, '127.0.0.1'), 'listening')
