@@ -21,6 +21,9 @@ if (isOlder(process.versions.node, wanted)) {
   process.exit(1)
 }
 
+// By default, this signal opens the debugger of Node.js on loopback, and every user of the machine could run code in it.
+process.on('SIGUSR1', () => {})
+
 var words = process.argv.slice(2)
 
 // The child process for the keychain has no arguments. Without this check, it would print help (src/boot/start.ts).

@@ -173,6 +173,19 @@ describe('the built program', function () {
     expect((await once(service, 'close'))[0]).to.equal(0)
   })
 
+  it('opens no debugger on SIGUSR1, and continues', async function () {
+    if (process.platform === 'win32') this.skip()
+    const service = start('service', 'run', '--port', '0', '--data', 'data', '--json')
+    const written = text(service.stderr as NodeJS.ReadableStream)
+    const [line] = await once(service.stdout as NodeJS.ReadableStream, 'data')
+    service.kill('SIGUSR1')
+    const { url } = JSON.parse(String(line))
+    expect((await fetch(`${url}/v1/settings`)).status).to.equal(401)
+    service.kill('SIGTERM')
+    expect((await once(service, 'close'))[0]).to.equal(0)
+    expect(await written).not.to.contain('ebugger')
+  })
+
   it('signs in with a key and signs out', async () => {
     const login = [
       'auth',
