@@ -78,7 +78,9 @@ export function createContext(invocation: Invocation): Context {
   // Closed last, because closing the client may decide the outcome of a change.
   cleanups.push(() => recording.close())
 
-  const target = once(() => chooseTarget(options, environmentReader(env, fromWorkingDirectory)))
+  const target = once(() =>
+    chooseTarget(options, environmentReader(env, fromWorkingDirectory, options.timeout.value)),
+  )
   const stores = new CredentialStores(configuration, directories, output)
   let answer: string | undefined
   const upstream: Context['upstream'] = (flags = { name: '' }) => {

@@ -33,9 +33,10 @@ export interface EnvironmentReader {
 export function environmentReader(
   env: NodeJS.ProcessEnv,
   resolvePath: (name: string) => string,
+  timeout: number,
 ): EnvironmentReader {
   return {
-    credential: () => readEnvironmentCredential(env, resolvePath),
+    credential: () => readEnvironmentCredential(env, resolvePath, timeout),
     identity: () => readIdentitySource(env),
   }
 }

@@ -1,15 +1,12 @@
 import { afterColon, Failure, type Help } from '../contract/failure.ts'
 import type { TextFile } from '../contract/file-block.ts'
 import { decodeText } from './decode-text.ts'
-import { readNamedFile } from './read-named-file.ts'
+import { openDescriptor, readNamedFile } from './read-named-file.ts'
 
 /** Default maximum of one file in a message. */
 export const maxFileBytes = 1024 * 1024
 
 export const ifFileTooLarge: Help = { advice: [{ code: 'larger_files' }] }
-
-/** A pipe that the shell has opened, as for `<(…)`. Reading waits only for a program that is running. */
-const openDescriptor = /^\/(dev|proc\/self)\/fd\/\d+$/
 
 /**
  * Reads one text file for a message. Never waits for a named pipe or a device.

@@ -59,7 +59,7 @@ export async function findModels(
   })
   const target = chooseTarget(
     options,
-    environmentReader(env, (name) => resolvePath(host, name)),
+    environmentReader(env, (name) => resolvePath(host, name), 0),
   )
   const upstream = target.kind === 'local' ? chosenUpstream(host, configuration()) : undefined
   if (target.kind === 'local' && !upstream) return []
