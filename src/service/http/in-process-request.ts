@@ -21,6 +21,7 @@ export class InProcessRequest implements ServiceRequest {
   readonly headers: Record<string, string>
   readonly origin: string
   readonly log = undefined
+  readonly repeatedHeader = undefined
   isOver = false
   isAnswered = false
   readonly #body: Uint8Array

@@ -99,13 +99,16 @@ export class RequestPipeline {
   /**
    * The first step for a request of any path.
    * @returns the response to a CORS preflight, as `applyCors`
-   * @throws ApiError `header_too_large`
+   * @throws ApiError `header_too_large`; `invalid_request` if a header is repeated
    */
   begin(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse | undefined> | undefined {
     headers['x-request-id'] = request.id
     if (request.headerLines > maxHeaderLines) {
       throw new ApiError('header_too_large', `The request has more than ${maxHeaderLines} header lines`)
     }
+    // RFC 9112 section 3.2, RFC 9110 section 5.3: another server may read the other one.
+    if (request.repeatedHeader !== undefined)
+      throw new ApiError('invalid_request', `The request has more than one ${request.repeatedHeader} header`)
     return applyCors(this.#resources.settingsCache, request, headers)
   }
 

@@ -358,6 +358,14 @@ describe('hostile requests', function () {
     }
   })
 
+  it('with two Host or Authorization lines are refused (RFC 9112 section 3.2)', async () => {
+    for (const path of ['/v1/settings', '/healthz', '/.well-known/oauth-authorization-server']) {
+      for (const line of ['Host: y', 'HOST: x', 'AUTHORIZATION: Bearer other']) {
+        expectRefused(await ask(write('GET', path, '', [line])), 400)
+      }
+    }
+  })
+
   it('that are pipelined get their responses in order', async () => {
     const paths = ['/v1/settings', '/v1/nope', '/api/user/profile', '/healthz', '/v1/users/x']
     const bytes = Buffer.concat(
