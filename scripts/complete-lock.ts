@@ -1,15 +1,16 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
  * Adds the packages of other platforms to package-lock.json. If a registry mirror lacks them,
  * `npm install` silently omits them, and `npm ci` then fails on every platform. Their dependents pin
- * exact versions, and their names contain the platform, so the entries can be written without the
- * registry.
+ * exact versions, and their names contain the platform. Their checksums come from the registry.
  */
 
 interface Entry {
   version?: string
+  integrity?: string
   dev?: boolean
   optional?: boolean
   os?: string[]
@@ -39,6 +40,10 @@ for (const entry of Object.values(lock.packages)) {
   }
 }
 
+for (const [place, entry] of Object.entries(lock.packages)) {
+  if (place !== '' && entry.integrity === undefined) entry.integrity = integrityOf(place, entry)
+}
+
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
 
@@ -55,4 +60,14 @@ function describe(name: string, version: string, dev: boolean): Entry {
     optional: true,
     os,
   }
+}
+
+/** The checksum that `npm ci` compares with the package. */
+function integrityOf(place: string, { version }: Entry): string {
+  const name = place.replace(/^.*node_modules\//, '')
+  const integrity = execFileSync('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
+    encoding: 'utf8',
+  }).trim()
+  if (integrity === '') throw new Error(`The registry has no checksum of ${name} ${version}`)
+  return integrity
 }

@@ -132,6 +132,7 @@ async function readMetadata(
     [allowInsecureRequests]: true,
   })
   const { status } = response
+  if (status === 429) throw new Failure('rate_limited', `${base.origin} responded ${status}`, { status })
   if (status >= 500) throw new Failure('server_error', `${base.origin} responded ${status}`, { status })
   if (status !== 200) return undefined
   const document = (await response

@@ -160,7 +160,7 @@ export function demandConfigurationDirectory(directories: Directories): void {
 }
 
 export function isProfileName(name: string): boolean {
-  return name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__'
+  return name.length <= 64 && /^[\w.@][\w.@-]*$/.test(name) && name !== '__proto__'
 }
 
 /** What to do about the name of a profile that is not among those that are known. */

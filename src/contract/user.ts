@@ -1,7 +1,8 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-export const emailPattern = /^[^\s@]+@[^\s@]+$/
+/** Without characters that nobody sees, with which one address would be two users. */
+export const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u
 const emailRule = 'must be a valid email address'
 const email = () => z.string().check(z.regex(emailPattern, emailRule))
 const metadata = () => z.record(z.string(), z.unknown())

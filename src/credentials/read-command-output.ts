@@ -5,6 +5,9 @@ import type { TemporaryCredential } from './temporary-credential.ts'
 /** The member of a JSON output that has the credential, and what it then is. */
 const members = { api_key: 'api_key', access_token: 'oauth', token: null } as const
 
+/** Maximum characters of a credential. Many servers refuse headers of more than 8 KiB. */
+const maxLength = 8_192
+
 /**
  * Reads the output of a credential command: one line, or a JSON object with `api_key`, `access_token`, or `token`, and
  * optionally `expires_at`, `expiration`, or `expires_in`.
@@ -17,8 +20,10 @@ export function readCommandOutput(output: Uint8Array, now: number): TemporaryCre
   if (text === '') throw new Error('wrote nothing')
   const found = text.startsWith('{') ? readObject(text, now) : { secret: text, kind: null }
   if (/\n/.test(found.secret)) throw new Error('wrote more than one line')
-  if (/[^\x20-\x7e\xa0-\xff]/.test(found.secret))
-    throw new Error('wrote characters that no HTTP header can contain')
+  if (/[^\x21-\x7e\xa1-\xff]/.test(found.secret))
+    throw new Error('wrote a space, or characters that no HTTP header can contain')
+  if (found.secret.length > maxLength)
+    throw new Error(`wrote ${found.secret.length} characters, and a credential has at most ${maxLength}`)
   return { ...found, obtained_at: new Date(now).toISOString() }
 }
 

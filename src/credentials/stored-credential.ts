@@ -26,7 +26,7 @@ function createSchema() {
     narrowed_scope: z.optional(z.string()),
     client_id: z.string(),
     issuer: z.optional(z.string()),
-    token_endpoint: z.string(),
+    token_endpoint: z.string().check(z.refine((address) => URL.canParse(address))),
     revocation_endpoint: z.optional(z.string()),
     user,
     /** Revoking these tokens ends only this sign-in. */

@@ -94,8 +94,11 @@ const parser = new Marked({
     code: ({ text }) => `<pre tabindex="0"><code>${escapeHtml(text)}\n</code></pre>\n`,
     codespan: ({ text }) => `<code>${escapeHtml(text)}</code>`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
-    link({ href, tokens }) {
-      return linkTo(href, this.parser.parseInline(tokens))
+    link({ href, text, tokens }) {
+      const link = linkTo(href, this.parser.parseInline(tokens))
+      // A label that looks like an address must not hide another one.
+      const isHidden = /https?:|www\./i.test(text) && text !== href && link.startsWith('<a ')
+      return isHidden ? `${link} (${escapeHtml(href)})` : link
     },
     image: ({ href, text }) => linkTo(href, escapeHtml(text || href)),
     table(token: Tokens.Table) {

@@ -119,7 +119,7 @@ const longestSequence = 256
 const longestString = 4096
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Other line breaks (YAML 1.1 section 4.2), and characters that YAML forbids (YAML 1.2.2 section 5.1). */
 const lineBreaks = /[\u2028\u2029\ufffe\uffff]/g

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import { editProfile, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { answer, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
@@ -63,6 +64,27 @@ describe('signing in at another authorization server than the one in the profile
     expect(run.stderr).not.to.contain('open this address')
     expect(known.tokenRequests).to.deep.equal([])
     expect(profile()).to.deep.equal(before)
+  })
+
+  it('reports metadata that is rate limited as such: exit 75', async () => {
+    const busy = await startFaultServer(answer(429))
+    try {
+      const words = [
+        '-p',
+        'work',
+        '--auth-url',
+        busy.url,
+        '--client-id',
+        'x',
+        '--no-browser',
+        '--max-wait',
+        '0',
+      ]
+      const run = await startLogin(sandbox, words, { stdin: '' }).ended
+      expectFailure(run, 75, '429')
+    } finally {
+      await busy.close()
+    }
   })
 
   it('uses the stored values if the server is the one in the profile', async () => {

@@ -126,7 +126,7 @@ describe('a credential command', () => {
     [
       'prints control characters',
       print('hidden-key\u001b[2J'),
-      'wrote characters that no HTTP header can contain',
+      'wrote a space, or characters that no HTTP header can contain',
     ],
     ['prints invalid JSON', print('{"token":"hidden-key"'), 'wrote an invalid JSON object'],
     [

@@ -465,6 +465,12 @@ describe('auth login --device', () => {
       expect(shown).to.contain('The code is also on the clipboard if your terminal allows it (OSC 52).')
     })
 
+    it('sends no code to the clipboard that a shell would run', async () => {
+      server.script.device = json(200, { ...code, user_code: '$(touch x);#' })
+      const shown = await inTerminal([], 80)
+      expect(shown).to.contain('$(touch x);#').and.not.to.contain('\u001b]52')
+    })
+
     for (const [what, flags, env] of [
       ['in CI', [], { CI: 'true' }],
       ['in a dumb terminal', [], { TERM: 'dumb' }],

@@ -92,6 +92,11 @@ describe('auth refresh', () => {
     expectFailure(stored, 2, 'Profile "other" has an API key, which cannot be refreshed')
   })
 
+  it('reports a stored token endpoint that is not an address', async () => {
+    changeCredential(sandbox, { token_endpoint: 'not an address' })
+    expectFailure(await refresh(), 4, 'is not a credential of chatctl (see token_endpoint)')
+  })
+
   it('sends nothing with --dry-run', async () => {
     const { exitCode, stdout } = await refresh('--scope', 'chat:read', '--dry-run', '--json')
     expect(exitCode).to.equal(0)

@@ -70,9 +70,11 @@ describe('the output of a credential command', () => {
       [' \n\n', 'wrote nothing'],
       ['hidden\nsecond', 'wrote more than one line'],
       ['{"token":"hidden\\nsecond"}', 'wrote more than one line'],
-      ['hidden\u001b[2J', 'wrote characters that no HTTP header can contain'],
-      ['hidden\rsecond', 'wrote characters that no HTTP header can contain'],
-      ['hidden€', 'wrote characters that no HTTP header can contain'],
+      ['hidden\u001b[2J', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden\rsecond', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden€', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden key', 'wrote a space, or characters that no HTTP header can contain'],
+      ['['.repeat(30_000), 'wrote 30000 characters, and a credential has at most 8192'],
       [Uint8Array.of(0xff, 0xfe), 'wrote bytes that are not UTF-8'],
       ['{"token":"hidden"', 'wrote an invalid JSON object'],
       ['{"token":"hidden"}{}', 'wrote an invalid JSON object'],
@@ -102,7 +104,7 @@ describe('the output of a credential command', () => {
 
   it('is read as a credential that can be sent, or refused with words that never quote it', () => {
     const words =
-      /^wrote (nothing|more than one line|bytes that are not UTF-8|characters that no HTTP header can contain|an invalid JSON object|a JSON object (without exactly one of api_key, access_token, and token|in which \w+ is not a (text|time)))$/
+      /^wrote (nothing|more than one line|bytes that are not UTF-8|a space, or characters that no HTTP header can contain|an invalid JSON object|a JSON object (without exactly one of api_key, access_token, and token|in which \w+ is not a (text|time)))$/
     const piece = fc.constantFrom('\n', '\t', '{', '}', '"', 'é', '€', '\u0000', '\u001b', 'x', ' ')
     const member = fc.constantFrom('api_key', 'access_token', 'token', 'expires_in', 'expires_at', 'other')
     const value = fc.oneof(

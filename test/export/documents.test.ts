@@ -60,6 +60,14 @@ describe('an export as HTML', () => {
     expect(html).to.contain('☑ i')
   })
 
+  it('shows the address of a link whose text looks like another one', () => {
+    const html = (text: string) => htmlDocument.message(message(text))
+    expect(html('[http://good.example](http://evil.example/)')).to.contain('</a> (http://evil.example/)')
+    expect(html('[**www.good.example**](http://evil.example/)')).to.contain('</a> (http://evil.example/)')
+    expect(html('[good](http://evil.example/)')).not.to.contain('</a> (')
+    expect(html('<http://good.example/a>')).not.to.contain('</a> (')
+  })
+
   it('renders the Markdown before and after a long line of dashes', () => {
     const line = '-'.repeat(80)
     const html = htmlDocument.message(

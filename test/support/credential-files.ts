@@ -15,6 +15,7 @@ export interface StoredCredential {
   expires_at?: string
   scope?: string
   issuer?: string | undefined
+  token_endpoint?: string
   user?: { id: string | null; email: string | null }
 }
 

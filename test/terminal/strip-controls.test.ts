@@ -21,7 +21,11 @@ const cases: [string, string, string][] = [
   ['a title that a line break ends', 'a\u001b]0;title\nb\u0007', 'a]0;title\nb'],
   ['an invalid sequence', 'a\u001b[3\nb', 'a[3\nb'],
   ['a truncated sequence', 'a\u001b[3', 'a'],
-  ['bells, carriage returns, and bidirectional marks', 'a\u0007\r\n\tb\u202e\u2066', 'a\n\tb'],
+  [
+    'bells, carriage returns, and bidirectional marks',
+    'a\u0007\r\n\tb\u202e\u2066\u061c\u200e\u200f',
+    'a\n\tb',
+  ],
   ['half a character', '👍\ud83d', '👍\ufffd'],
 ]
 

@@ -54,7 +54,8 @@ export async function showDeviceCode(
   if (complete !== undefined)
     await output.showAddress('Or open the address that contains the code:', complete)
   if (withQrCode) await showQrCode(context, complete ?? uri)
-  if (sendToClipboard(context, userCode)) {
+  // A person who pastes another code into a shell would run it.
+  if (/^[A-Za-z0-9-]+$/.test(userCode) && sendToClipboard(context, userCode)) {
     output.notice('The code is also on the clipboard if your terminal allows it (OSC 52).')
   }
   output.notice(`Waiting up to ${roundDuration(wait)} until you have signed in.`)
