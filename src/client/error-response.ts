@@ -51,6 +51,13 @@ export function kindOfStatus(status: number): FailureKind {
 const unreachedUpstream = 'upstream_unreachable'
 const upstreamHint = 'The service responds, but cannot reach its model server. Start the model server.'
 
+export const unchangedHint = 'The service has stored nothing. You can send the request again.'
+
+/** Whether the details of an error say that the request had no effect, as the embedded service does. */
+export function storedNothing(details: unknown): boolean {
+  return isRecord(details) && details['stored'] === false
+}
+
 /**
  * The failure for a response outside 2xx.
  *
@@ -69,11 +76,13 @@ export function responseFailure(
   if (content.code !== undefined) options.code = content.code
   if (content.details !== undefined) options.details = content.details
   const reachedNoModel = content.code === unreachedUpstream
-  const hint = unknownOutcomeHint(request, mayHaveDone(status) && !reachedNoModel)
+  const isUnchanged = reachedNoModel || storedNothing(content.details)
+  const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
   options.isOutcomeUnknown = hint !== undefined
   if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
   else if (hint !== undefined) options.hint = hint
   else if (reachedNoModel) options.hint = upstreamHint
+  else if (isUnchanged) options.hint = unchangedHint
   else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, response.bytes)
   const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)
   // A redirect that is not followed does not tell whether the change was made.

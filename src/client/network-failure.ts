@@ -1,6 +1,7 @@
 import type { Advice } from '../contract/advice.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../contract/failure.ts'
+import { networkErrors } from '../contract/network-errors.ts'
 import { describeDuration } from '../system/clock.ts'
 import { Expired, type Interrupted } from './open-response.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
@@ -8,20 +9,6 @@ import { proxyFor, proxyVariable } from './proxy-for.ts'
 /** TLS error codes of Node, of the verification in OpenSSL (`X509_V_ERR_` without the prefix), and of undici. */
 const tlsCode =
   /^(CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|EPROTO$|UND_ERR_PRX_TLS)/
-
-const words: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EPIPE: 'connection closed',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'DNS lookup failed',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  EADDRNOTAVAIL: 'no local address available',
-  UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'fewer bytes than its Content-Length',
-  UND_ERR_HEADERS_OVERFLOW: 'response headers are too long',
-}
 
 /** Whether another attempt would fail, too: an untrusted certificate or an unknown host, for example. */
 export function isHopeless(interrupted: Interrupted): boolean {
@@ -36,7 +23,7 @@ const addressCodes = new Set(['ENOTFOUND', 'ECONNREFUSED'])
 
 /** One interruption in words: `connection refused`, `no response within 60 s`. */
 export function describeInterruption(interrupted: Interrupted): string {
-  const { cause, stage } = interrupted
+  const { cause } = interrupted
   if (cause instanceof Expired) return `no response within ${describeDuration(cause.ms)}`
   const code = codeOf(cause)
   if (isConnectTimeout(code)) return 'connection timed out'
@@ -44,7 +31,7 @@ export function describeInterruption(interrupted: Interrupted): string {
   if (tlsCode.test(code)) return messageOf(cause)
   // Undici documents a code for these errors, but sets none.
   if (cause instanceof Error && cause.name === 'HTTPParserError') return 'the response is not HTTP'
-  return words[code] ?? (stage === 'connect' ? messageOf(cause) : code || messageOf(cause))
+  return networkErrors[code] ?? messageOf(cause)
 }
 
 /**

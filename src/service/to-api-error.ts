@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { ApiError, statusOf } from './api-error.ts'
 import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
 
 /** The error response for anything that was thrown while a request was handled. It reveals nothing about a bug. */
@@ -9,6 +9,7 @@ export function toApiError(error: unknown): ApiError {
     return clientDisconnected()
   if (isDiskFull(error)) {
     return new ApiError('storage_full', 'The service has no disk space left; the change was not stored', {
+      details: { stored: false },
       cause: error,
     })
   }
@@ -22,7 +23,7 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError(
       'storage_busy',
       'The database of the service is locked by another program; the change was not stored',
-      { cause: error },
+      { details: { stored: false }, cause: error },
     )
   }
   if (isDamaged(error)) {
@@ -37,6 +38,14 @@ export function toApiError(error: unknown): ApiError {
   return (
     fromFastify(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
   )
+}
+
+/** The error response with whether the service has stored something, unless its status already means that it has not. */
+export function withStored(error: unknown, stored: boolean): ApiError {
+  const apiError = toApiError(error)
+  if (statusOf(apiError) < 500) return apiError
+  const { code, message, details, retryAfter, cause } = apiError
+  return new ApiError(code, message, { details: { ...details, stored }, retryAfter, cause })
 }
 
 /** The reason of an abort signal after the client has disconnected. No client receives it. */

@@ -20,7 +20,8 @@ export function describeFailure(failure: FailureSummary): string {
 
 function addsText(details: unknown, message: string): boolean {
   if (typeof details !== 'object' || details === null) {
-    return details !== undefined && !message.includes(String(details))
+    return details !== undefined && typeof details !== 'boolean' && !message.includes(String(details))
   }
-  return Object.values(details).some((inner) => addsText(inner, message))
+  // The code of a connection error is in the message in words.
+  return Object.entries(details).some(([key, inner]) => key !== 'upstream_cause' && addsText(inner, message))
 }

@@ -3,6 +3,16 @@ import { join } from 'node:path'
 import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
+import {
+  failing,
+  garbage,
+  html502,
+  json,
+  limited,
+  reset,
+  sse,
+  startFaultServer,
+} from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { startModelServer } from '../support/model-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
@@ -95,7 +105,7 @@ describe('the upstream of the embedded service', () => {
       ['chat', 'models', '--retries', '0'],
     ]) {
       const failed = await run(args)
-      expectFailure(failed, 69, `Cannot reach the model server ${server.url} (ECONNREFUSED)`)
+      expectFailure(failed, 69, `Cannot reach the model server ${server.url}: connection refused`)
       expect(failed.stderr).to.include(
         'Start the model server, or stop using it with: chatctl config unset upstream',
       )
@@ -104,6 +114,34 @@ describe('the upstream of the embedded service', () => {
     expectFailure(failed, 69, 'Start the model server, or unset CHATCTL_UPSTREAM')
     expect((await run(['settings', 'get'])).exitCode).to.equal(0)
   })
+
+  for (const [what, behavior, words] of [
+    ['500', failing(500, 'x', 'Out of memory'), 'returned 500'],
+    ['429', limited(), 'is overloaded'],
+    ['502 with a web page', html502, 'returned 502'],
+    ['invalid JSON', garbage, 'not JSON'],
+    ['a reset', reset, 'interrupted the response: connection'],
+    ['a reply that ends at once', sse([], { done: false }), /ended|not JSON/],
+  ] as const) {
+    it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
+      const models = json(200, { object: 'list', data: [{ id: 'm1' }] })
+      const faulty = await startFaultServer((request, ...more) =>
+        (request.path.endsWith('/models') ? models : behavior)(request, ...more),
+      )
+      try {
+        for (const flags of [[], ['--stream'], ['--no-stream']]) {
+          const env = { CHATCTL_UPSTREAM: faulty.url }
+          const failed = await run(['chat', 'send', 'hi', ...flags], env)
+          expectFailure(failed, 69, words)
+          expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
+        }
+        const { stdout } = await run(['history', 'list', '--json'])
+        expect(JSON.parse(stdout).messages).to.deep.equal([])
+      } finally {
+        await faulty.close()
+      }
+    })
+  }
 
   it('that lacks the model is an error with the command that lists the models', async () => {
     await use()

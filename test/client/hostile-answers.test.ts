@@ -140,6 +140,15 @@ describe('a hostile response', () => {
       })
     }
 
+    it('leaves no outcome unknown if the service says that it has stored nothing', async () => {
+      await start(json(507, { error: { code: 'storage_full', message: 'Full', details: { stored: false } } }))
+      for (const failing of [client.settings.update({}), client.chat.collect({ message: 'hi' })]) {
+        const failure = await failureOf(failing)
+        expect(failure).to.include({ kind: 'server_error', isOutcomeUnknown: false })
+        expect(hintOf(failure)).to.equal('The service has stored nothing. You can send the request again.')
+      }
+    })
+
     it('leaves no outcome unknown with a 4xx', async () => {
       await start(failing(409, 'taken', 'Taken'))
       expect(hintOf(await failureOf(client.users.create({})))).to.equal(undefined)

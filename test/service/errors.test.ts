@@ -265,7 +265,9 @@ describe('internal errors of the embedded service', () => {
       }
       store.connection.exec(`pragma max_page_count = ${pages}`)
       const message = 'x'.repeat(100_000)
-      expectError(await call('POST', '/api/chat/send', { message }), 507, 'storage_full')
+      const full = await call('POST', '/api/chat/send', { message })
+      expectError(full, 507, 'storage_full')
+      expect(full.body.error.details).to.deep.equal({ stored: false })
       expectError(await call('POST', '/api/chat/send', { message, stream: true }), 507, 'storage_full')
       expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
       expect(store.connection.prepare('select count(*) as n from contexts').get()).to.include({ n: 0 })

@@ -198,7 +198,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             expect(answer.body.error).to.deep.equal({
               code: 'upstream_error',
               message: 'The model server returned 500',
-              details: { upstream_status: 500, upstream_message: 'out of memory' },
+              details: { upstream_status: 500, upstream_message: 'out of memory', stored: false },
             })
             expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
           },

@@ -155,7 +155,7 @@ describe('a model server behind the embedded service', () => {
           ]) {
             expect(reply.status).to.equal(502)
             expect(reply.body.error).to.deep.include({ code: 'upstream_error' })
-            expect(reply.body.error.details).to.deep.equal({ upstream_status: 400, upstream_message: 'no' })
+            expect(reply.body.error.details).to.include({ upstream_status: 400, upstream_message: 'no' })
           }
         },
         { upstream: { url: `${server.url}/v1` } },
@@ -171,7 +171,7 @@ describe('a model server behind the embedded service', () => {
         const { status, body } = await call('POST', '/v1/chat/completions', { messages })
         expect(status).to.equal(502)
         expect(body.error.code).to.equal('upstream_unreachable')
-        expect(body.error.message).to.include('ECONNREFUSED').and.not.include('127.0.0.1')
+        expect(body.error.message).to.include('connection refused').and.not.include('127.0.0.1')
       },
       { upstream: { url: 'http://127.0.0.1:9/v1' } },
     ))

@@ -2,6 +2,7 @@ import type { SendResponse } from '../../contract/conversation.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
+import { storedNothing, unchangedHint } from '../error-response.ts'
 import { longerTimeout, unknownOutcomeHint } from '../network-failure.ts'
 import { Expired, type OpenResponse } from '../open-response.ts'
 import { readResponse } from '../read-response.ts'
@@ -82,12 +83,13 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
 /** The service has the message, and may have stored it. */
 function asUnknownOutcome(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
-  const hint = request && unknownOutcomeHint(request, true)
+  const isUnchanged = storedNothing(details)
+  const hint = isUnchanged ? unchangedHint : request && unknownOutcomeHint(request, true)
   return new Failure(kind, message, {
     code,
     details,
     cause,
-    isOutcomeUnknown: true,
+    isOutcomeUnknown: !isUnchanged,
     hint,
     ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
     ...(status !== undefined && { status }),

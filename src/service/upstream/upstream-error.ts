@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { networkErrors } from '../../contract/network-errors.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 
@@ -18,13 +19,12 @@ export function upstreamError(error: unknown, signal: AbortSignal): unknown {
   if (code && timeoutErrors.has(code)) {
     return new ApiError('upstream_timeout', `The model server did not respond in time`, { cause: error })
   }
+  const why = code ? `: ${networkErrors[code] ?? (error as Error).message}` : ''
+  const options = { cause: error, ...(code && { details: { upstream_cause: code } }) }
   if (code && connectionErrors.has(code)) {
-    return new ApiError('upstream_unreachable', `Cannot reach the model server (${code})`, {
-      cause: error,
-    })
+    return new ApiError('upstream_unreachable', `Cannot reach the model server${why}`, options)
   }
-  const why = code ? ` (${code})` : ''
-  return new ApiError('upstream_error', `The model server interrupted the response${why}`, { cause: error })
+  return new ApiError('upstream_error', `The model server interrupted the response${why}`, options)
 }
 
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>

@@ -1,5 +1,6 @@
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
+import { withStored } from '../../to-api-error.ts'
 import type { ReplyPart, TokenCounts, Upstream } from '../../upstream/upstream.ts'
 import type { EffectiveSettings } from '../settings.ts'
 import { type MessageRequest, type PreparedExchange, prepareExchange, type RequestContext } from './chat.ts'
@@ -36,14 +37,14 @@ export async function* streamMessage(
   sent: MessageRequest,
   context: RequestContext,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
   const { signal, clock } = context
   let record: StoredReply | undefined
   let usage: TokenCounts | undefined
   // This generator waits for a client that stops reading, so an abort stores the text that arrived.
-  const keep = () => void record?.store().catch(() => {})
+  const keep = () => record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
+    const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
     for await (const piece of upstream.stream(modelRequest, signal)) {
       record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
@@ -52,9 +53,13 @@ export async function* streamMessage(
         yield { event: 'reasoning', data: { ...headOf(record.exchange), reasoning: piece.text } }
       if (delta !== '') yield { event: 'delta', data: { ...headOf(record.exchange), delta } }
     }
+    await record?.store()
+  } catch (error) {
+    // After a failed attempt to store it, the error itself tells what is known.
+    throw record?.isStored === false ? error : withStored(error, record !== undefined)
   } finally {
     signal.removeEventListener('abort', keep)
-    await record?.store()
+    await keep()
   }
   if (record) yield doneEvent(record.exchange, usage)
 }
@@ -88,7 +93,8 @@ export class StoredReply {
   readonly #db: Database
   readonly #clock: Clock
   readonly #text = new StorableStream()
-  #isStored = false
+  /** Whether the exchange is stored. */
+  isStored = false
   /** Whether a part was added since the last write. */
   #isDue = false
   #storedAt = 0
@@ -110,7 +116,7 @@ export class StoredReply {
    * @returns the text that the part adds to the reply
    */
   async take(piece: ReplyPart): Promise<string> {
-    if (piece.kind === 'reasoning' && this.#isStored) return ''
+    if (piece.kind === 'reasoning' && this.isStored) return ''
     this.exchange.model = piece.model
     let text = ''
     if (piece.kind === 'delta') text = this.#text.take(piece.text)
@@ -121,7 +127,7 @@ export class StoredReply {
     }
     this.exchange.reply += text
     this.#isDue = true
-    if (!this.#isStored) await this.store()
+    if (!this.isStored) await this.store()
     else if (this.#clock.monotonic() - this.#storedAt >= storeInterval) this.#storeMeanwhile()
     return text
   }
@@ -144,12 +150,12 @@ export class StoredReply {
     if (!this.#isDue) return
     this.#isDue = false
     try {
-      if (this.#isStored) await updateReply(this.#db, this.exchange)
+      if (this.isStored) await updateReply(this.#db, this.exchange)
       else await storeExchange(this.#db, this.exchange)
-      this.#isStored = true
+      this.isStored = true
     } catch (error) {
       // The exchange may have been stored despite the error, so it is not inserted again.
-      this.#isDue = this.#isStored
+      this.#isDue = this.isStored
       throw error
     } finally {
       this.#storedAt = this.#clock.monotonic()

@@ -5,6 +5,7 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
+import { withStored } from '../../to-api-error.ts'
 import type { ModelRequest, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
@@ -76,8 +77,10 @@ export async function sendMessage(
   sent: MessageRequest,
   context: RequestContext,
 ): Promise<SendResponse> {
-  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
-  const { choices, model } = await upstream.complete(modelRequest, context.signal)
+  const nothingStored = (error: unknown) => Promise.reject(withStored(error, false))
+  const preparing = prepareExchange(db, upstream, settings, userId, sent, context)
+  const { exchange, modelRequest } = await preparing.catch(nothingStored)
+  const { choices, model } = await upstream.complete(modelRequest, context.signal).catch(nothingStored)
   const response = storableText(choices[0]?.message.content ?? '')
   const createdAt = isoNow(context.clock)
   await storeExchange(db, {
