@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
@@ -76,7 +76,7 @@ export function configurationPath(directories: Directories): string {
  * Reads the file. A missing file is an empty configuration. Does not use conf, which is only needed for
  * writing, because loading it would slow down every start.
  *
- * @throws Failure `config` when it cannot be read or is invalid; the file stays as it is.
+ * @throws Failure `config` when it cannot be read, is invalid, or is not used; the file stays as it is.
  */
 export function readConfiguration(directories: Directories): Configuration {
   const path = configurationPath(directories)
@@ -92,6 +92,8 @@ export function readConfiguration(directories: Directories): Configuration {
     throw new Failure('config', words, { hint, cause })
   }
   const parsed = z.safeParse(makeSchema(), value)
+  const profiles = Object.values(parsed.data?.profiles ?? {})
+  if (profiles.some((profile) => profile.credential_command !== undefined)) demandOwn(path)
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
   const words = faults.map(({ path: where, message }) => `${where || 'the file'} ${message}`).join('; ')
@@ -99,6 +101,20 @@ export function readConfiguration(directories: Directories): Configuration {
     hint,
     details: { faults },
   })
+}
+
+/** Another user who can write the file, or replace it in its directory, could run a command as this user. */
+function demandOwn(path: string, uid = process.getuid?.()): void {
+  for (const part of uid === undefined ? [] : [path, dirname(path), dirname(realpathSync(path))]) {
+    const { uid: owner, mode } = statSync(part)
+    const isForeign = owner !== uid && owner !== 0
+    // In a sticky directory, users can replace only their own files.
+    const isOpen = (mode & 0o022) !== 0 && (part === path || (mode & 0o1000) === 0)
+    if (!isForeign && !isOpen) continue
+    const why = `${part} ${isForeign ? 'belongs to another user' : 'can be changed by other users'}`
+    const words = `The configuration file ${path} names a credential command, and is not used: ${why}`
+    throw new Failure('config', words, { hint: `Run: chown ${uid} '${part}' && chmod go-w '${part}'` })
+  }
 }
 
 function readText(path: string): string | undefined {

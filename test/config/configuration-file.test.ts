@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { changeConfiguration } from '../../src/config/configuration-file.ts'
@@ -43,6 +54,54 @@ describe('the configuration file', () => {
       'profiles.w.timeout must be a string',
     ],
   ]
+  describe('that names a credential command', () => {
+    const profile = { base_url: 'http://127.0.0.1:9', credential_command: 'touch mark' }
+    beforeEach(function () {
+      if (process.platform === 'win32') this.skip()
+      write(JSON.stringify({ default_profile: 'w', profiles: { w: profile } }))
+    })
+
+    async function expectRefusal(part: string, why: string): Promise<void> {
+      for (const args of [['chat', 'models'], ['config', 'list'], ['doctor']]) {
+        const { exitCode, stdout, stderr } = await run(...args)
+        expect(exitCode).to.equal(2)
+        expect(stdout + stderr).to.contain(`names a credential command, and is not used: ${part} ${why}`)
+      }
+      expect(existsSync(join(sandbox.home, 'mark'))).to.equal(false)
+    }
+
+    for (const mode of [0o620, 0o602, 0o666]) {
+      it(`is not used if other users can write to it: mode ${mode.toString(8)}`, async () => {
+        chmodSync(file, mode)
+        await expectRefusal(file, 'can be changed by other users')
+      })
+    }
+
+    it('is not used if other users can replace it in its directory, or in that of its target', async () => {
+      chmodSync(directory, 0o770)
+      await expectRefusal(directory, 'can be changed by other users')
+      chmodSync(directory, 0o700)
+      const shared = join(sandbox.home, 'shared')
+      mkdirSync(shared)
+      chmodSync(shared, 0o777)
+      renameSync(file, join(shared, 'config.json'))
+      symlinkSync(join(shared, 'config.json'), file)
+      await expectRefusal(shared, 'can be changed by other users')
+      chmodSync(shared, 0o1777)
+      expect(await run('config', 'list')).to.include({ exitCode: 0 })
+    })
+
+    it('is not used if it, or its directory, belongs to another user', async function () {
+      if (process.getuid?.() !== 0) this.skip()
+      for (const part of [file, directory]) {
+        chownSync(part, 1234, 1234)
+        await expectRefusal(part, 'belongs to another user')
+        chownSync(part, 0, 0)
+      }
+      expect(await run('config', 'list')).to.include({ exitCode: 0 })
+    })
+  })
+
   for (const [title, content, words] of broken) {
     it(`stays unchanged if it is ${title}, and the error says where: exit 2`, async () => {
       write(content)
