@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isLoopback } from '../contract/base-url.ts'
+import { Failure } from '../contract/failure.ts'
+import { trustedConnect } from '../system/trusted-connect.ts'
 import type { PoolOptions } from './proxied-pool.ts'
 
 /**
@@ -8,13 +10,18 @@ import type { PoolOptions } from './proxied-pool.ts'
  * addresses never use a proxy.
  *
  * @param connectTimeout milliseconds, TLS handshake included
- * @throws Failure `config` if the proxy is not a valid URL
+ * @throws Failure `config` if the proxy is not a valid URL, `refused` if Node.js accepts any certificate
  */
 export async function openPool(
   origin: URL,
   connectTimeout: number,
   env: NodeJS.ProcessEnv,
 ): Promise<Dispatcher> {
+  if (origin.protocol === 'https:' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    const words = 'because NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node.js accept any certificate'
+    const hint = 'Unset it. To trust another certificate authority, set NODE_EXTRA_CA_CERTS to its PEM file.'
+    throw new Failure('refused', `Nothing is sent to ${origin.origin}, ${words}`, { hint })
+  }
   const options: PoolOptions = {
     // Undici rejects Infinity; 0 means no limit.
     connectTimeout: Number.isFinite(connectTimeout) ? connectTimeout : 0,
@@ -28,7 +35,7 @@ export async function openPool(
     return openProxiedPool(options, env)
   }
   const { default: DirectPool } = await import('undici/lib/dispatcher/pool.js')
-  return new DirectPool(origin.origin, options)
+  return new DirectPool(origin.origin, { ...options, connect: trustedConnect })
 }
 
 function namesProxy(env: NodeJS.ProcessEnv): boolean {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { trustedConnect } from '../system/trusted-connect.ts'
 import { networkFailure } from './network-failure.ts'
 import { Expired, Interrupted } from './open-response.ts'
 import { proxyFor } from './proxy-for.ts'
@@ -31,7 +32,7 @@ export async function probeNetwork(
   const to = proxy ?? base
   const isSecured = to.protocol === 'https:'
   const host = to.hostname.replace(/^\[(.*)\]$/, '$1')
-  const endpoint = { host, port: Number(to.port || (isSecured ? 443 : 80)) }
+  const endpoint = { ...trustedConnect, host, port: Number(to.port || (isSecured ? 443 : 80)) }
   const startedAt = performance.now()
   const socket = isSecured ? secure(endpoint) : process.getBuiltinModule('node:net').connect(endpoint)
   try {
@@ -49,11 +50,11 @@ export async function probeNetwork(
   }
 }
 
-function secure({ host, port }: { host: string; port: number }): TLSSocket {
+function secure(endpoint: { host: string; port: number }): TLSSocket {
   const { isIP } = process.getBuiltinModule('node:net')
   // RFC 6066 section 3: an IP address is not a server name.
-  const name = isIP(host) === 0 ? { servername: host } : {}
-  return process.getBuiltinModule('node:tls').connect({ host, port, ...name, ALPNProtocols: ['http/1.1'] })
+  const name = isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}
+  return process.getBuiltinModule('node:tls').connect({ ...endpoint, ...name, ALPNProtocols: ['http/1.1'] })
 }
 
 function connected(socket: Socket, event: string, timeout: number): Promise<void> {

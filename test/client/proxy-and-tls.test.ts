@@ -65,10 +65,14 @@ describe('a connection with TLS or a proxy', () => {
   })
 
   /** One GET in a separate process, because Node reads NODE_EXTRA_CA_CERTS only when it starts. */
-  async function get(baseUrl: string, env: Record<string, string>): Promise<Record<string, unknown>> {
+  async function get(
+    baseUrl: string,
+    env: Record<string, string>,
+    own = 'process.env',
+  ): Promise<Record<string, unknown>> {
     const program = `
       import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
-      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: process.env })
+      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: ${own} })
       const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint, advice }) => ({ kind, message, hint, advice }))
       process.stdout.write(JSON.stringify(outcome))
       await client.close()`
@@ -96,6 +100,24 @@ describe('a connection with TLS or a proxy', () => {
     const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(proxy)}`, clock: hurriedClock() })
     expect((await failureOf(client.settings.get())).kind).to.equal('tls')
     await client.close()
+  })
+
+  it('sends nothing with NODE_TLS_REJECT_UNAUTHORIZED=0, also through a proxy', async () => {
+    const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+    const proxied = { ...env, HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
+    for (const outcome of [
+      await get(`https://127.0.0.1:${portOf(service)}`, env),
+      await get(`https://${host}`, proxied),
+    ]) {
+      expect(outcome['kind']).to.equal('refused')
+      expect(outcome['message']).to.match(/^Nothing is sent to https:.*NODE_TLS_REJECT_UNAUTHORIZED=0/)
+      expect(outcome['hint']).to.contain('NODE_EXTRA_CA_CERTS')
+    }
+    // A user of the library need not pass the environment.
+    const unread = await get(`https://127.0.0.1:${portOf(service)}`, env, '{}')
+    expect(unread).to.have.property('kind', 'tls')
+    expect(seen).to.deep.equal([])
+    expect(tunnels).to.deep.equal([])
   })
 
   for (const name of ['HTTPS_PROXY', 'https_proxy']) {

@@ -1,6 +1,7 @@
 import type { buildConnector, Dispatcher, Pool } from 'undici'
 import { withoutTrailing } from '../../contract/without-trailing.ts'
 import type { Clock } from '../../system/clock.ts'
+import { trustedConnect } from '../../system/trusted-connect.ts'
 import { loadUndici } from '../../system/undici.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
@@ -154,7 +155,7 @@ async function openOriginConnections(
   const { buildConnector, openPool } = await loadUndici()
   /** Errors of connections that had received data before. */
   const reusedConnectionErrors = new WeakSet<object>()
-  const connect = buildConnector({ allowH2: false, timeout: timeouts.connect })
+  const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
   const watched: buildConnector.connector = (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result

@@ -242,6 +242,10 @@ describe('doctor on a service', () => {
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)
       expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
+      const careless = { ...env, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+      const refused = await diagnose(sandbox, [], { env: careless })
+      expect(refused.found('network').status).to.equal('failed')
+      expect(refused.found('service').message).to.contain('NODE_TLS_REJECT_UNAUTHORIZED=0')
       // Node.js reads NODE_EXTRA_CA_CERTS only when a process starts.
       setDefaultCACertificates([...authorities, certificate.cert])
       const known = await diagnose(sandbox, [], { env })
