@@ -34,7 +34,7 @@ export interface ClientOptions {
    * a model, else 60 seconds).
    */
   timeout?: number | undefined
-  /** Maximum time between two parts of a stream (default: 120 seconds). */
+  /** Maximum time between two parts of a stream, comments not included (default: as `timeout`). */
   idleTimeout?: number | undefined
   /** Maximum time to connect, TLS handshake included (default: 10 seconds, at most `timeout`). */
   connectTimeout?: number | undefined

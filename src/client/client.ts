@@ -115,7 +115,7 @@ export class Client {
     const reading = { stream: true, wholeErrors: false }
     return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
       this.#assertSuccess(finalResponse)
-      const idleTimeout = this.#options.idleTimeout ?? 120_000
+      const idleTimeout = this.#options.idleTimeout ?? this.#options.timeout ?? replyTimeout
       return { result: { source: { finalResponse, format, idleTimeout, redact }, redact } }
     })
   }

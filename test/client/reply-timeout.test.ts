@@ -42,7 +42,6 @@ describe('the timeout of a reply', () => {
   for (const [what, ms, run] of requests) {
     it(`is ${ms / 60_000} min by default for ${what}`, async () => {
       await start(json(200, reply))
-      // A stream also has a timer of 120 s for the pause between two pieces.
       expect(await longestTimerOf(() => run(client))).to.equal(ms)
     })
   }
@@ -78,6 +77,20 @@ describe('the timeout of a reply', () => {
       .to.match(unknown)
       .and.match(/--timeout 1s$/)
   })
+
+  for (const call of ['stream', 'collect'] as const) {
+    it(`bounds each pause with chat.${call}, and comments do not extend it`, async () => {
+      const comments = Array.from({ length: 100 }, () => ': waiting for the model\n\n')
+      await start(stream(['data: {"delta": "x"}\n\n', ...comments], { pause: 100 }), { timeout: 400 })
+      let reason: string | undefined
+      if (call === 'collect') reason = (await failureOf(client.chat.collect({ message: 'hi' }))).message
+      else {
+        for await (const event of await client.chat.stream({ message: 'hi' }))
+          if (event.type === 'end') reason = event.reason
+      }
+      expect(reason).to.equal('The response was truncated: no data for 400 ms')
+    })
+  }
 
   it('is named in the error of a completion, whose outcome is not unknown', async () => {
     await start(silent, { timeout: 30 })

@@ -68,9 +68,10 @@ async function* readEvents({
   try {
     yield* assembly.push(finalResponse.bytes)
     while (response && assembly.ended !== 'now') {
-      const bytes = await readWithin(response, assembly.ended === 'soon' ? waitAfterFinish : idleTimeout)
-      if (!bytes) break
-      yield* assembly.push(bytes)
+      const ms = assembly.ended === 'soon' ? waitAfterFinish : idleTimeout
+      const events = await readWithin(response, ms, assembly)
+      if (!events) break
+      yield* events
     }
     yield* end()
   } catch (error) {
@@ -95,14 +96,34 @@ function toInterruption(interrupted: Interrupted): Interruption {
   return { reason, cause }
 }
 
-/** The next bytes. Rejects if none arrive in time; pauses of the reader do not count. */
-function readWithin(response: OpenResponse, ms: number): Promise<Uint8Array | undefined> {
+/** Whether they are comments of server-sent events only. */
+function isComment(bytes: Uint8Array): boolean {
+  const lines = bytes[0] === 0x3a ? new TextDecoder().decode(bytes).split('\n') : ['data']
+  return lines.every((line) => line.startsWith(':') || line.trim() === '')
+}
+
+/**
+ * The next events. Rejects if none arrive in time; pauses of the reader do not count. A service that keeps
+ * the connection open with comments does not extend the time of its model.
+ */
+function readWithin(
+  response: OpenResponse,
+  ms: number,
+  assembly: Assembly,
+): Promise<StreamEvent[] | undefined> {
+  const read = async (): Promise<StreamEvent[] | undefined> => {
+    for (let bytes = await response.read(); bytes; bytes = await response.read()) {
+      const events = assembly.push(bytes)
+      if (events.length > 0 || !isComment(bytes)) return events
+    }
+    return undefined
+  }
   return new Promise((resolve, reject) => {
     const stopTimer = startTimer(ms, () => {
       reject(new Interrupted('body', new Expired(ms)))
       response.cancel()
     })
-    response.read().then(resolve, reject).finally(stopTimer)
+    read().then(resolve, reject).finally(stopTimer)
   })
 }
 

@@ -8,12 +8,16 @@ import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
   type FailedResponse,
   invalidResponse,
+  modelTimeout,
   readFailedResponse,
   statusError,
   upstreamError,
 } from './upstream-error.ts'
 
-/** All in ms. */
+/**
+ * All in ms. The request of a client has its own timeout: a client that gives up disconnects, which cancels the
+ * model. These are for clients that never do.
+ */
 export interface UpstreamTimeouts {
   connect: number
   /** Until the headers of a streamed response: the server may have to load the model first. */
@@ -26,9 +30,9 @@ export interface UpstreamTimeouts {
 
 export const defaultTimeouts: UpstreamTimeouts = {
   connect: 10_000,
-  firstByte: 300_000,
-  whole: 600_000,
-  idle: 120_000,
+  firstByte: modelTimeout,
+  whole: modelTimeout,
+  idle: modelTimeout,
 }
 
 /** The body of a completion request. */

@@ -1,9 +1,16 @@
 import type { Dispatcher } from 'undici'
 import { networkErrors } from '../../contract/network-errors.ts'
-import type { Clock } from '../../system/clock.ts'
+import { type Clock, describeDuration } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 
-const timeoutErrors = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+/** Maximum time, in ms, for which a model server may send nothing. */
+export const modelTimeout = 3_600_000
+
+const timeoutErrors: Record<string, string> = {
+  UND_ERR_CONNECT_TIMEOUT: 'did not accept a connection in time',
+  UND_ERR_HEADERS_TIMEOUT: `sent nothing for ${describeDuration(modelTimeout)}`,
+  UND_ERR_BODY_TIMEOUT: `sent nothing for ${describeDuration(modelTimeout)}`,
+}
 
 /** No connection was made, so no request was sent. */
 const connectionErrors = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
@@ -16,9 +23,8 @@ export function upstreamError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  if (code && timeoutErrors.has(code)) {
-    return new ApiError('upstream_timeout', `The model server did not respond in time`, { cause: error })
-  }
+  const late = code && timeoutErrors[code]
+  if (late) return new ApiError('upstream_timeout', `The model server ${late}`, { cause: error })
   const why = code ? `: ${networkErrors[code] ?? (error as Error).message}` : ''
   const options = { cause: error, ...(code && { details: { upstream_cause: code } }) }
   if (code && connectionErrors.has(code)) {
