@@ -26,8 +26,11 @@ const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited
 
 /** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
 function isKeyAccepted(error: unknown): boolean {
-  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict', 'invalid_response']
-  return error instanceof Failure && kinds.includes(error.kind)
+  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict']
+  if (!(error instanceof Failure)) return false
+  // A page with status 200 comes from another program, such as a sign-in page.
+  const isPage = error.advice.some(({ code }) => code === 'web_page')
+  return kinds.includes(error.kind) || (error.kind === 'invalid_response' && !isPage)
 }
 
 /** One run of an import: plans the work, asks for confirmation, sends, and reports. */

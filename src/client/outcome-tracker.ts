@@ -6,6 +6,7 @@ import type { ClientEvent } from './client-event.ts'
 import type { FinalResponse } from './deliver.ts'
 import { kindOfStatus, mayHaveDone } from './error-response.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
+import { confirmsNothing } from './read-response.ts'
 import type { Redact } from './redaction.ts'
 import { idOfCreated, requestIdOf } from './response.ts'
 
@@ -47,13 +48,17 @@ export class OutcomeTracker {
     this.#report(this.#ofError(error))
   }
 
-  #ofResponse({ status, headers }: FinalResponse, body: unknown, redact: Redact): RequestOutcome {
+  #ofResponse(response: FinalResponse, body: unknown, redact: Redact): RequestOutcome {
+    const { status, headers } = response
     const requestId = requestIdOf(headers)
     const about = { status, ...(requestId !== undefined && { requestId: redact(requestId) }) }
     if (status < 200 || status > 299) {
       const outcome = this.#mayBeDone || mayHaveDone(status) ? 'unknown' : 'refused'
       return { outcome, ...about, error: kindOfStatus(status) }
     }
+    // A stream has shown its own format.
+    if (body === undefined && response.rest === undefined && confirmsNothing(response))
+      return { outcome: 'unknown', ...about, error: 'invalid_response' }
     const location = headers['location']
     const created = idOfCreated({ body, status, headers, faults: [], ...(location && { location }) })
     // A failure in a 2xx response, as in `readResponse`.

@@ -22,7 +22,7 @@ interface SuccessResponse {
 
 /**
  * Reads a 2xx response of a documented endpoint. A 2xx status confirms the request. If the interface
- * shows no response body, only an explicit error in the body makes it a failure.
+ * shows no response body, only an explicit error in the body makes it a failure, or a page of another program.
  *
  * @throws Failure `invalid_response` if the interface shows a response body and this one is unusable;
  *   `rejected` if the body reports a failure (`success: false`, or the error body)
@@ -60,6 +60,12 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
     if (endpoint.method === 'GET' || endpoint.needs) {
       const advice = webPageAdvice(headers, bytes)
       throw fail('invalid_response', `The response ${what}`, { advice })
+    }
+    if (body === undefined && confirmsNothing(received)) {
+      throw fail('invalid_response', `The response ${what}, so it does not confirm the change`, {
+        isOutcomeUnknown: true,
+        advice: webPageAdvice(headers, bytes),
+      })
     }
     if (bytes.length > 0) response.warning = `The response ${what}. Its status ${status} confirms the change`
     return response
@@ -107,7 +113,15 @@ function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefine
   return faults.length > 0 ? `is invalid: ${faults.join('; ')}` : undefined
 }
 
+/** Whether a body that is not JSON comes from another program, such as a sign-in page or a gateway. */
+export function confirmsNothing({ headers, bytes }: Pick<SuccessResponse, 'headers' | 'bytes'>): boolean {
+  const type = headers['content-type']
+  return bytes.length > 0 && codingOf(headers) === undefined && type !== undefined && !jsonType.test(type)
+}
+
+const jsonType = /[/+]json\b/i
+
 function describeUnread(headers: Record<string, string>): string {
   const type = codingOf(headers) ?? headers['content-type'] ?? 'application/json'
-  return /[/+]json\b/i.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
+  return jsonType.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
 }

@@ -123,7 +123,7 @@ export const faults = {
   'a web page': {
     script: same(webPage),
     sent: 'once',
-    ending: { shown: useless, notShown: { done: 'no body', warned: true } },
+    ending: { shown: useless, notShown: { exitCode: 69, code: 'invalid_response' } },
   },
   'no body': {
     script: same(empty),
