@@ -233,6 +233,14 @@ describe('users list', () => {
     expect(stderr.split(note)).to.have.length(2)
   })
 
+  it('shows two users that have the same email, and an attempt without an outcome once', async () => {
+    const responses = [json(201, { id: 'u1' }), json(201, { id: 'u2' })]
+    const url = await server.start([failing(500, 'down', 'no'), ...responses, json(201, { id: 'u2' })])
+    for (const _ of [1, 2, 3, 4]) await create(url, 'ada@x.example')
+    const { stdout } = await run(url, 'users', 'list', '--fields', 'email,id,outcome')
+    expect(stdout).to.equal('ada@x.example\tu2\tdone\nada@x.example\tu1\tdone\n')
+  })
+
   it('keeps the ID of a user if a later attempt to create the same user has an unknown outcome', async () => {
     const url = await server.start([json(201, { id: 'u1' }), failing(500, 'down', 'no')])
     for (const email of ['ada@x.example', 'Ada@x.example', 'ada@x.example']) await create(url, email)

@@ -18,8 +18,8 @@ interface PasswordSource {
 const maxAttempts = 3
 
 /**
- * A new password from stdin, a file, or a hidden prompt, where a person types it twice. One final newline is
- * removed.
+ * A new password from stdin, a file, or a hidden prompt, where a person types it twice. Of stdin, the
+ * first line is read. One final newline of a file is removed.
  *
  * @throws Failure `input_needed` in a non-interactive run, `refused` if it is empty or the two passwords
  *   still do not match
@@ -31,7 +31,7 @@ export async function readPassword(source: PasswordSource, context: Context): Pr
 }
 
 async function read(source: PasswordSource, context: Context): Promise<string> {
-  if (source.stdin) return withoutFinalNewline(await readStdin('the password', context, maxSecretBytes))
+  if (source.stdin) return firstLine(await readStdin('the password', context, maxSecretBytes))
   if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file, context))
   const { prompter, streams } = context
   const words = 'The two passwords do not match'
@@ -42,6 +42,15 @@ async function read(source: PasswordSource, context: Context): Promise<string> {
     if (attempt === maxAttempts) throw new Failure('refused', words)
     streams.say(`${words}. Type the password again.`)
   }
+}
+
+/** @throws Failure `refused` if another line is not empty: a newline in a password cannot be typed to sign in */
+function firstLine(text: string): string {
+  const [first = '', ...others] = text.split(/\r?\n/)
+  if (others.every((line) => line === '')) return first
+  throw new Failure('refused', 'stdin has more than one line, and a password is one line', {
+    hint: 'Pass only the password: head -n 1 FILE | chatctl … --password-stdin',
+  })
 }
 
 /** The flags that replace the prompt for a new password. */

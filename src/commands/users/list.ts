@@ -67,18 +67,22 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
   }
 }
 
-/** Users whose creation has succeeded or may have succeeded, each once by outcome, newest first. */
+/**
+ * Users whose creation has succeeded or may have succeeded, newest first. Two users may have the same email. An
+ * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
+ */
 async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
   const { isUserCreation, readActivity } = await import('../../activity/read-activity.ts')
-  const seen = { done: new Set<string>(), unknown: new Set<string>() }
+  const seen = { done: new Set<string>(), unknown: new Set<string>(), ids: new Set<string>() }
   let unreadable = 0
   for (const entry of readActivity(context.directories.state, () => unreadable++)) {
     const { at, email, user_id: id, outcome } = entry
     if (entry.service !== service || outcome === 'refused' || !isUserCreation(entry)) continue
     const key = email?.toLowerCase() ?? id
-    // An earlier attempt to create the same user, unless it alone has succeeded.
-    if (key !== null && (seen.done.has(key) || seen[outcome].has(key))) continue
+    const isOther = outcome === 'done' && id !== null && !seen.ids.has(id)
+    if (!isOther && key !== null && (seen.done.has(key) || seen[outcome].has(key))) continue
     if (key !== null) seen[outcome].add(key)
+    if (id !== null) seen.ids.add(id)
     yield { email, id, created_at: at, source: 'activity', outcome }
   }
   await warnOfUnreadable(unreadable, context)

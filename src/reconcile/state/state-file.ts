@@ -132,6 +132,8 @@ function readLine(
   const value = parse(body)
   if (value === undefined)
     throw isLast ? truncated(file, line) : invalid(file, line, 'the line is not a JSON object')
+  const [again] = locateJson(body, bounds).repeated
+  if (again) throw invalid(file, line, `${JSON.stringify(again.name)} occurs twice`)
   takeEntry(file, value, line, onEntry)
 }
 

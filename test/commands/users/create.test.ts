@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
 import { type Behavior, failing, json } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
@@ -24,6 +25,24 @@ describe('users create', () => {
   }
 
   const bodies = () => server.requests.map(({ body }) => JSON.parse(body))
+
+  describe('--password-stdin', () => {
+    it('sends the first line as the password', async () => {
+      for (const line of ['secret', 'secret\n', 'secret\r\n', 'secret\n\r\n\n']) {
+        expect((await create(['--password-stdin'], created, line)).exitCode).to.equal(0)
+        expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'secret' }])
+      }
+    })
+
+    it('refuses a second line that is not empty, and does not show it', async () => {
+      for (const lines of ['secret\nother\n', 'secret\n\nother', 'secret\r\nother']) {
+        const run = await create(['--password-stdin'], created, lines)
+        expectFailure(run, 2, 'stdin has more than one line, and a password is one line')
+        expect(run.stderr).not.to.match(/secret|other/)
+        expect(server.requests).to.deep.equal([])
+      }
+    })
+  })
 
   describe('--no-password', () => {
     it('sends no password', async () => {

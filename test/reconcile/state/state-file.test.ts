@@ -153,6 +153,10 @@ describe('a state file', () => {
       (text) => withLine(text, 9, (line) => line.replace('usr_7', 'usr_2')),
       /^users\.state\.json:9: the id "usr_2" is also on line 4, with another email$/,
     ],
+    'has two ids in one line': [
+      (text) => withLine(text, 3, (line) => line.replace('"id":', '"id":"usr_x","id":')),
+      /^users\.state\.json:3: "id" occurs twice$/,
+    ],
     'is formatted and has one email twice': [
       (text) => JSON.stringify(JSON.parse(text.replace('user-3', 'user-1')), null, 2),
       /^users\.state\.json:28: "user-1@example\.com" is also on line 14$/,
