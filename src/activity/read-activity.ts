@@ -58,6 +58,17 @@ const knownOutcome = z.object({
 
 type KnownOutcome = z.infer<typeof knownOutcome>
 
+/** A line as the recorder writes it, and what most runs skip it by. */
+const usualSentLine = /^\{"v":1,"id":"([\w-]{1,100})","at":"([^"]{1,30})".*?"path":"([^"?]*)/
+const usualOutcomeLine = /^\{"id":"([\w-]{1,100})","outcome":"(?:done|refused|unknown)".*\}$/
+
+/** The changes to read (default: all). The others are not parsed, which takes most of the time. */
+interface Selection {
+  /** ISO 8601 UTC. */
+  since?: string | undefined
+  path?: string
+}
+
 /**
  * Reads the log of changes, newest first. Memory does not grow with its length.
  *
@@ -65,31 +76,59 @@ type KnownOutcome = z.infer<typeof knownOutcome>
  * @param onUnreadable called for each line that is not a line of this version of the log
  * @throws Failure `storage` if the log cannot be read, except if there is none
  */
-export function* readActivity(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+export function* readActivity(
+  directory: string,
+  onUnreadable: () => void,
+  selection: Selection = {},
+): Generator<ActivityEntry> {
   try {
-    yield* readFiles(directory, onUnreadable)
+    yield* readFiles(directory, onUnreadable, selection)
   } catch (cause) {
     const why = describeSystemError(cause)
     throw new Failure('storage', `Cannot read the record of changes in ${directory}: ${why}`, { cause })
   }
 }
 
-function* readFiles(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+/** Users whose creation was sent, newest first. @throws as `readActivity` */
+export function* readUserCreations(directory: string, onUnreadable: () => void): Generator<ActivityEntry> {
+  const { path } = endpoints.createUser
+  for (const entry of readActivity(directory, onUnreadable, { path })) {
+    if (isRequestTo(endpoints.createUser, entry)) yield entry
+  }
+}
+
+function* readFiles(
+  directory: string,
+  onUnreadable: () => void,
+  selection: Selection,
+): Generator<ActivityEntry> {
   const files = openFiles(directory)
-  /** Outcomes of changes that were sent earlier. */
-  const outcomes = new Map<string, KnownOutcome>()
+  /** Outcomes of changes that were sent earlier, or their lines. */
+  const outcomes = new Map<string, KnownOutcome | string>()
   try {
     for (const { descriptor, size } of files) {
       for (const text of readLinesBackward(descriptor, size)) {
+        const usual = usualOutcomeLine.exec(text)?.[1]
+        if (usual !== undefined) {
+          if (!outcomes.has(usual)) outcomes.set(usual, text)
+          continue
+        }
+        const [, id, at = '', path] = usualSentLine.exec(text) ?? []
+        if (id !== undefined && (at < (selection.since ?? '') || path !== (selection.path ?? path))) {
+          outcomes.delete(id)
+          continue
+        }
         const line = readLine(text)
         if (!line) onUnreadable()
         else if (!('at' in line)) {
           // The last one applies.
           if (!outcomes.has(line.id)) outcomes.set(line.id, line)
         } else {
-          const outcome = outcomes.get(line.id)
+          const known = outcomes.get(line.id)
+          const outcome = typeof known === 'string' ? readLine(known) : known
           outcomes.delete(line.id)
-          yield entryOf(line, outcome)
+          if (known !== undefined && !outcome) onUnreadable()
+          yield entryOf(line, outcome && !('at' in outcome) ? outcome : undefined)
         }
       }
     }
@@ -122,10 +161,7 @@ function readLine(text: string): z.infer<typeof sentLine> | KnownOutcome | undef
     const value = parseJson(text)
     // A schema that does not fit would describe its faults, which takes most of the time.
     const schema = isRecord(value) && 'at' in value ? sentLine : knownOutcome
-    return z.safeParse(schema, value).data as
-      | z.infer<typeof sentLine>
-      | KnownOutcome
-      | undefined
+    return z.safeParse(schema, value).data as z.infer<typeof sentLine> | KnownOutcome | undefined
   } catch {
     return undefined
   }
@@ -164,10 +200,6 @@ function userIn(path: string): string | undefined {
   } catch {
     return segment
   }
-}
-
-export function isUserCreation(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {
-  return isRequestTo(endpoints.createUser, sent)
 }
 
 export function isApiConfiguration(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {

@@ -50,7 +50,7 @@ export default class Activity extends BaseCommand {
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
-    for (const entry of readActivity(context.directories.state, () => unreadable++)) {
+    for (const entry of readActivity(context.directories.state, () => unreadable++, flags)) {
       if (!isWanted(entry)) continue
       hasMore = found.length === flags.limit
       if (hasMore) break

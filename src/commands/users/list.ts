@@ -72,12 +72,12 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
  * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
  */
 async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
-  const { isUserCreation, readActivity } = await import('../../activity/read-activity.ts')
+  const { readUserCreations } = await import('../../activity/read-activity.ts')
   const seen = { done: new Set<string>(), unknown: new Set<string>(), ids: new Set<string>() }
   let unreadable = 0
-  for (const entry of readActivity(context.directories.state, () => unreadable++)) {
+  for (const entry of readUserCreations(context.directories.state, () => unreadable++)) {
     const { at, email, user_id: id, outcome } = entry
-    if (entry.service !== service || outcome === 'refused' || !isUserCreation(entry)) continue
+    if (entry.service !== service || outcome === 'refused') continue
     const key = email?.toLowerCase() ?? id
     const isOther = outcome === 'done' && id !== null && !seen.ids.has(id)
     if (!isOther && key !== null && (seen.done.has(key) || seen[outcome].has(key))) continue
