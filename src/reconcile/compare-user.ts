@@ -9,7 +9,7 @@ import {
   readField,
   type WantedUser,
 } from './managed-fields.ts'
-import type { StateEntry } from './state/state-entry.ts'
+import type { Found, StateEntry } from './state/state-entry.ts'
 import type { FieldDifference, UserDifference } from './user-difference.ts'
 
 /** The result of reading a user. `missing`: 404. `unread`: no request was sent. */
@@ -22,19 +22,23 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
  */
 export function compareUser(
   wanted: WantedUser,
-  entry: Pick<StateEntry, 'id' | 'creation' | 'hashes'> | undefined,
+  entry: Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> | undefined,
   reading: UserReading,
 ): UserDifference {
   const { email } = wanted
   const fields = managedFields(wanted)
   if (!entry) return { email, id: undefined, action: 'create', fields: allOf(fields) }
-  const { id, hashes } = entry
+  const { id, hashes, found } = entry
   if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
   if (id === undefined || entry.creation !== undefined)
     return { email, id, action: 'unknown', fields: [], error: idUnknown() }
-  if (reading === 'missing') return { email, id, action: 'missing', fields: allOf(fields) }
+  if (reading === 'missing' || (reading === 'unread' && found === 'missing'))
+    return { email, id, action: 'missing', fields: allOf(fields) }
   if (reading === 'unread') {
-    const changes = changesOf(fields, (path, to) => compareWithSent(path, to, hashes[path]))
+    const changes = changesOf(fields, (path, to) => {
+      const change = compareWithSent(path, to, hashes[path])
+      return change ?? compareWithFound(path, to, typeof found === 'object' ? found[path] : undefined)
+    })
     return { email, id, action: changes.length > 0 ? 'change' : 'unread', fields: changes }
   }
   if ('failure' in reading) return { email, id, action: 'failed', fields: [], error: reading.failure }
@@ -71,6 +75,20 @@ function compareWithSent(path: string, to: unknown, sent: string | undefined): F
   if (sent === hashOfField(path, to)) return undefined
   const basis = sent === undefined ? 'unknown' : 'last_sent'
   return { path, from: undefined, to, basis, drifted: false }
+}
+
+/** An earlier run read another value, and nobody has read the user since. */
+function compareWithFound(path: string, to: unknown, found: string | undefined): FieldDifference | undefined {
+  if (found === undefined || found === hashOfField(path, to)) return undefined
+  return { path, from: undefined, to, basis: 'last_sent', drifted: true }
+}
+
+/** The drift that a reading has shown, for later runs that do not read the user. */
+export function foundBy({ action, fields }: UserDifference): Found | undefined {
+  if (action === 'missing') return 'missing'
+  const drifted = fields.filter((field) => field.drifted)
+  if (drifted.length === 0) return undefined
+  return Object.fromEntries(drifted.map(({ path, from }) => [path, hashOfField(path, from)]))
 }
 
 function compareWithService(

@@ -52,7 +52,8 @@ export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUser
     concurrency,
     ...(isChosen && {
       isChosen,
-      onRead: (entry) => state.note({ ...entry, checkedAt: isoNow(clock) }),
+      onRead: ({ found: _, ...entry }, found) =>
+        state.note({ ...entry, checkedAt: isoNow(clock), ...(found && { found }) }),
     }),
   })
   for await (const user of compared) {

@@ -237,7 +237,8 @@ export class UserApplication {
       if (found === undefined) return
       const mismatches = findNotApplied(this.#fields, found === 'missing' ? {} : found)
       if (mismatches.length === 0 && found !== 'missing') {
-        state.note({ ...entry, checkedAt: isoNow(clock) })
+        const { found: _, ...known } = entry
+        state.note({ ...known, checkedAt: isoNow(clock) })
         return this.#settle(done)
       }
       if (!isLast) {

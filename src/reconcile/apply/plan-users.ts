@@ -3,9 +3,9 @@ import { ServiceHealth } from '../../bulk/send/service-health.ts'
 import type { Throttle } from '../../bulk/send/throttle.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
-import { compareUser, type UserReading } from '../compare-user.ts'
+import { compareUser, foundBy, type UserReading } from '../compare-user.ts'
 import { readUser } from '../read-user.ts'
-import type { StateEntry } from '../state/state-entry.ts'
+import type { Found, StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
 import type { PlannedUser } from './planned-user.ts'
@@ -18,8 +18,8 @@ export interface PlanUsersOptions {
   concurrency: number
   /** Which of the known users are read (default: all). */
   isChosen?: (email: string) => boolean
-  /** Called with the entry of each user that was read, or is missing. */
-  onRead?: (entry: StateEntry) => void
+  /** Called with the entry of each user that was read, or is missing, and the drift. */
+  onRead?: (entry: StateEntry, found: Found | undefined) => void
 }
 
 /**
@@ -57,9 +57,10 @@ export function planUsers(
     const entry = state.find(user.email)
     const isRead = entry?.creation === undefined && (isChosen?.(user.email) ?? true)
     const reading = await read(isRead ? entry?.id : undefined)
+    const compared = compareUser(user, entry, reading)
     if (entry && (reading === 'missing' || (typeof reading === 'object' && 'user' in reading)))
-      onRead?.(entry)
-    const difference = { ...compareUser(user, entry, reading), file, line }
+      onRead?.(entry, foundBy(compared))
+    const difference = { ...compared, file, line }
     return { wanted: user, difference, ...(entry && { hashes: entry.hashes }) }
   })
 }

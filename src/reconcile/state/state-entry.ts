@@ -12,7 +12,11 @@ export interface StateEntry {
   hashes: Readonly<Record<string, string>>
   /** ISO 8601 UTC; only written by runs with a limited number of reads, and by verification. */
   checkedAt?: string
+  /** If the last read with a limited number of reads found drift: hashes of the values, or that the user is missing. */
+  found?: Found
 }
+
+export type Found = 'missing' | Readonly<Record<string, string>>
 
 const text = z.string().check(z.minLength(1, 'must not be empty'))
 const hash = z.string().check(z.regex(/^[\w-]{11}$/, 'must be a hash of 11 characters'))
@@ -24,6 +28,7 @@ const entry = z.strictObject({
   creation: z.optional(z.enum(['unknown', 'nameless'])),
   hashes: z.record(z.string(), hash),
   checkedAt: z.optional(time),
+  found: z.optional(z.union([z.literal('missing'), z.record(z.string(), hash)])),
 })
 
 /** @returns the entry, or what is wrong with it */
@@ -35,9 +40,16 @@ export function readEntry(value: unknown): StateEntry | string {
       ? 'a user must be an object'
       : `${fault.path} ${fault.message}`
   }
-  const { email, id, creation, hashes, checkedAt } = parsed.data
+  const { email, id, creation, hashes, checkedAt, found } = parsed.data
   if (id === undefined && creation === undefined) return 'id is missing'
-  return { email, id, hashes, ...(creation && { creation }), ...(checkedAt !== undefined && { checkedAt }) }
+  return {
+    email,
+    id,
+    hashes,
+    ...(creation && { creation }),
+    ...(checkedAt !== undefined && { checkedAt }),
+    ...(found && { found }),
+  }
 }
 
 /** An entry as it is stored. */
@@ -84,9 +96,11 @@ function isSorted(hashes: string): boolean {
 }
 
 /** The entry on one line. Equal entries have equal texts. */
-export function formatEntry({ email, id, creation, hashes, checkedAt }: StateEntry): string {
-  const sorted = Object.entries(hashes).sort(([one], [other]) => (one < other ? -1 : 1))
-  return JSON.stringify({ email, id, creation, hashes: Object.fromEntries(sorted), checkedAt })
+export function formatEntry({ email, id, creation, hashes, checkedAt, found }: StateEntry): string {
+  const sorted = (of: object) =>
+    Object.fromEntries(Object.entries(of).sort(([one], [other]) => (one < other ? -1 : 1)))
+  const drift = typeof found === 'object' ? sorted(found) : found
+  return JSON.stringify({ email, id, creation, hashes: sorted(hashes), checkedAt, found: drift })
 }
 
 /** Emails are compared without case. */

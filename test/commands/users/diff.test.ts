@@ -218,6 +218,37 @@ describe('users diff', () => {
     expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
   })
 
+  it('shows drift that an earlier run with --limit-reads found until the user is read again', async () => {
+    const users = { usr_ada: json(200, { ...ada, name: 'Eve' }), usr_bob: json(200, bob) }
+    await serve(users)
+    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\ncid@example.com,Cid\n')
+    writeState([
+      { email: 'ada@example.com', id: 'usr_ada', sent: { name: 'Ada' } },
+      { email: 'cid@example.com', id: 'usr_cid', sent: { name: 'Cid' } },
+      {
+        email: 'bob@example.com',
+        id: 'usr_bob',
+        sent: { name: 'Bob' },
+        more: { checkedAt: '2026-01-01T00:00:00.000Z' },
+      },
+    ])
+    const codes: (number | null)[] = []
+    let last = ''
+    const check = async () => {
+      const { exitCode, stdout } = await diff(['users.csv', '--limit-reads', '1', '--exit-code'])
+      codes.push(exitCode)
+      last = stdout
+    }
+    for (const _ of [1, 2, 3]) await check()
+    expect(codes).to.deep.equal([10, 10, 10])
+    expect(last).to.include('ada@example.com')
+    expect(last).to.include('(drifted)')
+    expect(last).to.include('! cid@example.com missing')
+    users.usr_ada = json(200, ada)
+    await check()
+    expect(last).not.to.include('ada@example.com')
+  })
+
   it('says after Ctrl-C how much was compared', async () => {
     await server.start({
       choose: () => {
