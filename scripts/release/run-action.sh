@@ -44,7 +44,9 @@ fi
 plan=$dir/settings.plan
 trap 'rm -f "$plan"' EXIT
 code=0
-chatctl settings diff "$@" --exit-code --save "$plan" -o markdown >>"$GITHUB_STEP_SUMMARY" || code=$?
+# Without --save, chatctl names no plan, because this script would remove it.
+if [ "$ACTION_APPLY" = true ]; then set -- "$@" --save "$plan"; fi
+chatctl settings diff "$@" --exit-code -o markdown >>"$GITHUB_STEP_SUMMARY" || code=$?
 case $code in
   0) changed=false ;;
   10) changed=true ;;

@@ -95,6 +95,7 @@ describe('the GitHub Action', () => {
     expect(written('summary')).to.contain('| `theme.mode` | `"light"` | `"dark"` |')
     expect(written('output')).to.contain('changed=true\n')
     expect(changes()).to.deep.equal([])
+    expect(stderr).not.to.contain('settings.plan')
     expect(readdirSync(written('path').trim())).to.deep.equal(['chatctl'])
   })
 
