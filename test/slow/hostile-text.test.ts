@@ -10,6 +10,7 @@ import { expect } from 'chai'
 const source = join(import.meta.dirname, '../../src')
 const size = 1_000_000
 const run = (text: string) => text.repeat(Math.ceil(size / text.length))
+const render = `new m.MarkdownWriter({ columns: 80, style: plainStyle, highlight: await loadHighlight() }).push(text)`
 
 /** By what reads the text: a module, an expression over its exports `m`, and the text `text`. */
 const cases: [reader: string, module: string, expression: string, text: string][] = [
@@ -42,6 +43,13 @@ const cases: [reader: string, module: string, expression: string, text: string][
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
     run('1'),
   ],
+  ['a reply of short lines', 'terminal/markdown/markdown-writer.ts', render, run('`\n')],
+  [
+    'a reply with long lines of code',
+    'terminal/markdown/markdown-writer.ts',
+    render,
+    `\`\`\`markdown\n${run(`${'[]('.repeat(500)}\n`)}`,
+  ],
   [
     'a path that is completed',
     'talk/complete-path.ts',
@@ -56,9 +64,11 @@ describe('a hostile text of 1 MB', () => {
       const code = `
         import { readFileSync } from 'node:fs'
         import * as m from ${JSON.stringify(join(source, module))}
+        import { plainStyle } from ${JSON.stringify(join(source, 'terminal/markdown/text-style.ts'))}
+        import { loadHighlight } from ${JSON.stringify(join(source, 'terminal/markdown/highlight.ts'))}
         const text = readFileSync(0, 'utf8')
-        const attempt = (act, ...given) => { try { act(...given) } catch {} }
-        attempt(() => ${expression})
+        const attempt = async (act, ...given) => { try { await act(...given) } catch {} }
+        await attempt(async () => ${expression})
         console.log('done')`
       const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
         input: text,

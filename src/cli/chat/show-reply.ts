@@ -3,6 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
+import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import type { View } from '../../view/view.ts'
@@ -73,15 +74,12 @@ export class ReplyPrinter {
           hasText ||= event.text !== ''
           if (extract === undefined) {
             writer ??= await this.#loadWriter()
-            await unlessInterrupted(this.#write(writer.push(event.text)), signal)
+            await this.#print(event.text, writer)
           }
         }
       }
     } finally {
-      // The shell prompt starts on a new line, also after an interrupted reply.
-      const isStuck = signal.aborted && streams.host.stdout.writableLength > 0
-      const rest = writer?.end() ?? ''
-      if (!isStuck) await this.#write(rest)
+      await this.#finish(writer)
     }
     if (!end) throw new Error('the stream had no end event')
     if (asText && extract !== undefined) {
@@ -100,7 +98,11 @@ export class ReplyPrinter {
     const text = String(this.#view.text?.(response.body) ?? '')
     if (extract !== undefined) return this.#showCode(text, extract, contextOf(response.body))
     const writer = await this.#loadWriter()
-    await this.#write(writer.push(text) + writer.end())
+    try {
+      await this.#print(text, writer)
+    } finally {
+      await this.#finish(writer)
+    }
   }
 
   /** Stops showing what the command waits for. */
@@ -121,6 +123,19 @@ export class ReplyPrinter {
   #showEvent(event: StreamEvent): Promise<void> {
     this.end()
     return this.#context.output.showEvent(describeStreamEvent(event))
+  }
+
+  async #print(text: string, writer: ReplyWriter): Promise<void> {
+    for await (const slice of slicesInTurns(text))
+      await unlessInterrupted(this.#write(writer.push(slice)), this.#context.streams.signal)
+  }
+
+  /** The shell prompt starts on a new line, also after an interrupted reply. */
+  async #finish(writer: ReplyWriter | undefined): Promise<void> {
+    const { signal, host } = this.#context.streams
+    const isStuck = signal.aborted && host.stdout.writableLength > 0
+    const rest = writer?.end() ?? ''
+    if (!isStuck) await this.#write(rest)
   }
 
   async #write(text: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
+import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
 import type { Conversation } from '../conversation.ts'
 import { completionEvents } from './completion-events.ts'
 import type { Recorder } from './recorder.ts'
@@ -64,7 +65,10 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
       } else if (event.type === 'delta') {
         outcome.firstMs ??= elapsed()
         reasoning.end()
-        await display.add(event.text)
+        for await (const slice of slicesInTurns(event.text)) {
+          signal.throwIfAborted()
+          await display.add(slice)
+        }
       } else if (event.type === 'usage') {
         outcome.usage = event.usage
         turn.usage(event.usage)

@@ -67,10 +67,9 @@ export class MarkdownWriter implements ReplyWriter {
     let to = from + 1
     if (!this.#isNearlyCertain) {
       const telling = this.#blocks.mayBeDelimiters ? notOfDelimiters : notOfStarts
-      telling.lastIndex = from
-      const index = telling.exec(text)?.index ?? end
-      this.#isNearlyCertain = index < end
-      to = Math.min(end, index + 1)
+      const index = text.slice(from, end).search(telling)
+      this.#isNearlyCertain = index >= 0
+      to = index < 0 ? end : from + index + 1
     }
     const room = mayBeLong ? Number.POSITIVE_INFINITY : longestStart - this.#length
     if (to - from >= room) to = from + room
@@ -110,9 +109,9 @@ export class MarkdownWriter implements ReplyWriter {
 }
 
 /** A character that decides the kind of a line. */
-const notOfStarts = /[^\s>#0-9.)\-+*_=`~|]/g
+const notOfStarts = /[^\s>#0-9.)\-+*_=`~|]/
 /** The same, after a line that may be the header of a table. */
-const notOfDelimiters = /[^\s>|:-]/g
+const notOfDelimiters = /[^\s>|:-]/
 /** Number of characters after which the kind of a line is decided. */
 const longestStart = 200
 
