@@ -15,10 +15,7 @@ const root = resolve(import.meta.dirname, '..')
 export const bounded: Record<string, Record<string, string>> = {
   'src/view/wrap-words.ts': { '^(.*?:) ((?:chatctl|': 'hints, which chatctl composes' },
   'src/view/count.ts': { '\\B(?=(\\d{3})+$)': 'a number of JavaScript has at most 22 digits' },
-  'src/talk/attachments.ts': { "[.,;:!?)\\]}'*]+$": 'a path, at most 4,096 characters' },
   'src/talk/complete-path.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
-  'src/talk/slash/choose-model.ts': { '^(.*?)(?:\\s+(--force))?$': 'a command that a person types' },
-  'src/talk/slash/parameter-commands.ts': { '^(\\S+?)(?:': 'a command that a person types' },
   'src/service/store/postgres/pgpass.ts': {
     '((?:\\\\.|[^:\\\\])*)(?::|$)': "a line of the operator's own file",
   },
@@ -26,7 +23,6 @@ export const bounded: Record<string, Record<string, string>> = {
     '[\\p{Script=Han}': 'classes of characters; the checker does not know the flag v',
   },
   'src/credentials/keychain-failure.ts': { 'native binding|': 'a message of the system' },
-  'src/cli/render-error.ts': { '^(.+) \\(': 'a line of a stack trace of V8' },
   'src/cli/unknown-command/guess-command.ts': { '\\{(.*?)\\}': 'a table of the program' },
 }
 

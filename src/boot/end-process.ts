@@ -72,6 +72,11 @@ export function onExit(cleanup: (exitCode: number) => void): () => void {
   }
 }
 
+/** Whether something is undone or stopped only by `endProcess`. */
+export function mustCleanUp(): boolean {
+  return cleanups.size + running.size > 0
+}
+
 function cleanUp(exitCode: number): void {
   for (const cleanup of cleanups) {
     cleanups.delete(cleanup)

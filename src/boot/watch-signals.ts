@@ -1,7 +1,7 @@
 import type { Host } from '../cli/host.ts'
 import { Interruption } from '../cli/interruption.ts'
 import { endingSignals } from '../system/leave-signals-to-system.ts'
-import { endProcess } from './end-process.ts'
+import { endProcess, mustCleanUp } from './end-process.ts'
 
 /** Two signals within this many ms count as one: timeout(1) signals both the process and its group. */
 const echo = 50
@@ -9,7 +9,10 @@ const echo = 50
 /** Grace period in ms: the process ends after it even if some work ignores the signal. */
 const usualGrace = 5_000
 
-/** The first signal aborts the run gracefully; a second one ends the process immediately. */
+/**
+ * The first signal aborts the run gracefully. A second one ends the process immediately, by the default action of the
+ * system if nothing must be cleaned up. Node.js calls no handler while JavaScript is busy.
+ */
 export function watchSignals(
   platform: NodeJS.Platform,
 ): Pick<Host, 'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'> {
@@ -29,9 +32,15 @@ export function watchSignals(
     }
     first = performance.now()
     controller.abort(reason)
+    setTimeout(() => {
+      // The first process of a container has no default action.
+      if (process.pid !== 1 && !mustCleanUp())
+        for (const [name, handler] of handlers) process.off(name, handler)
+    }, echo).unref()
     setTimeout(() => endProcess(reason.exitCode), grace).unref()
   }
-  for (const signal of endingSignals) process.on(signal, () => take(signal))
+  const handlers = endingSignals.map((name) => [name, () => take(name)] as const)
+  for (const [name, handler] of handlers) process.on(name, handler)
   // Ctrl-Break.
   if (platform === 'win32') process.on('SIGBREAK', () => take('SIGINT'))
   return {

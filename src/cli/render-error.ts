@@ -130,7 +130,7 @@ function stackOf(error: unknown): string[] {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   return [...stack.matchAll(/^ +at (.+)$/gm)].flatMap(([, frame = '']) => {
     if (/\(?node:/.test(frame)) return []
-    const [, name] = /^(.+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
+    const [, name] = /^([^(]+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
     if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
     return [`    at ${name ?? frame}`]
   })

@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { joinFiles, splitFiles, type TextFile } from '../contract/file-block.ts'
+import { withoutTrailing } from '../contract/without-trailing.ts'
 import { maxFileBytes, readEach, readTextFileAt } from '../system/read-text-files.ts'
 import { describeBytes } from '../view/describe-bytes.ts'
 import { expandHome, type FileLocation } from './slash/save-text.ts'
 
 /** `@path` or `@"path"` as a word. */
 const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g
-const punctuation = /[.,;:!?)\]}'*]+$/
+const punctuation = ".,;:!?)]}'*"
 /** Maximum length of a path in characters (PATH_MAX of Linux). */
 export const maxPathLength = 4096
 
@@ -81,7 +82,7 @@ export class Attachments {
     const names = [...text.matchAll(mention)].flatMap(([, quoted, word = '']) => {
       if (quoted !== undefined) return [quoted].filter((name) => this.#isFile(name))
       if (word.length > maxPathLength) return []
-      return [word, word.replace(punctuation, '')].find((name) => this.#isFile(name)) ?? []
+      return [word, withoutTrailing(word, punctuation)].find((name) => this.#isFile(name)) ?? []
     })
     return [...new Set(names)]
   }

@@ -110,6 +110,20 @@ describe('the built program', function () {
     })
   }
 
+  it('leaves a second signal to the system', async function () {
+    if (process.platform === 'win32') this.skip()
+    server = await startFaultServer({
+      choose: ({ method }) => (method === 'POST' ? silent : json(404, { error: { message: 'Not found' } })),
+    })
+    writeFileSync(join(sandbox.home, 'users.csv'), 'email\na@chat.example\n')
+    // It waits for running requests after the first signal.
+    const waiting = start('users', 'import', 'users.csv', '--yes')
+    await until(() => server?.requests.at(-1)?.method === 'POST', 20_000)
+    const timer = setInterval(() => waiting.kill('SIGTERM'), 20)
+    expect(await once(waiting, 'close')).to.deep.equal([null, 'SIGTERM'])
+    clearInterval(timer)
+  })
+
   it('prints all 5 MB to a reader that starts late', async () => {
     const long = `${'0123456789'.repeat(500_000)}\n`
     server = await startFaultServer(answer(200, { 'content-type': 'text/plain' }, long))

@@ -43,6 +43,7 @@ const cases: [reader: string, module: string, expression: string, text: string][
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
     run('1'),
   ],
+  ['a message that is searched', 'mirror/words.ts', '[...m.wordsOf(text)]', run('\u00e9\u0e01\u0301')],
   ['a reply of short lines', 'terminal/markdown/markdown-writer.ts', render, run('`\n')],
   [
     'a reply with long lines of code',

@@ -9,7 +9,8 @@ import type { Session } from '../session.ts'
  * @throws Failure `usage` for such a model without `--force`
  */
 export async function chooseModel(session: Session, argument: string): Promise<void> {
-  const [, typed = '', force] = /^(.*?)(?:\s+(--force))?$/.exec(argument) ?? []
+  const force = /\s--force$/.test(argument)
+  const typed = force ? argument.slice(0, -'--force'.length).trimEnd() : argument
   const id = resolveAlias(typed, session.options.aliases)
   if (!force && !(await isListed(session, id))) return
   session.conversation.model = id

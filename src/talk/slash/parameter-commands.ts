@@ -58,7 +58,7 @@ export async function changeParameters(session: Session, parameters: Parameters)
 }
 
 function readAssignment(assignment: string): Parameters {
-  const [, name, value = ''] = /^(\S+?)(?:\s*=\s*|\s+)(\S+)$/.exec(assignment) ?? []
+  const [, name, value = ''] = /^(\w+)(?:\s*=\s*|\s+)(\S+)$/.exec(assignment) ?? []
   const number = value === 'off' ? undefined : Number(value)
   if (name === 'temperature') {
     if (number !== undefined && !Number.isFinite(number))
