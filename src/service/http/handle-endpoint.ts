@@ -1,16 +1,17 @@
 import { parse } from 'node:querystring'
 import type { EndpointName } from '../../contract/endpoints.ts'
 import type { Clock } from '../../system/clock.ts'
+import type { ApiError } from '../api-error.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import { auditContextOf } from '../domain/audit.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import type { Store } from '../store/store.ts'
-import { clientDisconnected, toApiError } from '../to-api-error.ts'
+import { clientDisconnected } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
-import type { FailureLog } from './response/error-response.ts'
+import type { FailureSink } from './response/error-response.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
 import {
   jsonResponse,
@@ -26,7 +27,8 @@ export interface ServerResources {
   settingsCache: SettingsCache
   signals: RequestSignals
   memory: RequestMemory
-  failures: FailureLog
+  /** Logs and counts a failure that can only be reported inside a stream. */
+  onFailure(error: unknown, log: FailureSink | undefined): ApiError
   clock: Clock
 }
 
@@ -43,7 +45,7 @@ interface AuthorizedRequest<N extends EndpointName> {
 /** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
   { name, id, principal, request, body: given }: AuthorizedRequest<N>,
-  { store, upstream, settingsCache, signals, memory, failures, clock }: ServerResources,
+  { store, upstream, settingsCache, signals, memory, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { body, query } = validate(name, given, queryOf(request))
@@ -66,7 +68,9 @@ export async function handleEndpoint<N extends EndpointName>(
     return jsonResponse(201, headers, result.body)
   }
   if (result instanceof EventStream) {
-    const onError = (error: unknown) => failures.write(request.log, toApiError(error))
+    const onError = (error: unknown) => {
+      request.streamError = onFailure(error, request.log).code
+    }
     const stream = await openEventStream(result, onError)
     headers['content-type'] = 'text/event-stream; charset=utf-8'
     headers['cache-control'] = 'no-store'

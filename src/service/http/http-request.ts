@@ -9,6 +9,7 @@ import { bodyLimit, bodyTooLarge, type ServiceRequest } from './service-request.
 export class HttpRequest implements ServiceRequest {
   endpoint?: string
   keyId?: string
+  streamError?: string
   readonly id: string
   readonly method: string
   readonly url: string

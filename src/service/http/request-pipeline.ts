@@ -80,7 +80,7 @@ export class RequestPipeline {
       settingsCache: new SettingsCache(store),
       signals: new RequestSignals(options.stopping),
       memory: new RequestMemory(),
-      failures: this.failures,
+      onFailure: (error, log) => this.#record(toApiError(error), log),
       clock,
     }
   }
@@ -114,10 +114,13 @@ export class RequestPipeline {
 
   /** The error response for anything that was thrown while a request was handled. */
   fail(error: unknown, headers: ResponseHeaders, log: FailureSink | undefined): ServiceResponse {
-    const apiError = toApiError(error)
+    return errorResponse(this.#record(toApiError(error), log), headers)
+  }
+
+  #record(apiError: ApiError, log: FailureSink | undefined): ApiError {
     this.failures.write(log, apiError)
     this.#options.metrics?.countError(apiError.code)
-    return errorResponse(apiError, headers)
+    return apiError
   }
 
   /** Waits for what requests have started, such as counts. Call it when no request is in progress. */

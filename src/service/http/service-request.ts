@@ -22,6 +22,8 @@ export interface ServiceRequest {
   endpoint?: string
   /** The id of the key, once it is known. */
   keyId?: string
+  /** The `error.code` of the event that ended the stream, whose status is 200. */
+  streamError?: string
   /** Reads the body. @throws ApiError `payload_too_large` */
   readBody(): Promise<Uint8Array>
   /** Whether nobody waits for the response any more: it was sent, or the client disconnected. */

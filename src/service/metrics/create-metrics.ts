@@ -47,7 +47,7 @@ export function createMetrics(version: string): Metrics {
   })
   const refusals = new Counter({
     name: 'chatctl_http_errors_total',
-    help: 'Error responses, by error.code',
+    help: 'Error responses, and streams that ended in an error event, by error.code',
     labelNames: ['code'],
     registers,
   })

@@ -11,7 +11,7 @@ export interface Metrics {
   endRequest(end: RequestEnd): void
   /** Bytes that are not a request. */
   countUnparsed(): void
-  /** An error response, by its `error.code`. */
+  /** An error response, or a stream that ended in an error event, by its `error.code`. */
   countError(code: string): void
   /** The limiter admitted a request, or refused it because of the window that is used up. */
   countLimiterDecision(outcome: 'admitted' | 'hour' | 'minute'): void

@@ -196,6 +196,32 @@ describe('metrics', () => {
         ),
     ))
 
+  it('count a stream that ends in an error event as an error', () => {
+    const lines: object[] = []
+    const stderr = { write: (line: string) => void lines.push(JSON.parse(line)) }
+    return withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+        response.write('data: {"error":{"message":"out of memory"}}\n\n')
+        response.end()
+      },
+      ({ url }) =>
+        withAdmin(
+          async (service) => {
+            const sent = await service.call('POST', '/api/chat/send', { message: 'x', stream: true })
+            expect(sent.status).to.equal(200)
+            expect(sent.text).to.include('event: error').and.include('upstream_error')
+            await expectMeasure(service, 'chatctl_http_errors_total{code="upstream_error"}', 1)
+          },
+          { upstream: { url }, log: { level: 'info', stderr } },
+        ),
+    ).then(() => {
+      const request = lines.find((line) => 'path' in line && line.path === '/api/chat/send')
+      expect(request).to.include({ status: 200, code: 'upstream_error' })
+    })
+  })
+
   it('ignore negative token counts of a model server, and the reply still arrives', () => {
     const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
     return withUpstream(

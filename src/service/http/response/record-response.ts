@@ -18,7 +18,7 @@ export interface RecordOptions {
 export function recordResponse(
   request: FastifyRequest,
   reply: FastifyReply,
-  known: Pick<ServiceRequest, 'endpoint' | 'keyId'>,
+  known: Pick<ServiceRequest, 'endpoint' | 'keyId' | 'streamError'>,
   { metrics, logsAddresses, clock }: RecordOptions,
 ): void {
   const startedAt = clock.monotonic()
@@ -31,6 +31,7 @@ export function recordResponse(
     const status = reply.raw.writableFinished ? reply.statusCode : 0
     logResponse(request, status, Math.round(ms), {
       key: known.keyId,
+      code: known.streamError,
       ...(logsAddresses && { address: addressOf(request) }),
     })
     const endpoint = known.endpoint ?? request.routeOptions.config?.endpoint ?? 'unknown'
