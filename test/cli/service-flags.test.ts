@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { localAuditContext, recordChange } from '../../src/service/domain/audit.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { freePort } from '../support/free-port.ts'
@@ -131,6 +134,25 @@ const effects: Record<string, () => Promise<void>> = {
     expect(await seen('--since', '1h')).to.equal(`${first} ${second} ${third}`)
     expect(await seen('--until', '1h')).to.equal('')
     expect(await seen('--since', '2999-01-01')).to.equal('')
+    const store = openSqlite(dir)
+    const byKey = { ...localAuditContext(systemClock), actor: 'usr_admin', keyId: two }
+    const change = { action: 'key.update', target: 'settings', before: null } as const
+    for (let n = 0; n < 60; n++) await recordChange(store.db, byKey, { ...change, after: { n } })
+    await store.close()
+    const audit = ['service', 'audit', '--data', dir]
+    const count = [...audit, '--jq', 'length']
+    expect((await runHere(count)).stdout).to.equal('50\n')
+    expect((await runHere(audit)).stderr).to.include(
+      'the newest 50 of 63 entries. Show others with: --limit 63',
+    )
+    expect(await runHere([...count, '--since', '1h'])).to.include({ stdout: '63\n', stderr: '' })
+    expect((await runHere([...audit, '--since', '1h', '--limit', '60'])).stderr).to.include('--limit 63')
+    expect((await runHere([...audit, '--actor', two])).stderr).to.include('50 of 60 entries')
+    // Both keys have this name.
+    expect((await runHere([...count, '--actor', 'one', '--limit', '99'])).stdout).to.equal('60\n')
+    const unknown = await runHere([...count, '--actor', 'nobody'])
+    expect(unknown).to.include({ exitCode: 6 })
+    expect(unknown.stderr).to.include('No user or API key').and.include('chatctl service keys list')
   },
   'service:keys:create data': async () => {
     const dir = dataDirectory('create')

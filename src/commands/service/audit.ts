@@ -4,6 +4,8 @@ import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
 import { auditView, describeChange } from '../../view/audit.ts'
 
+const maxEntries = 100_000
+
 export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show the audit log of the embedded service'
   static override description =
@@ -25,8 +27,8 @@ export default class ServiceAudit extends BaseCommand {
     since: pastFlag({ summary: 'Only entries since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
     until: pastFlag({ summary: 'Only entries before a time' }),
     actor: textFlag({
-      helpValue: 'USER',
-      summary: 'Only changes by this user: ID, email address, machine, or anonymous',
+      helpValue: 'ACTOR',
+      summary: 'Only changes by this user (ID, email address, machine, or anonymous) or API key (ID or name)',
     }),
     action: textFlag({
       helpValue: 'ACTION',
@@ -35,10 +37,9 @@ export default class ServiceAudit extends BaseCommand {
     target: textFlag({ helpValue: 'TARGET', summary: 'Only changes to this user, trust, or ID' }),
     limit: integerFlag({
       helpValue: 'N',
-      default: 50,
       min: 1,
-      max: 100_000,
-      summary: 'Maximum number of entries; the newest are shown',
+      max: maxEntries,
+      summary: 'Maximum number of entries; the newest are shown (default: 50; with --since, all)',
     }),
     data: dataFlag,
     database: databaseFlag,
@@ -46,10 +47,17 @@ export default class ServiceAudit extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceAudit)
-    const { since, until, actor, action, target, limit } = flags
+    const { since, until, actor, action, target } = flags
+    const limit = flags.limit ?? (since === undefined ? 50 : maxEntries)
+    const query = { since, until, actor, action, target, limit }
     const administration = await context.openToInspect(flags)
-    const changes = await administration.listChanges({ since, until, actor, action, target, limit })
+    const changes = await administration.listChanges(query)
     const entries = changes.map((entry) => ({ ...entry, change: describeChange(entry.before, entry.after) }))
     await context.output.show(auditView, entries)
+    const all = changes.length < limit ? changes.length : await administration.countChanges(query)
+    if (all > changes.length)
+      context.output.progress(
+        `Showing the newest ${limit} of ${all} entries. Show others with: ${all > maxEntries ? '--until TIME' : `--limit ${all}`}`,
+      )
   }
 }

@@ -5,15 +5,16 @@ import {
   type AuditEntry,
   type AuditFilter,
   auditActions,
+  countAuditEntries,
   listAuditEntries,
 } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
-import { findUser, requireUser, unknownUser } from './find-user.ts'
+import { findUser, unknownUser } from './find-user.ts'
 
-/** A filter as a person writes it: actor and target may be an email, and `action` may be `key` for all changes of keys. */
-type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }
+/** A filter as a person writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
+type AuditQuery = Omit<AuditFilter, 'actions' | 'keyIds'> & { action?: string | undefined }
 
 /** Reads the audit log on the machine of the service. */
 export interface AuditAdministration {
@@ -22,20 +23,29 @@ export interface AuditAdministration {
    * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
    */
   listChanges(query: AuditQuery): Promise<AuditEntry[]>
+  /** The number of entries, whatever the limit is. Otherwise as `listChanges`. */
+  countChanges(query: AuditQuery): Promise<number>
 }
 
 export function readAuditLog({ openExisting, reportingFailures }: DataAccess): AuditAdministration {
+  const read = <T>(
+    query: AuditQuery,
+    none: T,
+    work: (db: Database, filter: AuditFilter) => Promise<T>,
+  ): Promise<T> =>
+    reportingFailures(async () => {
+      const { action, actor, ...filter } = query
+      const actions = action === undefined ? undefined : actionsOf(action)
+      const store = await openExisting()
+      if (!store) return none
+      const { db } = store
+      const by = actor === undefined ? {} : await actorOf(db, actor)
+      const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
+      return work(db, { ...filter, ...by, target, actions })
+    })
   return {
-    listChanges: ({ action, ...filter }) =>
-      reportingFailures(async () => {
-        const actions = action === undefined ? undefined : actionsOf(action)
-        const store = await openExisting()
-        if (!store) return []
-        const { db } = store
-        const actor = filter.actor === undefined ? undefined : await actorOf(db, filter.actor)
-        const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
-        return listAuditEntries(db, { ...filter, actor, target, actions })
-      }),
+    listChanges: (query) => read(query, [], listAuditEntries),
+    countChanges: (query) => read(query, 0, countAuditEntries),
   }
 }
 
@@ -50,8 +60,18 @@ function actionsOf(name: string): AuditAction[] {
   })
 }
 
-const actorOf = async (db: Database, name: string) =>
-  name === 'machine' || name === 'anonymous' ? name : (await requireUser(db, name)).id
+/** A user, or else the keys with an ID or name: revoked keys too, and a rotated key has the name of the old one. */
+async function actorOf(db: Database, name: string): Promise<Pick<AuditFilter, 'actor' | 'keyIds'>> {
+  if (name === 'machine' || name === 'anonymous') return { actor: name }
+  const user = await findUser(db, name)
+  if (user) return { actor: user.id }
+  const isMeant = db.selectFrom('api_keys').select('id')
+  const keys = await isMeant.where((of) => of.or([of('id', '=', name), of('name', '=', name)])).execute()
+  if (keys.length > 0) return { keyIds: keys.map(({ id }) => id) }
+  throw new Failure('not_found', `No user or API key "${name}"`, {
+    advice: [{ code: 'list_users' }, { code: 'list_keys' }],
+  })
+}
 
 /** A user, a key, a trust, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {

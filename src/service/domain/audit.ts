@@ -113,6 +113,8 @@ export interface AuditFilter {
   /** Exclusive. */
   until?: string | undefined
   actor?: string | undefined
+  /** Only changes with any of these API keys. */
+  keyIds?: readonly string[] | undefined
   /** Any of these. */
   actions?: readonly AuditAction[] | undefined
   target?: string | undefined
@@ -122,14 +124,7 @@ export interface AuditFilter {
 
 /** Oldest first. */
 export async function listAuditEntries(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
-  const { since, until, actor, actions, target, limit } = filter
-  let query = db.selectFrom('audit_log').selectAll()
-  if (since !== undefined) query = query.where('at', '>=', since)
-  if (until !== undefined) query = query.where('at', '<', until)
-  if (actor !== undefined) query = query.where('actor', '=', actor)
-  if (target !== undefined) query = query.where('target', '=', target)
-  if (actions !== undefined) query = query.where('action', 'in', actions)
-  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+  const rows = await select(db, filter).selectAll().orderBy('seq', 'desc').limit(filter.limit).execute()
   return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
     at,
     actor,
@@ -140,6 +135,23 @@ export async function listAuditEntries(db: Database, filter: AuditFilter): Promi
     key_id,
     request_id,
   }))
+}
+
+/** The number of entries, whatever the limit is. */
+export async function countAuditEntries(db: Database, filter: AuditFilter): Promise<number> {
+  const count = select(db, filter).select((of) => of.fn.countAll().as('entries'))
+  return Number((await count.executeTakeFirstOrThrow()).entries)
+}
+
+function select(db: Database, { since, until, actor, keyIds, actions, target }: AuditFilter) {
+  let query = db.selectFrom('audit_log')
+  if (since !== undefined) query = query.where('at', '>=', since)
+  if (until !== undefined) query = query.where('at', '<', until)
+  if (actor !== undefined) query = query.where('actor', '=', actor)
+  if (keyIds !== undefined) query = query.where('key_id', 'in', keyIds)
+  if (target !== undefined) query = query.where('target', '=', target)
+  if (actions !== undefined) query = query.where('action', 'in', actions)
+  return query
 }
 
 /**
