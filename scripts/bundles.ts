@@ -121,9 +121,8 @@ export const lazyBundles: Readonly<Record<string, { entry: string; asked: RegExp
     asked: /^\.\/pool\.ts$|\/system\/undici\.ts$/,
   },
   help: {
-    entry: `export * from './src/cli/help/show-help.ts'
-            export * from './src/cli/help/environment-variables.ts'`,
-    asked: /\/help\/(show-help|environment-variables)\.ts$/,
+    entry: `export * from './src/cli/help/show-help.ts'`,
+    asked: /\/help\/show-help\.ts$/,
   },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },

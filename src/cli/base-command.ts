@@ -20,7 +20,7 @@ import { reportError, reportInterruption } from './render-error.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { readCatalog } from './unknown-command/command-catalog.ts'
-import { unknownVariable } from './unknown-variable.ts'
+import { unknownVariables } from './unknown-variable.ts'
 import type { Usage } from './usage-error.ts'
 import { refuseValuedSwitches } from './valued-switches.ts'
 import { wantsJson } from './wants-json.ts'
@@ -102,8 +102,8 @@ export abstract class BaseCommand extends HostedCommand {
     const { view: usualView, documentFormats, offersMarkdown } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
     if (shown || changes) this.streams.demandOpenStdout()
-    const unknown = unknownVariable(this.streams.host.env)
-    if (unknown && changes) throw unknown
+    const [unknown] = unknownVariables(this.streams.host.env)
+    if (unknown && changes) throw new Failure('usage', unknown.message, { hint: unknown.hint })
     const flags: Values = parsed.flags
     this.#flags = flags
     if (documentFormats && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {

@@ -26,13 +26,11 @@ export default class Doctor extends BaseCommand {
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? defaultBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
-    const { ownVariables } = await import('../cli/help/environment-variables.ts')
     const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
     const doctor: DoctorContext = {
       context,
       env,
       version: { own: this.config.version, neededNode: this.#neededNode() },
-      knownVariables: ownVariables,
       bound,
       connect: (observe) =>
         context.connect({

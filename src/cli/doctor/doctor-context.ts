@@ -11,8 +11,6 @@ export interface DoctorContext {
   env: NodeJS.ProcessEnv
   /** Of chatctl, and what it needs of Node.js, `22.19.0`. */
   version: { own: string; neededNode: string }
-  /** Every variable of the environment that chatctl reads. */
-  knownVariables: readonly string[]
   /** Ms for one check, and for one attempt of a request. */
   bound: number
   /** @param observe receives the events of the client */
