@@ -33,8 +33,13 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     hashes[name] = hash
     writeFileSync(join(dist, `${name}.cjs`), name === 'start' ? withHash(code, hash) : code, 'latin1')
   }
-  for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
-    await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
+  for (const [name, { files = [], package: own, exports, keepNames = false }] of Object.entries(
+    lazyBundles,
+  )) {
+    const modules = files.map((file) => `./src/${file}`)
+    if (own !== undefined && exports === undefined) modules.push(own)
+    const contents = [...modules.map((path) => `export * from '${path}'`), exports ?? ''].join('\n')
+    await write(name, { stdin: { contents, resolveDir: root }, keepNames })
   }
   const commands = findCommands(root)
   const define = { commandIds: JSON.stringify(commands.map(({ id }) => id)) }
@@ -123,11 +128,19 @@ function findRunTimePackages(root: string): string[] {
   return Object.keys(dependencies)
 }
 
+/** The bundle of each file below src, and of each package, that is loaded on demand. */
+const bundleOf = new Map(
+  Object.entries(lazyBundles).flatMap(([name, { files = [], package: own }]) =>
+    [...files, ...(own === undefined ? [] : [own])].map((asked) => [asked, name] as const),
+  ),
+)
+
 /** Marks modules of other bundles as external, for `import` and for `import()`. */
 function askForBundles(asking: string): Plugin {
   return {
     name: 'ask-for-bundles',
     setup(build) {
+      const source = join(build.initialOptions.absWorkingDir ?? '', 'src')
       if (asking === 'postgres')
         build.onResolve({ filter: /^kysely$/ }, () => ({ path: './service.cjs', external: true }))
       // The program has created the schemas when it loads the service (src/boot/load-bundle.ts).
@@ -136,17 +149,14 @@ function askForBundles(asking: string): Plugin {
           path: './contract.cjs',
           external: true,
         }))
-      for (const [name, { asked, entry }] of Object.entries(lazyBundles)) {
-        if (name === asking) continue
-        build.onResolve({ filter: asked }, ({ importer, path, resolveDir }) => {
-          if (importer.includes('node_modules')) return undefined
-          const file = relative(build.initialOptions.absWorkingDir ?? '', join(resolveDir, path))
-          if (path.startsWith('.') && !entry.includes(`'./${file.replaceAll('\\', '/')}'`)) {
-            return { errors: [{ text: `${file} matches the pattern of the bundle ${name}, which lacks it` }] }
-          }
-          return { path: `./${name}.cjs`, external: true }
-        })
-      }
+      build.onResolve({ filter: /./ }, ({ importer, path, resolveDir }) => {
+        if (importer.includes('node_modules')) return undefined
+        const asked = path.startsWith('.')
+          ? relative(source, join(resolveDir, path)).replaceAll('\\', '/')
+          : path
+        const name = bundleOf.get(asked)
+        return name === undefined || name === asking ? undefined : { path: `./${name}.cjs`, external: true }
+      })
     },
   }
 }
