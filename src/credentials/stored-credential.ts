@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { readEndpoint } from '../contract/base-url.ts'
 import { faultsOf } from '../contract/faults.ts'
 
 /** A function, because few runs read a stored credential, and creating the schema takes 1% of a short run. */
@@ -26,13 +27,21 @@ function createSchema() {
     narrowed_scope: z.optional(z.string()),
     client_id: z.string(),
     issuer: z.optional(z.string()),
-    token_endpoint: z.string().check(z.refine((address) => URL.canParse(address))),
-    revocation_endpoint: z.optional(z.string()),
+    token_endpoint: z.string().check(z.refine(isEndpoint)),
+    revocation_endpoint: z.optional(z.string().check(z.refine(isEndpoint))),
     user,
     /** Revoking these tokens ends only this sign-in. */
     grant_per_sign_in: z.optional(z.boolean()),
   })
   return z.discriminatedUnion('kind', [apiKey, tokenSet])
+}
+
+function isEndpoint(address: string): boolean {
+  try {
+    return readEndpoint(address, 'token endpoint') !== ''
+  } catch {
+    return false
+  }
 }
 
 export type StoredCredential = z.infer<ReturnType<typeof createSchema>>

@@ -116,17 +116,19 @@ describe('auth logout', () => {
     await house.close()
   })
 
-  it('deletes an unreadable credential, and warns that nothing was revoked', async () => {
-    await signIn(sandbox, { server, service })
-    changeCredential(sandbox, { version: 2 })
-    const { exitCode, stderr } = await run('auth', 'logout', '--json')
-    expect(exitCode, stderr).to.equal(0)
-    const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
-    expect(warnings).to.have.length(1)
-    expect(warnings[0]).to.contain('it was not revoked')
-    expect(server.revoked).to.deep.equal([])
-    expect(findCredentials(sandbox)).to.deep.equal([])
-  })
+  const unreadable = [{ version: 2 }, { revocation_endpoint: 'notaurl' }]
+  for (const fields of unreadable)
+    it(`deletes a credential with ${JSON.stringify(fields)}, and warns that nothing was revoked`, async () => {
+      await signIn(sandbox, { server, service })
+      changeCredential(sandbox, fields)
+      const { exitCode, stderr } = await run('auth', 'logout', '--json')
+      expect(exitCode, stderr).to.equal(0)
+      const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
+      expect(warnings).to.have.length(1)
+      expect(warnings[0]).to.contain('it was not revoked')
+      expect(server.revoked).to.deep.equal([])
+      expect(findCredentials(sandbox)).to.deep.equal([])
+    })
 
   it('needs no confirmation with --all if no profile is signed in', async () => {
     const { exitCode, stderr } = await run('auth', 'logout', '--all')

@@ -16,6 +16,7 @@ export interface StoredCredential {
   scope?: string
   issuer?: string | undefined
   token_endpoint?: string
+  revocation_endpoint?: string
   user?: { id: string | null; email: string | null }
 }
 
