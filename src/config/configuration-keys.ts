@@ -181,7 +181,7 @@ function demandAbsolutePath(path: string): void {
 export function demandProfileName(name: string, configuration: Configuration): void {
   if (!isProfileName(name)) {
     throw new Failure('usage', `"${name}" is not a valid profile name`, {
-      hint: 'Use at most 64 characters: letters, digits, and . _ - @',
+      hint: 'Use at most 64 characters: letters, digits, and . _ - @. The first must not be a hyphen.',
     })
   }
   const known = profileNames(configuration)

@@ -223,7 +223,7 @@ describe('the configuration file', () => {
     [['output', 'xml', '-p', 'w'], 'output: "xml" is not one of'],
     [['default_profile', 'nope'], 'Unknown profile "nope"'],
     [['model', 'm', '-p', 'a b'], '"a b" is not a valid profile name'],
-    [['model', 'm', '-p=--yes'], '"--yes" is not a valid profile'],
+    [['model', 'm', '-p=--yes'], '"--yes" is not a valid profile', 'must not be a hyphen'],
     [['model', 'm', '-p', '../w'], '"../w" is not a valid profile'],
     [['model', 'm', '-p', '__proto__'], '"__proto__" is not a valid profile'],
   ]

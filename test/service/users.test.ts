@@ -70,7 +70,7 @@ onEachTransport('users of the embedded service', (withService) => {
       expect(bad.status).to.equal(400)
       const paths = bad.body.error.details.faults.map(({ path }: { path: string }) => path)
       expect(paths).to.have.members(['email', 'password', 'name'])
-      for (const hidden of ['\u200b', '\u001b', '\u202e', '\ud800']) {
+      for (const hidden of ['\u200b', '\u001b', '\u202e', '\ud800', '\ufe0f', '\u3164']) {
         const email = `ada${hidden}@example.com`
         const answer = await call('POST', '/v1/users', { ...ada, email })
         expect(answer.body.error?.details.faults[0].path, JSON.stringify(email)).to.equal('email')
