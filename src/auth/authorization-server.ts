@@ -85,7 +85,7 @@ export const defaultClientId = 'chatctl'
 const maxMetadataTimeout = 10_000
 
 /** After these failures, no sign-in is possible. */
-const unreachable: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls'])
+const unreachable: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls', 'rate_limited'])
 
 /**
  * Whether a service is its own authorization server: its metadata (RFC 8414) is at its base URL and has its
@@ -132,8 +132,13 @@ async function readMetadata(
     [allowInsecureRequests]: true,
   })
   const { status } = response
-  if (status === 429) throw new Failure('rate_limited', `${base.origin} responded ${status}`, { status })
-  if (status >= 500) throw new Failure('server_error', `${base.origin} responded ${status}`, { status })
+  if (status === 429 || status >= 500) {
+    const words = `Cannot read the metadata of ${base.origin}: it responded ${status}`
+    throw new Failure(status === 429 ? 'rate_limited' : 'server_error', words, {
+      status,
+      hint: 'Try again later.',
+    })
+  }
   if (status !== 200) return undefined
   const document = (await response
     .clone()

@@ -66,26 +66,17 @@ describe('signing in at another authorization server than the one in the profile
     expect(profile()).to.deep.equal(before)
   })
 
-  it('reports metadata that is rate limited as such: exit 75', async () => {
-    const busy = await startFaultServer(answer(429))
-    try {
-      const words = [
-        '-p',
-        'work',
-        '--auth-url',
-        busy.url,
-        '--client-id',
-        'x',
-        '--no-browser',
-        '--max-wait',
-        '0',
-      ]
-      const run = await startLogin(sandbox, words, { stdin: '' }).ended
-      expectFailure(run, 75, '429')
-    } finally {
+  for (const [whose, words] of [
+    ['of an authorization server', ['-p', 'work', '--client-id', 'x', '--auth-url']],
+    ['of a service that may be its own', ['-p', 'new', '--insecure-storage', '--base-url']],
+  ] as const) {
+    it(`reports the metadata ${whose} as rate limited: exit 75`, async () => {
+      const busy = await startFaultServer(answer(429))
+      const run = await startLogin(sandbox, [...words, busy.url, '--max-wait', '0'], { stdin: '' }).ended
       await busy.close()
-    }
-  })
+      expectFailure(run, 75, `Cannot read the metadata of ${busy.url}: it responded 429`, 'Try again later')
+    })
+  }
 
   it('uses the stored values if the server is the one in the profile', async () => {
     known.script.metadata = () => undefined
