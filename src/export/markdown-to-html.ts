@@ -94,11 +94,8 @@ const parser = new Marked({
     code: ({ text }) => `<pre tabindex="0"><code>${escapeHtml(text)}\n</code></pre>\n`,
     codespan: ({ text }) => `<code>${escapeHtml(text)}</code>`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
-    link({ href, text, tokens }) {
-      const link = linkTo(href, this.parser.parseInline(tokens))
-      // A label that looks like an address must not hide another one.
-      const isHidden = /https?:|www\./i.test(text) && text !== href && link.startsWith('<a ')
-      return isHidden ? `${link} (${escapeHtml(href)})` : link
+    link({ href, tokens }) {
+      return linkTo(href, this.parser.parseInline(tokens))
     },
     image: ({ href, text }) => linkTo(href, escapeHtml(text || href)),
     table(token: Tokens.Table) {
@@ -121,5 +118,9 @@ function linkTo(href: string, inner: string): string {
   // Checked without decoding: an address that a browser would decode first is not allowed.
   if (!/^(https?:\/\/|mailto:)[^\s\\]+$/i.test(address)) return inner
   const text = inner.trim() === '' ? escapeHtml(address) : inner
-  return `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${text}</a>`
+  const link = `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${text}</a>`
+  // A label that looks like an address must not hide another one.
+  const label = text.replace(/<[^<>]*>/g, '')
+  const isOwn = ['', 'http://', 'mailto:'].some((scheme) => scheme + label === escapeHtml(address))
+  return /[:/&]|\w\.\w/.test(label) && !isOwn ? `${link} (${escapeHtml(address)})` : link
 }

@@ -62,10 +62,13 @@ describe('an export as HTML', () => {
 
   it('shows the address of a link whose text looks like another one', () => {
     const html = (text: string) => htmlDocument.message(message(text))
-    expect(html('[http://good.example](http://evil.example/)')).to.contain('</a> (http://evil.example/)')
-    expect(html('[**www.good.example**](http://evil.example/)')).to.contain('</a> (http://evil.example/)')
+    const labels = ['http://good.example', '**www.good.example**', '**http**://good', 'good.example/login']
+    for (const label of [...labels, 'good.example', 'https&colon;&sol;&sol;good', 'http&#58;//good'])
+      for (const mark of ['', '!'])
+        expect(html(`${mark}[${label}](http://evil.example/)`)).to.contain('</a> (http://evil.example/)')
     expect(html('[good](http://evil.example/)')).not.to.contain('</a> (')
-    expect(html('<http://good.example/a>')).not.to.contain('</a> (')
+    for (const own of ['<http://good.example/a?b&c>', 'www.good.example', '<ada@good.example>'])
+      expect(html(own)).to.contain('<a href').and.not.to.contain('</a> (')
   })
 
   it('renders the Markdown before and after a long line of dashes', () => {
