@@ -1,8 +1,12 @@
 import { expect } from 'chai'
+import { openStore } from '../../src/service/store/open-store.ts'
+import type { Database } from '../../src/service/store/tables.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
+import { plantKey, plantUser } from './plant-key.ts'
 import { allEvents, readEvents } from './read-events.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
-import { onEachTransport } from './temporary-service.ts'
+import { halfAnAnswer, sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
+import { onEachTransport, opener } from './temporary-service.ts'
 
 onEachTransport('sending a message to the embedded service', (withService) => {
   it('opens a context, and continues it with the whole conversation', () =>
@@ -160,6 +164,60 @@ onEachTransport('sending a message to the embedded service', (withService) => {
         ),
     )
   })
+
+  const ends: [string, string, (db: Database, id: string) => Promise<unknown>][] = [
+    [
+      'key is revoked',
+      'unauthorized',
+      (db, id) =>
+        db
+          .updateTable('api_keys')
+          .set({ revoked_at: '2026-01-01T00:00:00.000Z' })
+          .where('id', '=', id)
+          .execute(),
+    ],
+    [
+      'user loses the permission',
+      'forbidden',
+      (db) => db.updateTable('users').set({ role: 'none' }).where('id', '!=', 'usr_admin').execute(),
+    ],
+  ]
+  for (const [what, code, change] of ends)
+    it(`ends a running reply after its ${what}, but not after its key has expired`, () => {
+      const { serve, finish } = halfAnAnswer()
+      const clock = new SteppedClock()
+      return withUpstream(serve, ({ url: model }) =>
+        withService(
+          async ({ url, place }) => {
+            const { db, close } = await openStore(place)
+            const begin = async (fields: Parameters<typeof plantKey>[1]) => {
+              const { id, key } = await plantKey(db, fields)
+              const response = await opener(url, key)('POST', '/api/chat/send', {
+                message: 'x',
+                stream: true,
+              })
+              const events = readEvents(response)
+              expect((await events.next()).value.data.delta).to.equal('half')
+              return { id, next: async () => (await events.next()).value }
+            }
+            // The first one is also authenticated again first.
+            const expired = await begin({ expires_at: new Date(clock.now() + 1).toISOString() })
+            const ended = await begin({ user_id: (await plantUser(db)).id })
+            clock.pass(1)
+            await change(db, ended.id)
+            const { event, data } = await ended.next()
+            expect({ event, code: data.error.code }).to.deep.equal({ event: 'error', code })
+            const stored = await db.selectFrom('messages').select(['content', 'incomplete']).execute()
+            expect(stored.at(-1)).to.deep.equal({ content: 'half', incomplete: 1 })
+            finish()
+            expect((await expired.next()).data.delta).to.equal(' and half')
+            expect((await expired.next()).event).to.equal('done')
+            await close()
+          },
+          { upstream: { url: model }, clock },
+        ),
+      )
+    })
 
   it('cancels the model request if the client of a whole reply leaves, and stores nothing', () => {
     let arrived = false

@@ -146,7 +146,8 @@ export function caller(url: string, key: string | undefined): TemporaryService['
   }
 }
 
-function opener(url: string, key: string): TemporaryService['open'] {
+/** The same without reading the response body. */
+export function opener(url: string, key: string): TemporaryService['open'] {
   return (method, path, body, signal) =>
     send(url, path, {
       method,

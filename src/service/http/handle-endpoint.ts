@@ -1,12 +1,12 @@
 import { parse } from 'node:querystring'
 import type { EndpointName } from '../../contract/endpoints.ts'
 import type { Clock } from '../../system/clock.ts'
-import type { ApiError } from '../api-error.ts'
+import { type ApiError, statusOf } from '../api-error.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import { auditContextOf } from '../domain/audit.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import type { Store } from '../store/store.ts'
-import { clientDisconnected } from '../to-api-error.ts'
+import { clientDisconnected, toApiError } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import type { RequestMemory } from './request/request-memory.ts'
@@ -40,15 +40,26 @@ interface AuthorizedRequest<N extends EndpointName> {
   principal: Principal
   request: ServiceRequest
   body: unknown
+  /** Authenticates the request again. @throws ApiError `unauthorized` or `forbidden` */
+  confirm: () => Promise<unknown>
 }
 
 /** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
-  { name, id, principal, request, body: given }: AuthorizedRequest<N>,
+  { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
   { store, upstream, settingsCache, signals, memory, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { body, query } = validate(name, given, queryOf(request))
+  // Neither the expiry of a credential nor an unavailable database ends a running reply.
+  const findRefusal = async () => {
+    try {
+      await confirm()
+    } catch (error) {
+      const hasExpired = principal.expiresAt !== null && Date.parse(principal.expiresAt) <= clock.now()
+      if (!hasExpired && statusOf(toApiError(error)) < 500) return error
+    }
+  }
   const endpointRequest = {
     db: store.db,
     upstream,
@@ -60,7 +71,7 @@ export async function handleEndpoint<N extends EndpointName>(
     id,
     reserve: (bytes: number) => memory.reserve(request, principal, bytes),
     // Not a getter: V8 would create a hidden class for each object, which keeps the request until a major GC.
-    openSignal: () => signals.signalFor(request),
+    openSignal: () => signals.signalFor(request, findRefusal),
   }
   const result = await handlers[name](endpointRequest as EndpointRequest<N>)
   if (result instanceof Created) {
@@ -85,9 +96,12 @@ function queryOf({ url }: ServiceRequest): object {
   return start === -1 ? {} : parse(url.slice(start + 1), '&', '=', { maxKeys: 0 })
 }
 
+/** How often, in ms, a request that waits for a model is authenticated again. */
+const confirmInterval = 1_000
+
 /**
- * One abort signal for each request: it is aborted when the client disconnects or the service stops.
- * `AbortSignal.any` costs several times as much.
+ * One abort signal for each request: it is aborted when the client disconnects, its key is revoked, or the
+ * service stops. `AbortSignal.any` costs several times as much.
  */
 export class RequestSignals {
   readonly #controllers = new Set<AbortController>()
@@ -101,8 +115,8 @@ export class RequestSignals {
     })
   }
 
-  /** Aborted as soon as nobody waits for the response any more. Call it once for each request. */
-  signalFor(request: ServiceRequest): AbortSignal {
+  /** Aborted as soon as nobody may receive the response any more. Call it once for each request. */
+  signalFor(request: ServiceRequest, findRefusal: () => Promise<unknown>): AbortSignal {
     const controller = new AbortController()
     if (this.#stopping.aborted) controller.abort(this.#stopping.reason)
     const abort = () => controller.abort(clientDisconnected())
@@ -110,8 +124,14 @@ export class RequestSignals {
       abort()
       return controller.signal
     }
+    const timer = setTimeout(async () => {
+      const refusal = await findRefusal()
+      if (refusal !== undefined) controller.abort(refusal)
+      else if (this.#controllers.has(controller)) timer.refresh()
+    }, confirmInterval)
     this.#controllers.add(controller)
     request.onOver(() => {
+      clearTimeout(timer)
       this.#controllers.delete(controller)
       if (!request.isAnswered) abort()
     })

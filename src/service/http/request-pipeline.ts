@@ -162,12 +162,15 @@ export class RequestPipeline {
     authorize(principal, permission)
     // The body of a GET has no meaning.
     const body = method === 'GET' || method === 'HEAD' ? undefined : await this.#readBody(request, principal)
-    // A client that delays its body must not keep a permission that was revoked in the meantime.
-    if (this.#options.clock.monotonic() - authenticatedAt > promptArrival) {
-      principal = await authenticate(this.#credentials, request.headers)
-      authorize(principal, permission)
+    const confirm = async () => {
+      const current = await authenticate(this.#credentials, request.headers)
+      authorize(current, permission)
+      return current
     }
-    return await handleEndpoint({ name, id: known.id, principal, request, body }, this.#resources, headers)
+    // A client that delays its body must not keep a permission that was revoked in the meantime.
+    if (this.#options.clock.monotonic() - authenticatedAt > promptArrival) principal = await confirm()
+    const authorized = { name, id: known.id, principal, request, body, confirm }
+    return await handleEndpoint(authorized, this.#resources, headers)
   }
 
   /** The parsed body. Undefined if there is none. */
