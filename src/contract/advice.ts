@@ -101,6 +101,7 @@ interface ServiceAdvice {
   create_database: { exists: boolean }
   back_up_postgres: NoData
   back_up_again: NoData
+  replace_backup: NoData
   database_or_directory: NoData
   reset_password: { email: string }
   make_admin: { userId: string }

@@ -166,13 +166,16 @@ const effects: Record<string, () => Promise<void>> = {
       'only\n',
     )
   },
-  'service:backup to, data': async () => {
+  'service:backup to, data, force': async () => {
     const dir = dataDirectory('backup')
     await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
     const copy = join(flags.sandbox.home, 'copy.db')
     const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
     expect(stdout).to.equal(`${copy}\n`)
     expect(existsSync(copy)).to.equal(true)
+    const again = ['service', 'backup', '--to', copy, '--data', dir]
+    expect((await runHere(again)).exitCode).to.equal(7)
+    expect((await runHere([...again, '--force'])).exitCode).to.equal(0)
     const refused = await runHere(['service', 'backup', '--to', '-', '--data', dir], {
       cwd: flags.sandbox.home,
     })

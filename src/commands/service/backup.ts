@@ -1,3 +1,4 @@
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
@@ -9,19 +10,20 @@ import { backupView } from '../../view/service.ts'
 export default class ServiceBackup extends BaseCommand {
   static override summary = 'Back up the data of the embedded service'
   static override description =
-    'The backup is consistent even while the service runs, and is checked before it gets its name. An existing file is never replaced. For PostgreSQL, use pg_dump.'
+    'The backup is consistent even while the service runs, and is checked before it gets its name. Without --force, an existing file is never replaced. For PostgreSQL, use pg_dump.'
   static override requests = serviceData
   static override view = backupView
   static override examples = [
     { description: 'Write a backup', command: 'chatctl service backup --to chatctl-backup.db' },
     { description: 'Show what would be written', command: 'chatctl service backup --to backup.db --dry-run' },
     {
-      description: 'Write a backup and print only its size',
-      command: 'chatctl service backup --to nightly.db --fields bytes',
+      description: "Replace last night's backup, and print only its size",
+      command: 'chatctl service backup --to nightly.db --force --fields bytes',
     },
   ]
   static override flags = {
     to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
+    force: Flags.boolean({ summary: 'Replace an existing file, once the new backup is complete' }),
     data: dataFlag,
     database: databaseFlag,
     'dry-run': dryRunFlag,
@@ -40,6 +42,9 @@ export default class ServiceBackup extends BaseCommand {
     }
     const administration = await context.openAdministration(flags)
     if (context.dryRun) return this.showLocalChange({ back_up_to: flags.to })
-    await context.output.show(backupView, await administration.backUp(context.resolvePath(flags.to)))
+    await context.output.show(
+      backupView,
+      await administration.backUp(context.resolvePath(flags.to), flags.force),
+    )
   }
 }

@@ -59,9 +59,10 @@ export interface Administration
   findMissingDatabase(): Promise<string | undefined>
   /**
    * Copies the data to a new file, also while a service runs.
+   * @param replaces whether it replaces an existing file
    * @throws Failure `usage` for PostgreSQL, which has its own tools; as `store/sqlite/back-up.ts`
    */
-  backUp(file: string): Promise<Backup>
+  backUp(file: string, replaces?: boolean): Promise<Backup>
   /**
    * Returns what `restore` would do, and does nothing.
    * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is not a backup, `conflict` while a service runs
@@ -130,9 +131,9 @@ export async function openAdministration(
     place: location,
     findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),
     findMissingDatabase: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),
-    backUp: (file) => {
+    backUp: (file, replaces = false) => {
       requireSqlite(given)
-      return backUp(directory, file)
+      return backUp(directory, file, replaces)
     },
     async planRestore(file) {
       requireSqlite(given)

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { expect } from 'chai'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
@@ -112,6 +114,25 @@ describe('a backup of the embedded service', () => {
       expect(failed.exitCode).to.equal(1)
       expect(failed.stderr).to.include(missing).and.include('ENOENT')
       expect(readdirSync(dataDir).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
+      sandbox.remove()
+    }))
+
+  it('replaces a file with --force, but never the data itself', () =>
+    withService(async ({ dataDir }) => {
+      const sandbox = createSandbox()
+      const backUp = (file: string, ...args: string[]) =>
+        runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', dataDir, ...args])
+      const file = join(dataDir, 'nightly.db')
+      writeFileSync(file, 'a damaged backup')
+      expectFailure(await backUp(file), 7, `${file} already exists`, 'To replace it, add --force')
+      const replaced = await backUp(file, '--force', '--jq', '.bytes')
+      expect(Number(replaced.stdout), replaced.stderr).to.equal(statSync(file).size)
+      const data = join(dataDir, 'chatctl.db')
+      const before = statSync(data).ino
+      symlinkSync(data, join(dataDir, 'link.db'))
+      for (const path of [data, join(dataDir, 'link.db')])
+        expectFailure(await backUp(path, '--force'), 2, `${path} is the data of the service`)
+      expect(statSync(data).ino).to.equal(before)
       sandbox.remove()
     }))
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../../contract/failure.ts'
@@ -27,18 +27,18 @@ const wholeDatabase = 0x7fff_ffff
 /**
  * Copies a consistent state of the data of a directory, also while a service writes. The copy gets its
  * name when it is complete, checked, and flushed to disk.
+ * @param replaces whether it replaces a file
  * @throws Failure `conflict` for a file that exists, `not_found` without data, `storage`
  */
-export async function backUp(directory: string, target: string): Promise<Backup> {
+export async function backUp(directory: string, target: string, replaces: boolean): Promise<Backup> {
   const file = resolve(target)
   demandFileName(file)
-  if (existsSync(file)) {
-    throw new Failure('conflict', `${file} already exists`, {
-      hint: 'Choose another file name; a backup never replaces a file',
-    })
-  }
   const data = databaseFile(directory)
   requireReadable(data, new Failure('not_found', `No data in ${directory} yet`))
+  if (existsSync(file) && realpathSync(file) === realpathSync(data))
+    throw new Failure('usage', `${file} is the data of the service`, { hint: 'Choose another file name.' })
+  if (existsSync(file) && !replaces)
+    throw new Failure('conflict', `${file} already exists`, { advice: [{ code: 'replace_backup' }] })
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
