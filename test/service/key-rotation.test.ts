@@ -87,13 +87,23 @@ onEachEngine('a key that is rotated', (withService, engine) => {
       ])
     }))
 
-  it('must be the only valid one of its name, or be named by its ID', () =>
+  it('must be the only valid one of its name, or be named by its ID, like a key that is updated or revoked', () =>
     withPlace(async ({ administration }) => {
       const first = await administration.createKey({ name: 'ci', tier: 'free' })
       const second = await administration.createKey({ name: 'ci', tier: 'free' })
-      const ambiguous = await rejectedFailure(() => administration.rotateKey('ci', { overlap: 0 }))
-      expect(ambiguous).to.include({ kind: 'usage' })
-      expect(ambiguous.hint).to.contain(first.id).and.to.contain(second.id)
+      const byName = [
+        (name: string) => administration.rotateKey(name, { overlap: 0 }),
+        (name: string) => administration.updateKey(name, { tier: 'pro' }),
+        (name: string) => administration.planKeyChange(name, { tier: 'pro' }),
+        (name: string) => administration.revokeKey(name),
+      ]
+      for (const act of byName) {
+        const ambiguous = await rejectedFailure(() => act('ci'))
+        expect(ambiguous).to.include({ kind: 'usage' })
+        expect(ambiguous.hint).to.contain(first.id).and.to.contain(second.id)
+        const message = 'No valid API key has the ID or name "none"'
+        expect(await rejectedFailure(() => act('none'))).to.include({ kind: 'not_found', message })
+      }
       await administration.revokeKey(first.id)
       expect(await administration.planRotation('ci', { overlap: 0 })).to.have.nested.property(
         'old.id',
@@ -101,13 +111,8 @@ onEachEngine('a key that is rotated', (withService, engine) => {
       )
       const revoked = await rejectedFailure(() => administration.rotateKey(first.id, { overlap: 0 }))
       expect(revoked).to.include({ kind: 'conflict' })
-      const unknown = await rejectedFailure(() => administration.rotateKey('none', { overlap: 0 }))
-      expect(unknown).to.include({
-        kind: 'not_found',
-        message: 'No valid API key has the ID or name "none"',
-      })
-      const byName = await rejectedFailure(() => administration.revokeKey('ci'))
-      expect(byName).to.include({ kind: 'not_found', message: 'No API key has the ID "ci"' })
+      expect(await administration.updateKey('ci', { tier: 'pro' })).to.include({ id: second.id, tier: 'pro' })
+      expect(await administration.revokeKey('ci')).to.include({ id: second.id, tier: 'pro' })
       expect(await administration.listKeys()).to.have.length(2)
     }))
 

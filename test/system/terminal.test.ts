@@ -125,8 +125,8 @@ describe('a command in a terminal', () => {
       ['\u0003', 130, 1],
       ['y\r', 0, 0],
     ] as const) {
-      const { type, waitFor, end } = bind(start('service', 'keys', 'revoke', id))
-      await waitFor(`Revoke the key ${id} for good?`)
+      const { type, waitFor, end } = bind(start('service', 'keys', 'revoke', 'x'))
+      await waitFor(`Revoke the key ${id} (x) for good?`)
       type(answer)
       expect(await end(), terminal?.shown).to.equal(exitCode)
       expect(await keys()).to.equal(left)

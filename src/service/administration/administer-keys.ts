@@ -35,28 +35,30 @@ export interface KeyAdministration {
   /** Creates the database if there is none yet. @throws as `planKey` */
   createKey(request: KeyRequest): Promise<CreatedKey>
   /** Returns what `updateKey` would change, and changes nothing. @throws as `updateKey` */
-  planKeyChange(id: string, change: KeyChange): Promise<Partial<NewKey>>
+  planKeyChange(name: string, change: KeyChange): Promise<Partial<NewKey>>
   /**
    * A running service applies the change from the next request on.
-   * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
+   * @throws as `findKey`; Failure `conflict` for a revoked key, and as `planKey`
    */
-  updateKey(id: string, change: KeyChange): Promise<KeyRecord>
+  updateKey(name: string, change: KeyChange): Promise<KeyRecord>
   /** Returns what `rotateKey` would do, and changes nothing. @throws as `rotateKey` */
   planRotation(name: string, rotation: Rotation): Promise<PlannedRotation>
   /**
    * Replaces a key with a new one that has the same name, user, tier, limit, and permissions. A running service
    * applies both changes from the next request on.
    *
-   * @param name ID or name of a valid key
-   * @throws Failure `not_found`, `usage` for a name of several keys, `conflict` for a key that is not valid
+   * @throws as `findKey`; Failure `conflict` for a key that is not valid
    */
   rotateKey(name: string, rotation: Rotation): Promise<RotatedKey>
   /** Oldest first, revoked ones included. */
   listKeys(): Promise<KeyRecord[]>
-  /** @throws Failure `not_found` */
-  findKey(id: string): Promise<KeyRecord>
-  /** A running service refuses the key from the next request on. @throws Failure `not_found` */
-  revokeKey(id: string): Promise<KeyRecord>
+  /**
+   * @param name ID of a key, or name of a valid key
+   * @throws Failure `not_found`, `usage` for a name of several valid keys
+   */
+  findKey(name: string): Promise<KeyRecord>
+  /** A running service refuses the key from the next request on. @throws as `findKey` */
+  revokeKey(name: string): Promise<KeyRecord>
 }
 
 export function administerKeys({
@@ -66,12 +68,11 @@ export function administerKeys({
   reportingFailures,
 }: DataAccess): KeyAdministration {
   /** Without data, every key is unknown. */
-  const withKey = <T>(id: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
+  const withKey = <T>(name: string, work: (db: Database) => Promise<T>): Promise<T> =>
     reportingFailures(async () => {
       const store = await openExisting()
-      const done = store && (await work(store.db))
-      if (done === undefined) throw unknownKey(id)
-      return done
+      if (!store) throw unknownKey(name)
+      return work(store.db)
     })
 
   return {
@@ -81,9 +82,9 @@ export function administerKeys({
         const planned = await planKey((await openExisting())?.db, request, clock)
         return createKey((await open()).db, planned, localAuditContext(clock))
       }),
-    planKeyChange: (id, change) =>
-      withKey(id, async (db) => (await planKeyChange(db, id, change, clock)).change),
-    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, localAuditContext(clock))),
+    planKeyChange: (name, change) =>
+      withKey(name, async (db) => (await planKeyChange(db, name, change, clock)).change),
+    updateKey: (name, change) => withKey(name, (db) => updateKey(db, name, change, localAuditContext(clock))),
     planRotation: (name, rotation) => withKey(name, (db) => planRotation(db, name, rotation, clock)),
     rotateKey: (name, rotation) =>
       withKey(name, (db) => rotateKey(db, name, rotation, localAuditContext(clock))),
@@ -92,8 +93,11 @@ export function administerKeys({
         const store = await openExisting()
         return store ? listKeys(store.db) : []
       }),
-    findKey: (id) => withKey(id, (db) => findKey(db, id)),
-    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, localAuditContext(clock))),
+    findKey: (name) => withKey(name, (db) => requireKey(db, name, clock)),
+    revokeKey: (name) =>
+      withKey(name, async (db) =>
+        revokeKey(db, (await requireKey(db, name, clock)).id, localAuditContext(clock)),
+      ),
   }
 }
 
@@ -171,17 +175,16 @@ function presentCreated(stored: KeyRecord & { key: string }): CreatedKey {
 
 async function planKeyChange(
   db: Database,
-  id: string,
+  idOrName: string,
   { name, tier, limit, permissions, expiresAt }: KeyChange,
   clock: Clock,
 ): Promise<{ key: KeyRecord; change: Partial<Omit<NewKey, 'user_id'>> }> {
   if (name !== undefined) checkKeyName(name)
   if (permissions) checkKnownPermissions(permissions)
   if (typeof expiresAt === 'string') checkExpiry(expiresAt, clock.now())
-  const key = await findKey(db, id)
-  if (!key) throw unknownKey(id)
+  const key = await requireKey(db, idOrName, clock)
   if (key.revoked_at !== null) {
-    throw new Failure('conflict', `The API key ${id} is revoked and cannot be changed`, {
+    throw new Failure('conflict', `The API key ${key.id} is revoked and cannot be changed`, {
       advice: [{ code: 'create_key' }],
     })
   }
@@ -200,8 +203,9 @@ async function planKeyChange(
   return { key, change }
 }
 
-function updateKey(db: Database, id: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
+function updateKey(db: Database, name: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
+    const { id } = await requireKey(transaction, name, by.clock)
     await lockKey(transaction, id)
     const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)
     return changeKey(transaction, key, change, by)
@@ -216,7 +220,13 @@ async function planRotation(
 ): Promise<PlannedRotation> {
   const now = clock.now()
   if (typeof expiresAt === 'string') checkExpiry(expiresAt, now)
-  const old = await findValidKey(db, idOrName, now)
+  const old = await requireKey(db, idOrName, clock)
+  if (!isValid(old, now)) {
+    const why = old.revoked_at === null ? 'has expired' : 'is revoked'
+    throw new Failure('conflict', `The API key ${old.id} ${why} and cannot be rotated`, {
+      advice: [{ code: 'create_key' }],
+    })
+  }
   const { name, tier, limit, user_id, permissions, expires_at: end, created_at } = old
   const lifetime = end === null ? null : Date.parse(end) - Date.parse(created_at)
   const standard = lifetime === null ? null : dateAfter(now, lifetime)
@@ -240,32 +250,30 @@ const rotated = ' (rotated)'
 
 function rotateKey(db: Database, name: string, rotation: Rotation, by: AuditContext): Promise<RotatedKey> {
   return db.transaction().execute(async (transaction) => {
-    await lockKey(transaction, (await findValidKey(transaction, name, by.clock.now())).id)
-    const { old, wanted, ending } = await planRotation(transaction, name, rotation, by.clock)
+    const { id } = await requireKey(transaction, name, by.clock)
+    await lockKey(transaction, id)
+    const { old, wanted, ending } = await planRotation(transaction, id, rotation, by.clock)
     const { created, replaced } = await replaceKey(transaction, old, wanted, ending, by)
-    const { id, name: oldName, expires_at, revoked_at } = replaced
+    const { name: oldName, expires_at, revoked_at } = replaced
     return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
   })
 }
 
-async function findValidKey(db: Database, idOrName: string, now: number): Promise<KeyRecord> {
-  const isValid = ({ revoked_at, expires_at }: KeyRecord) =>
-    revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
+async function requireKey(db: Database, idOrName: string, clock: Clock): Promise<KeyRecord> {
   const byId = await findKey(db, idOrName)
-  if (byId && !isValid(byId)) {
-    const why = byId.revoked_at === null ? 'has expired' : 'is revoked'
-    throw new Failure('conflict', `The API key ${idOrName} ${why} and cannot be rotated`, {
-      advice: [{ code: 'create_key' }],
-    })
-  }
-  const found = byId ? [byId] : (await listKeys(db)).filter((key) => key.name === idOrName && isValid(key))
+  if (byId) return byId
+  const isMeant = (key: KeyRecord) => key.name === idOrName && isValid(key, clock.now())
+  const found = (await listKeys(db)).filter(isMeant)
   const [key, ...others] = found
-  if (!key) throw unknownKey(idOrName, 'No valid API key has the ID or name')
+  if (!key) throw unknownKey(idOrName)
   if (others.length === 0) return key
   throw new Failure('usage', `${found.length} valid API keys have the name ${JSON.stringify(idOrName)}`, {
     hint: `Name one of them by its ID: ${found.map(({ id }) => id).join(', ')}`,
   })
 }
 
-export const unknownKey = (id: string, words = 'No API key has the ID'): Failure =>
-  new Failure('not_found', `${words} ${JSON.stringify(id)}`, { advice: [{ code: 'list_keys' }] })
+const isValid = ({ revoked_at, expires_at }: KeyRecord, now: number): boolean =>
+  revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
+
+export const unknownKey = (name: string, words = 'No valid API key has the ID or name'): Failure =>
+  new Failure('not_found', `${words} ${JSON.stringify(name)}`, { advice: [{ code: 'list_keys' }] })

@@ -81,7 +81,7 @@ async function targetOf(db: Database, name: string): Promise<string> {
   if (user) return user.id
   const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
   if (key || (await isOfTrust(db, name))) return name
-  if (name.startsWith('key_')) throw unknownKey(name)
+  if (name.startsWith('key_')) throw unknownKey(name, 'No API key has the ID')
   if (name.startsWith('usr_') || name.includes('@')) throw unknownUser(name)
   throw new Failure('not_found', `No user or trust "${name}"`, {
     advice: [{ code: 'list_users' }, { code: 'list_trusts' }],

@@ -7,23 +7,25 @@ import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysRevoke extends BaseCommand {
   static override summary = 'Revoke an API key permanently'
+  static override description =
+    'A running service refuses the next request with the key, and ends replies that are running.'
   static override requests = serviceData
   static override view = keyView
   static override examples = [
-    { description: 'Show what would be revoked', command: 'chatctl service keys revoke KEY_ID --dry-run' },
+    { description: 'Show what would be revoked', command: 'chatctl service keys revoke ci --dry-run' },
     { description: 'Revoke a key without confirmation', command: 'chatctl service keys revoke KEY_ID --yes' },
   ]
   static override args = {
-    id: Args.string({ description: 'ID of the key', required: true, ignoreStdin: true }),
+    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke)
     const administration = await context.openAdministration(flags)
-    const { id } = await administration.findKey(args.id)
+    const { id, name } = await administration.findKey(args.key)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
-    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} for good?`)
+    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} (${name}) for good?`)
     await context.output.show(keyView, await administration.revokeKey(id))
   }
 }

@@ -15,7 +15,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
   static override requests = serviceData
   static override view = keyView
   static override examples = [
-    { description: 'Change the tier', command: 'chatctl service keys update KEY_ID --tier pro' },
+    { description: 'Change the tier', command: 'chatctl service keys update ci --tier pro' },
     {
       description: 'Limit a key to chat',
       command: 'chatctl service keys update KEY_ID --permission read:chat --permission write:chat',
@@ -26,7 +26,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
     },
   ]
   static override args = {
-    id: Args.string({ description: 'ID of the key', required: true, ignoreStdin: true }),
+    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
   }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Name of the key' }),
@@ -57,12 +57,9 @@ export default class ServiceKeysUpdate extends BaseCommand {
       })
     }
     const administration = await context.openAdministration(flags)
-    if (context.dryRun) {
-      return this.showLocalChange({
-        update: args.id,
-        ...(await administration.planKeyChange(args.id, change)),
-      })
-    }
-    await context.output.show(keyView, await administration.updateKey(args.id, change))
+    const { id } = await administration.findKey(args.key)
+    if (context.dryRun)
+      return this.showLocalChange({ update: id, ...(await administration.planKeyChange(id, change)) })
+    await context.output.show(keyView, await administration.updateKey(id, change))
   }
 }

@@ -125,13 +125,12 @@ export async function changeKey(
   return after
 }
 
-/** Revokes a key now. A revoked key keeps its date. Undefined for an unknown id. */
-export function revokeKey(db: Database, id: string, by: AuditContext): Promise<KeyRecord | undefined> {
+/** Revokes a key now. A revoked key keeps its date. */
+export function revokeKey(db: Database, id: string, by: AuditContext): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
-    const before = await findKey(transaction, id)
-    if (!before || before.revoked_at !== null) return before
-    return revokeLocked(transaction, before, by)
+    const before = await readKey(transaction, id)
+    return before.revoked_at === null ? revokeLocked(transaction, before, by) : before
   })
 }
 
