@@ -31,6 +31,7 @@ const statuses = {
   service_stopping: 503,
   too_busy: 503,
   storage_busy: 503,
+  storage_migrated: 503,
   storage_unavailable: 503,
   issuer_unreachable: 503,
   upstream_timeout: 504,

@@ -5,6 +5,9 @@ import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { ApiError, type ApiErrorCode } from '../../src/service/api-error.ts'
 import { FailureLog } from '../../src/service/http/response/error-response.ts'
+import { migrations } from '../../src/service/store/migrations/migrations.ts'
+import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { toApiError } from '../../src/service/to-api-error.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
@@ -235,6 +238,41 @@ onEachEngine('the embedded service', (withService) => {
         expect(head).to.include(`HTTP/1.1 ${status}`).and.include('x-request-id: req_')
         expect(errorBody.parse(JSON.parse(body)).error.message).to.be.a('string')
       }
+    }))
+})
+
+onEachEngine('a service whose data a newer chatctl has migrated', (withService, engine) => {
+  it('changes and reads nothing, and says why', () =>
+    withService(async ({ call, place }) => {
+      expect((await call('GET', '/v1/settings')).status).to.equal(200)
+      const statements = '\ncreate table extra (\n  id integer primary key\n) strict;\n'
+      const wanted = [...migrations, { number: migrations.length + 1, name: 'next', statements }]
+      const newer =
+        engine === 'sqlite'
+          ? openSqlite(place.dataDir, wanted)
+          : await openPostgres(place.database ?? '', { wanted })
+      const user = { email: 'late@example.com', password: 'a password' }
+      let refused = await call('POST', '/v1/users', user)
+      // On PostgreSQL, within a second.
+      while (engine === 'postgres' && refused.status !== 503) refused = await call('POST', '/v1/users', user)
+      expectError(refused, 503, 'storage_migrated')
+      expect(refused.body.error.message).to.equal(
+        `A newer chatctl has migrated the data (schema ${wanted.length}; this process supports ${migrations.length}): restart it with the newer version`,
+      )
+      expectError(await call('GET', '/api/chat/history'), 503, 'storage_migrated')
+      expectError(await call('GET', '/readyz'), 503, 'storage_migrated')
+      const page = await call('GET', '/sign-in')
+      expect(page.status).to.equal(503)
+      expect(page.text).to.include('A newer chatctl has migrated the data')
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      const token = await call('POST', '/oauth/token', 'grant_type=refresh_token&refresh_token=x', form)
+      expect([token.status, token.body.error]).to.deep.equal([503, 'temporarily_unavailable'])
+      expect((await call('GET', '/healthz')).status).to.equal(200)
+      const users = newer.db.selectFrom('users').select('id')
+      const count = (await users.execute()).length
+      await call('POST', '/v1/users', { ...user, email: 'later@example.com' })
+      expect((await users.execute()).length).to.equal(count)
+      await newer.close()
     }))
 })
 

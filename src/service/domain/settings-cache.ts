@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { requireKnownSchema } from '../store/check-applied-migrations.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import {
@@ -23,7 +25,10 @@ export class SettingsCache {
     this.#store = store
   }
 
-  /** Returns a change of this process at once, and one of another process within a second. */
+  /**
+   * Returns a change of this process at once, and one of another process within a second.
+   * @throws ApiError `storage_migrated`
+   */
   read(): CurrentSettings | Promise<CurrentSettings> {
     const generation = this.#store.generation()
     if (this.#cached?.generation === generation) return this.#cached
@@ -41,7 +46,8 @@ export class SettingsCache {
   /** @param generation from before the read, so that a change during the read causes another read */
   async #read(generation: number): Promise<CurrentSettings> {
     const [row] = await selectBoth(this.#store.db, {})
-    const { settings, api } = row ?? { settings: '{}', api: '{}' }
+    const { settings, api, schema } = row ?? { settings: '{}', api: '{}', schema: 0 }
+    requireKnownSchema(schema)
     const documents = `${settings}\n${api}`
     const known = this.#cached
     const configured =
@@ -61,5 +67,6 @@ const selectBoth = prepareQuery((db) =>
     .selectFrom('settings')
     .innerJoin('api_configuration', 'api_configuration.id', 'settings.id')
     .select(['settings.document as settings', 'api_configuration.document as api'])
+    .select(sql<number>`(select max(number) from migrations)`.as('schema'))
     .where('settings.id', '=', 1),
 )

@@ -137,5 +137,6 @@ async function loadOAuth(
   if (issuer === undefined) throw new ApiError('not_found', signInIsOff)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => pipeline.failures.write(logger, toApiError(error))
-  return openOAuth({ db: store.db, dataDir, issuer, onError, clock, allowsDeviceAdmin })
+  const checkSchema = () => pipeline.checkSchema()
+  return openOAuth({ db: store.db, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin })
 }

@@ -117,6 +117,11 @@ export class RequestPipeline {
     return errorResponse(this.#record(toApiError(error), log), headers)
   }
 
+  /** @throws ApiError `storage_migrated`; errors of the database */
+  async checkSchema(): Promise<void> {
+    await this.#resources.settingsCache.read()
+  }
+
   #record(apiError: ApiError, log: FailureSink | undefined): ApiError {
     this.failures.write(log, apiError)
     this.#options.metrics?.countError(apiError.code)
@@ -149,9 +154,9 @@ export class RequestPipeline {
     let principal = found instanceof Promise ? await found : found
     request.keyId = principal.keyId
     if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt
+    const current = this.#resources.settingsCache.read()
+    const settings = current instanceof Promise ? await current : current
     if (principal.isRateLimited) {
-      const current = this.#resources.settingsCache.read()
-      const settings = current instanceof Promise ? await current : current
       const admission = await this.#limiter.admit(principal.keyId, limitsOf(principal, settings))
       enforceRateLimits(admission, headers, this.#options.metrics)
     }

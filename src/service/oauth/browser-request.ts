@@ -15,6 +15,8 @@ export interface OAuthServer {
   provider: Provider
   /** The origin that browsers use. */
   issuer: string
+  /** @throws ApiError `storage_migrated` */
+  checkSchema(): Promise<void>
   /** Signs the tokens of forms. */
   formKey: string
   /** Limits how fast sign-ins begin. */

@@ -29,6 +29,8 @@ interface OAuthParts {
   dataDir: string
   /** The origin that clients use. */
   issuer: string
+  /** Called before the data is used. @throws ApiError `storage_migrated` */
+  checkSchema: () => Promise<void>
   /** Called with each error that ends a request, also with an `ApiError`. */
   onError: (error: unknown) => void
   clock: Clock
@@ -41,7 +43,7 @@ export type OAuth = (request: IncomingMessage, response: ServerResponse, address
 
 /** The OAuth server (RFC 6749) with its pages. */
 export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
-  const { db, dataDir, issuer, onError, clock, allowsDeviceAdmin = false } = parts
+  const { db, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin = false } = parts
   const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
     db,
@@ -69,7 +71,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   const formKey = await sharedSecret(db, 'form_key', clock)
   const cipher = new SecondFactorCipher(dataDir)
   const startLimit = new SignInRateLimit(clock)
-  const shared = { db, issuer, removeExpired, clock, allowsDeviceAdmin }
+  const shared = { db, issuer, checkSchema, removeExpired, clock, allowsDeviceAdmin }
   const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
   const exchange = new IdentityTokenExchange(db, clock, issuer)
@@ -92,7 +94,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
           server.startLimit.take(address)
           prepareRequest(request, visit)
         }
-        const left = await answerTokenRequest(visit, { db, exchange, removeExpired, onError })
+        const left = await answerTokenRequest(visit, { db, exchange, checkSchema, removeExpired, onError })
         if (left) await serve(left, response)
       } catch (error) {
         if (response.headersSent) throw error
@@ -170,6 +172,7 @@ async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<v
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }).end(body)
     return
   }
+  await server.checkSchema()
   if (url.pathname === paths.signIn) return beginSignIn(server, visit, paths.account)
   if (url.pathname === paths.device) return isForm ? submitDevice(server, visit) : showDevice(server, visit)
   if (url.pathname === paths.account)

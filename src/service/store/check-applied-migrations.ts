@@ -1,5 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
-import type { Migration } from './migrations/migrations.ts'
+import { ApiError } from '../api-error.ts'
+import { type Migration, migrations } from './migrations/migrations.ts'
 
 /** A row of the table `migrations`, the same in both engines. */
 export interface AppliedMigration {
@@ -41,6 +42,19 @@ export function checkAppliedMigrations(
     }
   }
   return applied.length
+}
+
+/**
+ * For a process that has the data open while another one may migrate it.
+ * @param newest the number of the newest migration that ran
+ * @throws ApiError `storage_migrated`
+ */
+export function requireKnownSchema(newest: number): void {
+  if (newest <= migrations.length) return
+  throw new ApiError(
+    'storage_migrated',
+    `A newer chatctl has migrated the data (schema ${newest}; this process supports ${migrations.length}): restart it with the newer version`,
+  )
 }
 
 /** The Failure for a database that is not of chatctl. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
+import { requireKnownSchema } from '../../store/check-applied-migrations.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 
@@ -49,7 +50,10 @@ async function checkDatabase(db: Database): Promise<ApiError | undefined> {
     const apiError = new ApiError('storage_busy', 'The database does not respond')
     timer = setTimeout(resolve, databaseTimeout, apiError)
   })
-  const asked = sql`select number from migrations limit 1`.execute(db).then(() => undefined, toApiError)
+  const asked = sql<{ newest: number }>`select max(number) as newest from migrations`
+    .execute(db)
+    .then(({ rows: [row] }) => requireKnownSchema(row?.newest ?? 0))
+    .then(() => undefined, toApiError)
   try {
     return await Promise.race([asked, late])
   } finally {

@@ -15,6 +15,7 @@ const maxBody = 56 * 1024
 interface AnswerParts {
   db: Database
   exchange: IdentityTokenExchange
+  checkSchema: () => Promise<void>
   removeExpired: () => void
   onError: (error: unknown) => void
 }
@@ -25,13 +26,14 @@ interface AnswerParts {
  */
 export async function answerTokenRequest(
   { request, response, url, address }: BrowserRequest,
-  { db, exchange, removeExpired, onError }: AnswerParts,
+  { db, exchange, checkSchema, removeExpired, onError }: AnswerParts,
 ): Promise<IncomingMessage | undefined> {
   if (!/^application\/x-www-form-urlencoded *(;|$)/i.test(request.headers['content-type'] ?? ''))
     return request
   try {
     const body = await readBody(request)
     const form = readForm(body)
+    await checkSchema()
     if (url.pathname === paths.revoke && form.get('token')?.startsWith('ct_')) {
       await revokeToken(db, form.get('token') ?? '')
       response.writeHead(200, { 'content-length': '0' }).end()
