@@ -158,7 +158,7 @@ function isExecutable(file: string): boolean {
 }
 
 /** The account for PostgreSQL, which does not run as root. */
-function unprivileged(): { uid?: number; gid?: number } {
+export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   for (const name of ['postgres', 'nobody']) {
     try {

@@ -2,10 +2,11 @@ import { Client, type ClientConfig, types } from 'pg'
 import { parse } from 'pg-connection-string'
 import { Failure } from '../../../contract/failure.ts'
 import { readPasswordFile } from './pgpass.ts'
+import type { PostgresConfig } from './postgres-client.ts'
 
 /** How to connect, and the location of the database without a secret. */
 export interface ParsedDatabaseUrl {
-  config: ClientConfig
+  config: PostgresConfig
   /** `postgres://host:port/database`. */
   location: string
 }
@@ -39,17 +40,24 @@ export function readDatabaseUrl(
   const bounds: ClientConfig = {
     application_name: 'chatctl',
     connectionTimeoutMillis: connectTimeout,
-    statement_timeout: statementTimeout,
-    // A process that is suspended during a transaction must not hold locks forever.
-    idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     types: numbers,
   }
   try {
-    const config = { ...bounds, ...complete(parse(connectionString), env) }
+    const {
+      statement_timeout = statementTimeout,
+      // A process that is suspended during a transaction must not hold locks forever.
+      idle_in_transaction_session_timeout = 10_000,
+      ...config
+    } = { ...bounds, ...complete(parse(connectionString), env) }
     const { host, port, database } = new Client(config)
     if (!Number.isInteger(port)) throw new Error('the port is not a number')
-    return { config, location: locationOf(host, port, database ?? '') }
+    const settings = {
+      text: "select set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false)",
+      values: [String(statement_timeout), String(idle_in_transaction_session_timeout)],
+      query_timeout: connectTimeout,
+    }
+    return { config: { ...config, settings }, location: locationOf(host, port, database ?? '') }
   } catch (error) {
     // Without a cause: an error of the URL parser contains the URL.
     const words = error instanceof Error ? error.message : String(error)

@@ -1,5 +1,6 @@
 import { Kysely } from 'kysely'
-import { Pool, type PoolClient } from 'pg'
+import { type ClientBase, Pool, type PoolClient } from 'pg'
+import { Failure } from '../../../contract/failure.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Database, Tables } from '../tables.ts'
@@ -79,6 +80,7 @@ async function open(
   try {
     const client = await pool.connect().catch(unreachable)
     try {
+      await requireOwnProcess(client, () => new PostgresClient(config), location)
       created = await prepare(client, location, wanted)
     } finally {
       client.release()
@@ -121,6 +123,33 @@ async function open(
 function unreachable(cause: Error): never {
   if (sqlStateOf(cause) !== undefined) throw cause
   throw new StorageUnavailable(cause.message, { cause })
+}
+
+const processOf = async (client: ClientBase): Promise<number> =>
+  (await client.query('select pg_backend_pid() as pid')).rows[0].pid
+
+/** @throws Failure `config` if a pooler changes the process of the server between the statements of a session */
+async function requireOwnProcess(
+  client: ClientBase,
+  connect: () => PostgresClient,
+  location: string,
+): Promise<void> {
+  const own = await processOf(client)
+  // Without a pooler.
+  if (own === (client as unknown as PostgresClient).processID) return
+  const other = await connect().connect().catch(unreachable)
+  try {
+    const others = await processOf(other)
+    // Other programs may use the same pool, so a single comparison could miss it.
+    for (let round = 0; round < 5; round++) {
+      if (others !== own && (await processOf(client)) === own && (await processOf(other)) === others) continue
+      throw new Failure('config', `The pooler at ${location} is not in session mode`, {
+        hint: 'Set pool_mode = session in PgBouncer, or connect to PostgreSQL directly',
+      })
+    }
+  } finally {
+    await other.disconnect()
+  }
 }
 
 /** Maximum attempts of a transaction. */
