@@ -15,14 +15,15 @@ const usualGrace = 5_000
  */
 export function watchSignals(
   platform: NodeJS.Platform,
-): Pick<Host, 'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'> {
+): Pick<Host, 'signal' | 'takeSignal' | 'allowGrace' | 'raise' | 'onContinue'> {
   const controller = new AbortController()
   let grace = usualGrace
-  let interruptTaker: (() => void) | undefined
+  const takers = new Map<Interruption['signal'], () => void>()
   let first = 0
   const take = (signal: Interruption['signal']): void => {
-    if (signal === 'SIGINT' && interruptTaker) {
-      interruptTaker()
+    const taker = takers.get(signal)
+    if (taker) {
+      taker()
       return
     }
     const reason = new Interruption(signal)
@@ -45,12 +46,10 @@ export function watchSignals(
   if (platform === 'win32') process.on('SIGBREAK', () => take('SIGINT'))
   return {
     signal: controller.signal,
-    takeInterrupts: (onInterrupt) => {
-      const before = interruptTaker
-      interruptTaker = onInterrupt
-      return () => {
-        interruptTaker = before
-      }
+    takeSignal: (signal, taker) => {
+      const before = takers.get(signal)
+      takers.set(signal, taker)
+      return () => void (before ? takers.set(signal, before) : takers.delete(signal))
     },
     raise: (signal) => {
       if (platform !== 'win32') process.kill(signal === 'SIGTSTP' ? 0 : process.pid, signal)

@@ -4,6 +4,7 @@ import type { CredentialStore } from '../credentials/credential-store.ts'
 import type { KeychainOptions } from '../credentials/keychain.ts'
 import type { Clock } from '../system/clock.ts'
 import { demandFileName } from '../system/windows-file-name.ts'
+import type { Interruption } from './interruption.ts'
 
 /** This program: a package of files, or one executable file that contains them as assets. */
 export interface Installation {
@@ -41,10 +42,10 @@ export interface Host {
   /** Aborted when a person or the system ends the run; its reason is an `Interruption`. */
   readonly signal: AbortSignal
   /**
-   * Has Ctrl-C mean something else than the end of the run.
+   * Has a signal, such as that of Ctrl-C, mean something else than the end of the run.
    * @returns to be called when it means that again
    */
-  takeInterrupts(onInterrupt: () => void): () => void
+  takeSignal(signal: Interruption['signal'], taker: () => void): () => void
   /**
    * Sends the signal of a key that a terminal in raw mode leaves to the program. SIGTSTP goes to the whole job,
    * as it does from a terminal. Windows knows only SIGINT.

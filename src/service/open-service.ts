@@ -34,6 +34,7 @@ export interface OpenedService {
   dataDir: string
   store: Store
   pipeline: RequestPipeline
+  upstream: Upstream
   /** Aborts the requests in progress. */
   abort(reason: unknown): void
   /** Closes the model server connection and the database. No request may be in progress. */
@@ -57,7 +58,7 @@ export async function openService(options: OpenOptions, parts: PipelineParts): P
   try {
     const pipeline = new RequestPipeline({ ...parts, store, upstream, stopping: stopping.signal, clock })
     const abort = (reason: unknown) => stopping.abort(reason)
-    return { dataDir, store, pipeline, abort, close }
+    return { dataDir, store, pipeline, upstream, abort, close }
   } catch (error) {
     await close()
     throw storageFailure(error, dataDir, store.location)

@@ -1,3 +1,4 @@
+import type { Server } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
@@ -43,6 +44,8 @@ export interface RunningService {
   created: boolean
   /** A new API key that exists only in this process and acts as the built-in admin. */
   createProcessKey(): string
+  /** Reads the certificate and the keys again, and logs the outcome. If one is invalid, all stay as they are. */
+  reload(): void
   /**
    * Stops accepting requests, lets those in progress end, and closes the database.
    * @param notice how long, in ms, `/readyz` reports that the service is stopping while requests are
@@ -104,6 +107,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
 
+    const reload = () => {
+      try {
+        const { tls } = readExposure(host, options)
+        service.upstream.reload()
+        if (tls) (server.server as unknown as Server).setSecureContext(tls)
+        logger?.info('reloaded')
+      } catch (err) {
+        logger?.error({ err }, 'nothing was reloaded')
+      }
+    }
     let closing: Promise<void> | undefined
     const close = (notice = 0) => {
       closing ??= shutDown(notice)
@@ -127,7 +140,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       options.signal.throwIfAborted()
     }
 
-    return { url, adminUrl, dataDir, created: store.created, createProcessKey, close }
+    return { url, adminUrl, dataDir, created: store.created, createProcessKey, reload, close }
   } catch (error) {
     await listening?.close()
     await admin?.close()

@@ -10,7 +10,7 @@ describe('the signals of a process on Windows', () => {
       const before = new Map(signals.map((signal) => [signal, process.listeners(signal)]))
       let interrupts = 0
       const watch = watchSignals('win32')
-      watch.takeInterrupts(() => interrupts++)
+      watch.takeSignal('SIGINT', () => interrupts++)
       return { watch, before, interrupts: () => interrupts }
     },
     ({ before }) => {

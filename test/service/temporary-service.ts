@@ -77,7 +77,7 @@ const withServiceInProcess =
       const opened = await openEmbeddedService({ ...place, ...options })
       const { url, close } = serveInProcess(opened)
       const service = equip(
-        { ...opened, url, adminUrl: undefined, createProcessKey: () => opened.key, close },
+        { ...opened, url, adminUrl: undefined, createProcessKey: () => opened.key, reload: () => {}, close },
         place,
       )
       try {

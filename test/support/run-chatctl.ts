@@ -67,9 +67,10 @@ export function startChatctl(
   const isTerminal = terminal !== undefined
   const shown = { stdout: collect(stdout), stderr: collect(stderr) }
   const controller = new AbortController()
-  let takeInterrupt: (() => void) | undefined
+  const takers = new Map<Interruption['signal'], () => void>()
   const interrupt: Running['interrupt'] = (signal = 'SIGINT') => {
-    if (signal === 'SIGINT' && takeInterrupt) takeInterrupt()
+    const taker = takers.get(signal)
+    if (taker) taker()
     else controller.abort(new Interruption(signal))
   }
   const host: Host = {
@@ -84,12 +85,10 @@ export function startChatctl(
     isStdinNull: false,
     isStdoutClosed: () => false,
     signal: controller.signal,
-    takeInterrupts: (onInterrupt) => {
-      const before = takeInterrupt
-      takeInterrupt = onInterrupt
-      return () => {
-        takeInterrupt = before
-      }
+    takeSignal: (signal, taker) => {
+      const before = takers.get(signal)
+      takers.set(signal, taker)
+      return () => void (before ? takers.set(signal, before) : takers.delete(signal))
     },
     raise: (signal) => {
       if (signal === 'SIGINT') interrupt()

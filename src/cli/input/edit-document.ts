@@ -55,7 +55,7 @@ export async function editDocument<T>(
 
 /** Ctrl-C belongs to the editor. Both processes receive it. */
 async function lendTerminal<T>({ host }: Context, use: () => Promise<T>): Promise<T> {
-  const release = host.takeInterrupts(() => {})
+  const release = host.takeSignal('SIGINT', () => {})
   try {
     return await use()
   } finally {

@@ -96,9 +96,9 @@ export class SessionTerminal implements Terminal {
     this.#listener = listener
     this.isOpen = true
     const streams = this.#streams
-    const { stdin, stdout, takeInterrupts, onExit } = streams.host
+    const { stdin, stdout, takeSignal, onExit } = streams.host
     const raw = this.addressable
-    const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
+    const releaseInterrupts = takeSignal('SIGINT', () => listener.onInterrupt())
     // Without colors, because the session adds its own.
     const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
@@ -169,7 +169,7 @@ export class SessionTerminal implements Terminal {
   async lend<T>(use: () => Promise<T>): Promise<T> {
     await this.close()
     // Ctrl-C belongs to the other program. Both processes receive it.
-    const release = this.#streams.host.takeInterrupts(() => {})
+    const release = this.#streams.host.takeSignal('SIGINT', () => {})
     try {
       return await use()
     } finally {

@@ -123,6 +123,9 @@ export default class ServiceRun extends BaseCommand {
       upstream,
     })
     context.host.allowGrace(grace)
+    const { stdin, stdout, stderr } = context.host.isTerminal
+    // Of a terminal, SIGHUP says that it was closed.
+    if (!(stdin || stdout || stderr)) context.host.takeSignal('SIGHUP', service.reload)
     try {
       if (isForPeople) output.notice(describe(service, { ...flags, database }, upstream))
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }

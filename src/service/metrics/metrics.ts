@@ -63,6 +63,7 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clo
       return result
     },
     stream: (modelRequest, signal) => observeStream({ upstream, metrics, clock }, modelRequest, signal),
+    reload: () => upstream.reload(),
     close: () => upstream.close(),
   }
 }

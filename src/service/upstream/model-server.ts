@@ -50,6 +50,8 @@ export interface ModelServer {
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** A stream also requests its usage, unless the server has refused that before. @throws as `get` */
   post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData>
+  /** As `Upstream`. */
+  reload(): void
   close(): Promise<void>
 }
 
@@ -59,15 +61,15 @@ export async function connectModelServer(
   timeouts: UpstreamTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  const { base, key, secrets } = findUpstream(options)
+  let { base, key, secrets } = findUpstream(options)
   const prefix = withoutTrailing(base.pathname, '/')
-  const own = {
+  const headers = (ofBody?: { 'content-type': string }) => ({
     accept: 'application/json, text/event-stream',
     // undici does not decompress.
     'accept-encoding': 'identity',
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
-  }
-  const withBody = { ...own, 'content-type': 'application/json' }
+    ...ofBody,
+  })
   const connections = await openOriginConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
@@ -99,7 +101,7 @@ export async function connectModelServer(
   function sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
     const request = {
       method: 'POST',
-      headers: withBody,
+      headers: headers({ 'content-type': 'application/json' }),
       headersTimeout: body.stream ? timeouts.firstByte : timeouts.whole,
       body: JSON.stringify(body),
     } as const
@@ -107,10 +109,15 @@ export async function connectModelServer(
   }
 
   return {
-    secrets,
+    get secrets() {
+      return secrets
+    },
     clock,
+    reload() {
+      ;({ key, secrets } = findUpstream(options))
+    },
     async get(path, signal) {
-      const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
+      const request = { method: 'GET', headers: headers(), headersTimeout: timeouts.firstByte } as const
       const response = await send(path, request, signal)
       if ('statusCode' in response) return response
       throw statusError(response, undefined, secrets)

@@ -35,6 +35,7 @@ export function createOffline(notice = '', clock: Clock = systemClock): Upstream
       }
       yield { kind: 'finish', reason, model: testProgramModel, usage: count(modelRequest, pieces) }
     },
+    reload: () => {},
     close: async () => {},
   }
 }

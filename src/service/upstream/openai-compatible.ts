@@ -41,6 +41,7 @@ export async function createOpenAiCompatible(
       return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
+    reload: server.reload,
     close() {
       closing.abort()
       return server.close()

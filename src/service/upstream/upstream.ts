@@ -22,6 +22,8 @@ export interface Upstream {
    * instead, so that it is not taken for a complete one.
    */
   stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<ReplyPart>
+  /** Reads the file with the key again. @throws Failure `config`, and keeps the old key */
+  reload(): void
   close(): Promise<void>
 }
 

@@ -11,7 +11,10 @@ import { issuerOf, readExposure } from '../../../src/service/http/listening/expo
 import { type ServiceOptions, startService } from '../../../src/service/start-service.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
+import { makeKey } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { until } from '../../support/until.ts'
+import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { equip, withDirectory } from '../temporary-service.ts'
 
 /** Writes a certificate for 127.0.0.1 and its key to files. */
@@ -117,6 +120,49 @@ describe('TLS', () => {
       await dispatcher.close()
     }))
 
+  it('uses a renewed certificate and a new key for the model server after SIGHUP, and no invalid ones', () =>
+    withUpstream(
+      (response) => sendJson(response, { data: [] }),
+      async (upstream) => {
+        const sandbox = createSandbox()
+        const { certFile, keyFile, cert } = writeCertificate(sandbox.home)
+        const upstreamKey = join(sandbox.home, 'upstream.key')
+        writeFileSync(upstreamKey, 'first', { mode: 0o600 })
+        const tls = ['--tls-cert', certFile, '--tls-key', keyFile]
+        const model = ['--upstream', upstream.url, '--upstream-key-file', upstreamKey]
+        const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', ...tls, ...model])
+        const [ready] = await once(running.stdout, 'data')
+        const { url } = JSON.parse(String(ready))
+        const authorization = `Bearer ${await makeKey(sandbox)}`
+        const accepts = async (ca: string) => {
+          const dispatcher = new Agent({ connect: { ca } })
+          const asked = fetch(`${url}/v1/chat/models`, { dispatcher, headers: { authorization } })
+          const status = await asked.then(
+            (response) => response.status,
+            () => 'untrusted',
+          )
+          await dispatcher.close()
+          return [status, upstream.requests.at(-1)?.headers.authorization]
+        }
+        const reload = async (message: string) => {
+          running.interrupt('SIGHUP')
+          await until(() => running.written().stderr.includes(message))
+        }
+        expect(await accepts(cert)).to.deep.equal([200, 'Bearer first'])
+        const renewed = writeCertificate(sandbox.home)
+        writeFileSync(upstreamKey, 'two keys')
+        await reload('must contain exactly one key')
+        expect(await accepts(cert)).to.deep.equal([200, 'Bearer first'])
+        writeFileSync(upstreamKey, 'second')
+        await reload('"reloaded"')
+        expect(await accepts(renewed.cert)).to.deep.equal([200, 'Bearer second'])
+        expect((await accepts(cert))[0]).to.equal('untrusted')
+        running.interrupt('SIGTERM')
+        expect(await running.ended).to.include({ exitCode: 0 })
+        sandbox.remove()
+      },
+    ))
+
   it('reports invalid certificate and key files before the service listens', () =>
     withDirectory(async (dataDir) => {
       const { certFile, keyFile, key } = writeCertificate(dataDir)
@@ -145,6 +191,17 @@ describe('TLS', () => {
         expect(`${failure.message}${hintOf(failure)}`).not.to.include('BEGIN')
       }
     }))
+})
+
+describe('service run in a terminal', () => {
+  it('exits with code 129 after SIGHUP, because the terminal was closed', async () => {
+    const sandbox = createSandbox()
+    const running = startChatctl(sandbox, ['service', 'run', '--port', '0'], { terminal: { columns: 80 } })
+    while (!running.written().stdout.includes('http://')) await once(running.stdout, 'data')
+    running.interrupt('SIGHUP')
+    expect(await running.ended).to.include({ exitCode: 129 })
+    sandbox.remove()
+  })
 })
 
 describe('the log of the service', () => {

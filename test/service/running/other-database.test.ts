@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
@@ -109,17 +108,5 @@ describe('when a service on this machine uses another database', () => {
       join(sandbox.home, 'data'),
     ])
     await service.stop()
-  })
-
-  it('service run exits with code 129 after SIGHUP, and with code 0 after SIGTERM', async () => {
-    for (const [signal, exitCode] of [
-      ['SIGHUP', 129],
-      ['SIGTERM', 0],
-    ] as const) {
-      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--json'])
-      await once(running.stdout, 'data')
-      running.interrupt(signal)
-      expect(await running.ended, signal).to.include({ exitCode })
-    }
   })
 })
