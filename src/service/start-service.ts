@@ -2,6 +2,7 @@ import type { Server } from 'node:https'
 import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
+import { loadArgon2 } from './domain/access/argon2.ts'
 import { generateKey } from './domain/access/keys.ts'
 import type { AdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
@@ -66,6 +67,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(version ?? ''))
   const logger = log === 'silent' ? undefined : await loadLogger(log)
+  // Not with the first sign-in: an update of the package replaces its files.
+  await Promise.all([import('./oauth/open-oauth.ts'), loadArgon2()])
   const { publicUrl } = exposure
   // A set compares hashes with a random seed first, so the time of a comparison reveals nothing about a key.
   const processKeys = new Set<string>()

@@ -20,7 +20,7 @@ const routes = [
   ['POST', paths.device],
 ] as const
 
-/** Passes requests to the OAuth server, which is loaded with the first one. */
+/** Passes requests to the OAuth server, which is opened with the first one. */
 export function serveOAuth(server: FastifyInstance, open: () => Promise<OAuth>): void {
   let opened: Promise<OAuth> | undefined
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -189,7 +189,7 @@ describe('the OAuth server of the embedded service', () => {
       await service.close()
     }))
 
-  it('is not loaded before a sign-in begins, nor to check a token', async () => {
+  it('is loaded by a service before it listens, and not by a command that opens the data', async () => {
     const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
     const code = `
       import { registerHooks } from 'node:module'
@@ -198,17 +198,14 @@ describe('the OAuth server of the embedded service', () => {
         for (const heavy of ['oidc-provider', 'otpauth', 'uqr', '@node-rs/argon2']) if (name === heavy) loaded.add(heavy)
         return next(name, context)
       } })
-      const { withService, caller } = await import(${url('../temporary-service.ts')})
-      await withService(async (service) => {
-        await service.call('GET', '/v1/settings')
-        await caller(service.url, 'some-token')('GET', '/v1/settings')
-        console.log([...loaded].join())
-        await fetch(service.url + '/.well-known/oauth-authorization-server')
-        console.log([...loaded].sort().join())
-      })`
+      const { withDirectory, withService } = await import(${url('../temporary-service.ts')})
+      const { openEmbeddedService } = await import(${url('../../../src/service/open-embedded-service.ts')})
+      await withDirectory(async (dataDir) => (await openEmbeddedService({ dataDir })).close())
+      console.log([...loaded].join())
+      await withService(() => console.log([...loaded].sort().join()))`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    expect(await text(child.stdout)).to.equal('\noidc-provider,otpauth,uqr\n')
+    expect(await text(child.stdout)).to.equal('\n@node-rs/argon2,oidc-provider,otpauth,uqr\n')
   })
 })

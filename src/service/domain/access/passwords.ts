@@ -11,7 +11,7 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** At most two hashes at once, and 64 that wait, so that a flood of sign-ins does not use all threads. */
 const limitHashing = createConcurrencyLimit(2, 64)
 
-/** The argon2id hash of a password in PHC string format. The native module is loaded on first use. */
+/** The argon2id hash of a password in PHC string format. */
 export async function hashPassword(password: string): Promise<string> {
   const { hash } = await loadArgon2()
   return limitHashing(() => hash(password, cost))
