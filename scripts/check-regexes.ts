@@ -23,7 +23,6 @@ export const bounded: Record<string, Record<string, string>> = {
     '[\\p{Script=Han}': 'classes of characters; the checker does not know the flag v',
   },
   'src/credentials/keychain-failure.ts': { 'native binding|': 'a message of the system' },
-  'src/cli/unknown-command/guess-command.ts': { '\\{(.*?)\\}': 'a table of the program' },
 }
 
 interface Expression {

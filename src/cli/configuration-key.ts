@@ -7,8 +7,8 @@ import { nearest } from '../contract/nearest-word.ts'
 import { commandFor } from './command-line.ts'
 import type { Context } from './context.ts'
 import { asksSecret } from './flag-hint.ts'
-import { looksSecret } from './unknown-command/suggest-command.ts'
-import { findFlagSynonym } from './unknown-command/synonyms.ts'
+import { findAlias } from './unknown-command/aliases.ts'
+import { looksSecret } from './unknown-command/command-catalog.ts'
 
 /**
  * A key of the configuration as it was typed.
@@ -32,7 +32,7 @@ export function readConfigurationKey(
     throw new Failure('usage', message, { hint })
   }
   const name = key.replaceAll('-', '_')
-  const ours = findFlagSynonym(key)?.replaceAll('-', '_') ?? ''
+  const ours = findAlias(`--${key}`)?.slice(2).replaceAll('-', '_') ?? ''
   const meant =
     [name, ours, `default_${name}`].find((known) => configurationKeys.includes(known)) ??
     nearest(name, configurationKeys)

@@ -1,7 +1,13 @@
 import { nearest } from '../contract/nearest-word.ts'
-import { type Catalog, type CommandShape, findFlag } from './unknown-command/command-catalog.ts'
-import { fits, namesSecret, suggestCommand } from './unknown-command/suggest-command.ts'
-import { explainAbsentFlag, findFlagSynonym } from './unknown-command/synonyms.ts'
+import { isSecretName } from '../contract/secret-fields.ts'
+import { findAlias } from './unknown-command/aliases.ts'
+import {
+  type Catalog,
+  type CommandShape,
+  findFlag,
+  fits,
+  suggestCommand,
+} from './unknown-command/command-catalog.ts'
 
 /** Names of flags and keys that would hold a secret. */
 export const asksSecret = /^(api-?key|(access-?|auth-?|bearer-?)?token|key|secret|password|passwd|pass)$/
@@ -22,21 +28,19 @@ export interface FlagUse {
  */
 export function flagHint(flag: string, { known, line }: FlagUse): string | undefined {
   const name = flag.replace(/^-+/, '').replaceAll('_', '-')
-  const command = line && `chatctl ${line.id.replaceAll(':', ' ')}`
-  const wanted = findFlagSynonym(name, (one) => known.includes(one)) ?? name
-  const absent = known.includes(wanted) ? undefined : explainAbsentFlag(`${command}`, wanted)
+  const command = line?.id.replaceAll(':', ' ')
+  const alias = findAlias(`${command} --${name}`) ?? findAlias(`--${name}`)
+  const ours = alias?.startsWith('--') ? alias.slice(2) : name
+  const absent = ours === name ? alias : findAlias(`--${ours}`)
   if (asksSecret.test(name.toLowerCase())) return absent ?? secretHint(/pass/i.test(name), known)
   const shape = line?.catalog.get(line.id)
   const use = line && shape && { ...line, shape, flag }
-  const certain = known.includes(wanted) ? wanted : undefined
-  if (certain !== undefined) return suggest(certain, use)
-  if (name === 'help' && command) return `Did you mean: ${command} --help`
-  const other = use && (absent ?? hintOfArgument(wanted, use))
-  if (other) return other
-  const meant = nearest(name, known)
+  if (known.includes(ours)) return suggest(ours, use)
+  if (name === 'help' && command) return `Did you mean: chatctl ${command} --help`
+  const meant = name.length < 2 ? undefined : nearest(name, known)
   return (
-    (use && hintOfSibling(wanted, use)) ??
-    (meant === undefined || name.length < 2 ? undefined : suggest(meant, use))
+    (use && (absent ?? hintOfArgument(ours, use) ?? hintOfSibling(ours, use))) ??
+    (meant === undefined ? undefined : suggest(meant, use))
   )
 }
 
@@ -51,52 +55,38 @@ interface Use {
 
 /** The flag, and the whole command line with it if the command takes that. */
 function suggest(name: string, use: Use | undefined): string {
-  const words = use?.argv.flatMap((word) => {
-    const value = valueAttached(word, use.flag)
-    return value === undefined ? [word] : [`--${name}`, ...(value === '' ? [] : [value])]
-  })
   const text = `Did you mean --${name}?`
-  if (!use || !words || namesSecret(use.flag) || !fits(use.shape, words)) return text
+  const words = use && replaceFlag(use, `--${name}`)
+  if (!use || !words || isSecretName(use.flag) || !fits(use.shape, words)) return text
   return `${text} Run: ${suggestCommand(use.id.replaceAll(':', ' '), words, use.catalog)}`
 }
 
 /** `users get --id u1`: what is an argument of the command, and no flag. */
 function hintOfArgument(wanted: string, use: Use): string | undefined {
-  const names = namesOf(wanted, use.catalog)
-  const argument = Object.keys(use.shape.args).find((name) => names.includes(name))
-  if (argument === undefined) return undefined
-  const words = use.argv.flatMap((word) => {
-    const value = valueAttached(word, use.flag)
-    return value === undefined ? [word] : value === '' ? [] : [value]
-  })
-  const line = suggestCommand(use.id.replaceAll(':', ' '), words, use.catalog)
-  return `${argument.toUpperCase()} is an argument, not a flag: ${line}`
+  if (!Object.hasOwn(use.shape.args, wanted)) return undefined
+  const line = suggestCommand(use.id.replaceAll(':', ' '), replaceFlag(use), use.catalog)
+  return `${wanted.toUpperCase()} is an argument, not a flag: ${line}`
 }
 
-/** `chat send --system`: a flag of another command of the topic. */
+/** `chat send --temperature`: a flag of another command of the topic. */
 function hintOfSibling(wanted: string, { id, argv, catalog, flag }: Use): string | undefined {
   const [topic = ''] = id.split(':')
-  const words = flag.length === 2 ? [flag] : [`--${wanted}`]
+  const word = flag.length === 2 ? flag : `--${wanted}`
   const siblings = [...catalog].filter(([other, shape]) => {
-    return other !== id && other.startsWith(`${topic}:`) && words.some((word) => findFlag(shape, word))
+    return other !== id && other.startsWith(`${topic}:`) && findFlag(shape, word)
   })
-  const [[first] = ['']] = siblings
   if (siblings.length === 0 || siblings.length > 3) return undefined
   const typed = siblings.length === 1 && !argv.includes('--') ? argv : []
   const lines = siblings.map(([other]) => suggestCommand(other.replaceAll(':', ' '), typed, catalog))
-  return first === '' ? undefined : `${flag} is a flag of: ${lines.join(', or ')}`
+  return `${flag} is a flag of: ${lines.join(', or ')}`
 }
 
-/** The names that a flag has in all commands; a letter may have several. */
-function namesOf(wanted: string, catalog: Catalog): string[] {
-  if (wanted.length > 1) return [wanted]
-  return [...catalog.values()].flatMap((shape) => findFlag(shape, `-${wanted}`)?.name ?? [])
-}
-
-/** What a word attaches to a flag, `--format=json`; empty for the flag alone, undefined for another word. */
-function valueAttached(word: string, flag: string): string | undefined {
-  if (word === flag) return ''
-  return word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : undefined
+/** The words after the command with another flag, or without one, and with the value that is attached to it. */
+function replaceFlag({ argv, flag }: Use, ...names: string[]): string[] {
+  return argv.flatMap((word) => {
+    if (word === flag) return names
+    return word.startsWith(`${flag}=`) ? [...names, word.slice(flag.length + 1)] : [word]
+  })
 }
 
 function secretHint(isPassword: boolean, known: readonly string[]): string {

@@ -4,15 +4,16 @@ import { closest, distance } from 'fastest-levenshtein'
  * The most similar known word, for "did you mean". Among dotted paths, the only one that contains the last name of
  * the word: `theme.primary_color` for `theme.color`.
  *
+ * @param maxEdits by how many letters the words may differ
  * @returns undefined if no known word is similar
  */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearest(word: string, known: readonly string[], maxEdits = word.length): string | undefined {
   if (known.length === 0) return undefined
   const last = word.split('.').at(-1) ?? ''
   const longer = last.length >= 4 && word.includes('.') ? known.filter((other) => other.includes(last)) : []
   if (longer.length === 1) return longer[0]
   const best = closest(word, known)
-  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) / 3))
+  const limit = Math.min(maxEdits, Math.max(1, Math.floor(Math.max(word.length, best.length) / 3)))
   return distance(word, best) <= (isTransposed(word, best) ? Math.max(2, limit) : limit) ? best : undefined
 }
 

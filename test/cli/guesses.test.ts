@@ -4,7 +4,7 @@ import { parse } from '@oclif/core/parser'
 import { expect } from 'chai'
 import { markOmittedValues } from '../../src/cli/mark-omitted-values.ts'
 import { readCatalog } from '../../src/cli/unknown-command/command-catalog.ts'
-import { depthOf } from '../../src/cli/unknown-command/guess-command.ts'
+import { depthOf } from '../../src/cli/unknown-command/unknown-command.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -70,11 +70,6 @@ describe('a guess from the habits of another tool', () => {
     sandbox.remove()
     if (!update) return
     writeFileSync(table, guesses.map(({ line, expected }) => `$ chatctl ${line}\n${expected}\n`).join('\n'))
-  })
-
-  it('is tested with at least 150 command lines', () => {
-    const lines = new Set(guesses.map(({ line }) => line))
-    expect(lines.size).to.equal(guesses.length).and.to.be.at.least(150)
   })
 
   for (const guess of guesses) {

@@ -7,7 +7,7 @@ import { optionalTextFlag, textFlag } from '../../src/cli/flag-types.ts'
 import { flagLabel } from '../../src/cli/help/command-page.ts'
 import { markOmittedValues } from '../../src/cli/mark-omitted-values.ts'
 import type { CommandShape } from '../../src/cli/unknown-command/command-catalog.ts'
-import { fits } from '../../src/cli/unknown-command/suggest-command.ts'
+import { fits } from '../../src/cli/unknown-command/command-catalog.ts'
 
 const args = { text: Args.string({ ignoreStdin: true }) }
 const flags = {
