@@ -28,6 +28,7 @@ export const sendView: View = {
     { path: 'context_id' },
     { path: 'created_at', time: true },
     { path: 'response' },
+    { path: 'finish_reason', hidden: true },
   ],
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }

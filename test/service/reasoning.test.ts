@@ -145,7 +145,7 @@ describe('reasoning of a model server', () => {
               { role: 'assistant', content: 'b' },
             ])
             const sent = await call('POST', '/api/chat/send', { message: 'Hi' })
-            expect(sent.body).to.have.all.keys('id', 'response', 'context_id', 'created_at')
+            expect(sent.body).to.have.all.keys('id', 'response', 'context_id', 'created_at', 'finish_reason')
           },
           { upstream: { url } },
         ),
@@ -204,7 +204,7 @@ describe('reasoning of a model server', () => {
             expect(events[1]).to.deep.equal({ type: 'reasoning', text: 'Hm' })
             expect(events[2]).to.include({ text: '', complete: true, finishReason: 'length' })
             const { body } = await client.chat.collect({ message: 'Hi' })
-            expect(body).to.have.all.keys('id', 'response', 'context_id', 'created_at')
+            expect(body).to.have.all.keys('id', 'response', 'context_id', 'created_at', 'finish_reason')
             await client.close()
           },
           { upstream: { url } },

@@ -71,12 +71,13 @@ function keeping(kept: ResponseBytes, response: OpenResponse): OpenResponse {
   }
 }
 
-function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
+function bodyOf({ id, text, contextId, createdAt, finishReason }: StreamEnd): SendResponse {
   return {
     ...(id !== undefined && { id }),
     response: text,
     ...(contextId !== undefined && { context_id: contextId }),
     ...(createdAt !== undefined && { created_at: createdAt }),
+    ...(finishReason !== undefined && { finish_reason: finishReason }),
   }
 }
 

@@ -6,11 +6,12 @@ import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readPrompt } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
-import { emptyReplyNotice, ReplyPrinter } from '../../cli/chat/show-reply.ts'
+import { emptyReplyNotice, ReplyPrinter, tokenLimitNotice } from '../../cli/chat/show-reply.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
+import { isTokenLimit } from '../../contract/completion.ts'
 import { reasoningIn } from '../../contract/reasoning.ts'
 import { completionView } from '../../view/chat.ts'
 
@@ -88,7 +89,6 @@ export default class ChatComplete extends BaseCommand {
       context.output.progress(
         emptyReplyNotice(reasoningIn(choice.message) === undefined ? 'nothing' : 'reasoning'),
       )
-    if (choice?.finish_reason === 'length')
-      context.output.progress('The reply was truncated at its token limit.')
+    if (isTokenLimit(choice?.finish_reason)) context.output.progress(tokenLimitNotice)
   }
 }

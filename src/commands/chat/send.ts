@@ -7,7 +7,8 @@ import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
 import { readMessage } from '../../cli/chat/read-message.ts'
 import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
 import { replyFlags } from '../../cli/chat/reply-flags.ts'
-import { emptyReplyNotice, ReplyPrinter } from '../../cli/chat/show-reply.ts'
+import { emptyReplyNotice, ReplyPrinter, tokenLimitNotice } from '../../cli/chat/show-reply.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { noConversation, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -167,7 +168,11 @@ async function openExchange(
     exchange.close()
     await rememberContext(context, exchange.contextId)
     if (exchange.emptiness) output.progress(emptyReplyNotice(exchange.emptiness))
-    if (exchange.isCutShort) output.progress('The reply was truncated at its token limit.')
+    if (exchange.isCutShort) {
+      const isKept = exchange.contextId !== undefined || (isRecorded && !lost)
+      const command = commandFor(context, 'chat', 'send', '--continue', 'Continue')
+      output.progress(`${tokenLimitNotice}${isKept ? ` Continue it with: ${command}` : ''}`)
+    }
     if (lost) {
       const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])
       await output.warn(`This machine does not record the message and its reply: ${words}`)

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import type { ApiResponse } from '../../client/response.ts'
-import type { Completion } from '../../contract/completion.ts'
+import { type Completion, isTokenLimit } from '../../contract/completion.ts'
 import type { SendResponse } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
@@ -22,7 +22,7 @@ interface ExchangeOptions {
 export class Exchange {
   /** The context of the service in which a reply has begun. */
   contextId: string | undefined
-  /** Whether a completion has reached its maximum number of tokens. */
+  /** Whether the reply has reached its maximum number of tokens. */
   isCutShort = false
   /** What a complete reply without text consists of. Undefined for any other reply. */
   emptiness: 'reasoning' | 'nothing' | undefined
@@ -152,7 +152,7 @@ export class Exchange {
           turn.usage(event.usage)
         } else if (event.type === 'end') {
           outcome.end = event
-          this.isCutShort = this.isCompletion && event.finishReason === 'length'
+          this.isCutShort = isTokenLimit(event.finishReason)
           if (event.complete && event.text === '')
             this.emptiness = thinkingSince === undefined ? 'nothing' : 'reasoning'
         }
@@ -173,8 +173,10 @@ function* eventsOf(body: SendResponse | undefined): Generator<StreamEvent, void>
   const id = body?.id ?? undefined
   const contextId = body?.context_id ?? undefined
   const text = body?.response ?? ''
+  const finishReason = body?.['finish_reason']
   const named = { ...(id !== undefined && { id }), ...(contextId !== undefined && { contextId }) }
   yield { type: 'start', ...named }
   if (text !== '') yield { type: 'delta', text }
-  yield { type: 'end', complete: true, verified: true, ...named, text }
+  const reason = typeof finishReason === 'string' && { finishReason }
+  yield { type: 'end', complete: true, verified: true, ...named, ...reason, text }
 }

@@ -1,4 +1,4 @@
-import type { Usage } from '../../contract/completion.ts'
+import { isTokenLimit, type Usage } from '../../contract/completion.ts'
 import { isNumber } from '../../contract/exact-json.ts'
 import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
@@ -33,7 +33,7 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
     whereaboutsOf(conversation, outcome),
-    end?.finishReason === 'length' ? 'truncated at the token limit' : undefined,
+    isTokenLimit(end?.finishReason) ? 'truncated at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')

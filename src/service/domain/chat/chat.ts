@@ -82,16 +82,18 @@ export async function sendMessage(
   const { exchange, modelRequest } = await preparing.catch(nothingStored)
   const { choices, model } = await upstream.complete(modelRequest, context.signal).catch(nothingStored)
   const response = storableText(choices[0]?.message.content ?? '')
+  const finishReason = choices[0]?.finish_reason ?? 'stop'
   const createdAt = isoNow(context.clock)
   await storeExchange(db, {
     ...exchange,
     reply: response,
     incomplete: false,
     model,
-    finishReason: choices[0]?.finish_reason ?? null,
+    finishReason,
     createdAt,
   })
-  return { id: exchange.replyId, response, context_id: exchange.contextId, created_at: createdAt }
+  const { replyId: id, contextId: context_id } = exchange
+  return { id, response, context_id, created_at: createdAt, finish_reason: finishReason }
 }
 
 /** The lists of models and messages can be read even if chat is off. @throws ApiError `feature_disabled` */
