@@ -16,8 +16,12 @@ export const htmlDocument = {
     const { role, time, isoTime, content } = textOf(message)
     const { text } = html`<article class="${kinds.has(role) ? role : 'other'}">
 <header><h2 dir="auto">${role}</h2> ${isoTime ? html`<time datetime="${isoTime}">${time}</time>` : time}</header>
-<div class="content" dir="auto">
-${new Html(markdownToHtml(content))}</div>
+${
+  verbatim.has(role)
+    ? html`<div class="content verbatim" dir="auto">${content}</div>`
+    : html`<div class="content" dir="auto">
+${new Html(markdownToHtml(content))}</div>`
+}
 </article>
 `
     return text
@@ -26,6 +30,8 @@ ${new Html(markdownToHtml(content))}</div>
 }
 
 const kinds: ReadonlySet<string> = new Set(['user', 'assistant', 'system'])
+/** The roles of people, who rarely mean Markdown by `__init__.py` or by the lines of a paste. */
+const verbatim: ReadonlySet<string> = new Set(['user', 'system'])
 
 /** Loads no font or image. */
 const style = `
@@ -46,6 +52,7 @@ header h2 { margin: 0; font-size: .95rem; color: var(--text); overflow-wrap: any
 .assistant header h2 { color: var(--assistant) }
 .system header h2 { color: var(--system) }
 .content { overflow-wrap: anywhere }
+.verbatim { margin-top: .5rem; white-space: pre-wrap }
 .content > :first-child { margin-top: .5rem }
 .content > :last-child { margin-bottom: 0 }
 .content h3, .content h4, .content h5, .content h6 { margin: 1.2em 0 .4em; line-height: 1.3 }

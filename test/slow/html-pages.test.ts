@@ -22,7 +22,7 @@ describe('html-validate', () => {
   it('reports no error in an HTML export of hostile messages and of the CommonMark examples', async () => {
     const { tests } = specification as { tests: { markdown: string }[] }
     const contents = [...hostileTexts, ...tests.map(({ markdown }) => markdown)]
-    const messages = contents.map((content) => htmlDocument.message({ role: 'user', content }))
+    const messages = contents.map((content) => htmlDocument.message({ role: 'assistant', content }))
     expect(await faultsOf(htmlDocument.head('c1') + messages.join('') + htmlDocument.tail())).to.deep.equal(
       [],
     )

@@ -119,7 +119,7 @@ describe('an exported page in a real browser', function () {
     const { tests } = specification as { tests: { markdown: string }[] }
     const context = await browser.newContext()
     const page = await context.newPage()
-    const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'user', content }))
+    const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'assistant', content }))
     await page.setContent(htmlDocument.head('c1') + shown.join('') + htmlDocument.tail())
     expect(await count(page, 'main > article')).to.equal(tests.length)
     expect(await findPageFaults(page)).to.deep.equal([])
