@@ -44,11 +44,6 @@ const usage = response<Usage>(() => ({
   total_tokens: z.int(),
 }))
 
-/** Whether a finish reason means the maximum number of tokens. Servers have two names for it. */
-export function isTokenLimit(reason: unknown): boolean {
-  return reason === 'length' || reason === 'max_tokens'
-}
-
 /** One reply of a completion. */
 export interface Choice extends Received {
   message?: Maybe<ChoiceMessage>

@@ -38,3 +38,8 @@ export interface StreamEnd {
   /** Set if the service did not stream, and sent one JSON body. */
   isWholeBody?: true
 }
+
+/** Whether a finish reason means the maximum number of tokens. Servers have two names for it. */
+export function isTokenLimit(reason: unknown): boolean {
+  return reason === 'length' || reason === 'max_tokens'
+}

@@ -11,8 +11,8 @@ import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
-import { isTokenLimit } from '../../contract/completion.ts'
 import { reasoningIn } from '../../contract/reasoning.ts'
+import { isTokenLimit } from '../../contract/stream-event.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {

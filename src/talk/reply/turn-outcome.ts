@@ -1,7 +1,7 @@
-import { isTokenLimit, type Usage } from '../../contract/completion.ts'
+import type { Usage } from '../../contract/completion.ts'
 import { isNumber } from '../../contract/exact-json.ts'
 import type { Failure } from '../../contract/failure.ts'
-import type { StreamEnd } from '../../contract/stream-event.ts'
+import { isTokenLimit, type StreamEnd } from '../../contract/stream-event.ts'
 import type { Conversation } from '../conversation.ts'
 
 /** The result of a turn. Times are milliseconds since the request was sent, undefined if nothing arrived. */
