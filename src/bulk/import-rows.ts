@@ -15,7 +15,7 @@ import { importsDirectory, openJournal, readRowStates } from './journal/open-jou
 import { readSpentQuota } from './journal/spent-quota.ts'
 import { findFirstRequests, planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
-import { openResults } from './results/report-rows.ts'
+import { lockResults } from './results/report-rows.ts'
 import { numberedRowListPath } from './results/row-list-file.ts'
 import type { RowKind } from './rows/imported-user.ts'
 import { readResolutions } from './unknown-row-resolutions.ts'
@@ -29,23 +29,19 @@ import { readResolutions } from './unknown-row-resolutions.ts'
  *   process imports the file; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, format, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
-  // Fails now rather than after the import if the file cannot be written.
-  if (results !== undefined) openResults(results, makePassword !== undefined)
-  const input = await openInput(file, {
-    format,
-    signal,
-    spoolDirectory: importsDirectory(directories),
-    stdin,
-    untilEnded,
-    resolvePath,
-  })
+  const { file, format, signal, directories, stdin, untilEnded, resolvePath, results } = options
+  // Also fails now rather than after the import if the file cannot be written.
+  const unlock = results === undefined ? undefined : lockResults(results)
+  let input: Input | undefined
   try {
+    const spoolDirectory = importsDirectory(directories)
+    input = await openInput(file, { format, signal, spoolDirectory, stdin, untilEnded, resolvePath })
     if (results !== undefined) assertApart(results, input)
     const checked = await check(abortable(input, signal), options)
     return await importChecked(input, checked, options)
   } finally {
-    input.close()
+    input?.close()
+    unlock?.()
   }
 }
 

@@ -4,6 +4,7 @@ import { devNull } from 'node:os'
 import { dirname } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
+import { tryProcessLock } from './process-lock.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
 import { demandFileName, isNullDevicePath } from './windows-file-name.ts'
 
@@ -48,6 +49,21 @@ export class DocumentFile {
     if (this.#isRegular || platform !== 'win32') {
       this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
     }
+  }
+
+  /**
+   * Keeps other chatctl processes that lock the file from writing it. Does nothing for a device or a pipe.
+   *
+   * @returns ends it
+   * @throws Failure `conflict` if another process holds the lock; `storage`
+   */
+  lock(): () => void {
+    if (!this.#isRegular) return () => {}
+    const release = this.#guardSync(() => tryProcessLock(`${this.path}.lock`))
+    if (release) return release
+    throw new Failure('conflict', `Another chatctl process is writing ${this.path}`, {
+      hint: 'Wait until it ends, or choose another file. Then run the same command again.',
+    })
   }
 
   /** Removes the temporary files of killed processes. */

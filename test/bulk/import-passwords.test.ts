@@ -2,6 +2,7 @@ import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
@@ -96,6 +97,23 @@ describe('the generated passwords of an import', function () {
     writeFileSync(results, `\ufeff${readFileSync(results, 'utf8').replaceAll('\n', '\r\n')}`)
     expect((await importing(path)).exitCode).to.equal(9)
     expect(kept()).to.deep.equal(before)
+  })
+
+  it('are in a file that no other process writes at the same time', async () => {
+    const path = file('users.csv', 'email\na@example.com\n')
+    const lock = () => tryProcessLock(`${results}.lock`)
+    let isFree: boolean | undefined
+    server.onRequest = ({ method }) => {
+      if (method === 'POST') isFree = lock() !== undefined
+    }
+    expect((await importing(path)).exitCode).to.equal(0)
+    expect(isFree).to.equal(false)
+    const before = readFileSync(results, 'utf8')
+    const release = lock()
+    const other = await importing(file('others.csv', 'email\nb@example.com\n'))
+    release?.()
+    expectFailure(other, 7, `Another chatctl process is writing ${results}`)
+    expect([readFileSync(results, 'utf8'), sent().size]).to.deep.equal([before, 1])
   })
 
   it('are not written to a device', async function () {

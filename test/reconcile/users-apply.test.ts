@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { UsersState } from '../../src/reconcile/state/users-state.ts'
+import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -185,6 +186,21 @@ describe('users apply', function () {
     expect(read('new.csv')).to.contain(password)
     expect(read('new.csv').split('\n')).to.have.length(4)
     expect(statSync(path('new.csv')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('keeps other processes from writing the results file', async () => {
+    const lock = () => tryProcessLock(`${path('new.csv')}.lock`)
+    const free: boolean[] = []
+    server.onRequest = () => void free.push(lock() !== undefined)
+    write(ada)
+    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
+    expect(free).to.deep.equal([false, false])
+    const release = lock()
+    write(ada, bob)
+    const refused = await apply('--results', 'new.csv')
+    release?.()
+    expectFailure(refused, 7, `Another chatctl process is writing ${path('new.csv')}`)
+    expect(existsSync(path('new.csv.lock'))).to.equal(false)
   })
 
   it('does not replace a file that is not a results file', async () => {

@@ -177,6 +177,12 @@ function unresolvedRow(row: InputRow, journal: Journal): UnresolvedRow {
   return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
 }
 
+/** Keeps other processes from writing a results file, because its passwords would be lost. @throws as both calls */
+export function lockResults(path: string): () => void {
+  formatOfResults(path)
+  return new DocumentFile(path).lock()
+}
+
 export function openResults(path: string, hasPasswords: boolean): ResultsWriter {
   return new ResultsWriter(new DocumentFile(path), { format: formatOfResults(path), hasPasswords })
 }

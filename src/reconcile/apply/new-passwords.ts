@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { readResultRows } from '../../bulk/results/password-reader.ts'
-import { openResults } from '../../bulk/results/report-rows.ts'
+import { lockResults, openResults } from '../../bulk/results/report-rows.ts'
 import type { WrittenResult } from '../../bulk/results/results-file.ts'
 import type { RowStatus } from '../../bulk/results/row-result.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -23,6 +23,7 @@ export class NewPasswords {
   readonly #makePassword: () => string
   /** The rows of the users to create, by email without case. */
   readonly #rows = new Map<string, WrittenResult & { password: string }>()
+  #unlock: (() => void) | undefined
 
   /** @throws Failure `usage` for another file extension; `storage` if the file is known to be not writable */
   constructor(path: string, makePassword: () => string) {
@@ -36,11 +37,24 @@ export class NewPasswords {
   }
 
   /**
-   * Writes a password for each user to create. The file is on disk when the promise resolves.
+   * Writes a password for each user to create. The file is on disk when the promise resolves, and locked until
+   * `finish`.
    *
-   * @throws Failure `refused` if the file exists and is not a results file; `storage`
+   * @throws Failure `refused` if the file exists and is not a results file; `conflict` if another process is
+   *   writing it; `storage`
    */
   async prepare(planned: Iterable<PlannedUser>): Promise<void> {
+    const unlock = lockResults(this.#path)
+    try {
+      await this.#prepare(planned)
+      this.#unlock = unlock
+    } catch (error) {
+      unlock()
+      throw error
+    }
+  }
+
+  async #prepare(planned: Iterable<PlannedUser>): Promise<void> {
     for (const { difference } of planned) {
       const { email, line = '' } = difference
       const row = { line, email, id: '', status: 'skipped' as const, error: 'not sent yet' }
@@ -65,9 +79,13 @@ export class NewPasswords {
     Object.assign(row, { id, status: isKnown ? 'created' : statusOf(status), error: failure?.message ?? '' })
   }
 
-  /** Writes the outcomes of the users. */
+  /** Writes the outcomes of the users, if passwords were prepared. */
   async finish(): Promise<void> {
-    if (this.#rows.size > 0) await this.#write()
+    try {
+      if (this.#unlock) await this.#write()
+    } finally {
+      this.#unlock?.()
+    }
   }
 
   /** Replaces the file: the rows of other users unchanged, and then those of the users to create. */
