@@ -222,12 +222,14 @@ export class ImportRun {
       onRow,
       warn,
     })
-    if (report.isFinished) this.#journal.end('finished')
+    const { resultsFailure } = report
+    if (report.isFinished && !resultsFailure) this.#journal.end('finished')
+    if (ended !== undefined && resultsFailure) await warn(resultsFailure.message)
     return {
       ...report,
       rows: this.#checked.rows,
       requests: this.#requests,
-      ended,
+      ended: ended ?? resultsFailure,
     }
   }
 }

@@ -1,4 +1,4 @@
-import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
@@ -149,6 +149,28 @@ describe('the outcome of a request of an import', function () {
     expect(JSON.parse(stdout)).to.deep.include({ created: 2, unknown: 0, remaining: 2 })
     expect((await run()).exitCode).to.equal(0)
     expect(sent()).to.equal(4)
+  })
+
+  it('is counted although the results file can no longer be written, and written by the next run', async () => {
+    writeFileSync(path, 'email,role\na@example.com,editor\n')
+    const out = join(sandbox.home, 'out')
+    mkdirSync(out)
+    const results = join(out, 'results.csv')
+    behave = ({ path }) => {
+      if (!path.endsWith('/permissions')) return json(201, { id: 'usr_1' })
+      renameSync(out, `${out}-gone`)
+      return json(200, {})
+    }
+    const line = ['users', 'import', path, '--yes', '--json', '--results', results, '--generate-passwords']
+    const importing = () => runChatctl(sandbox, line, options())
+    const { exitCode, stdout, stderr } = await importing()
+    expect(exitCode, stderr).to.equal(1)
+    expect(JSON.parse(stdout)).to.include({ created: 1, remaining: 0 }).and.not.to.have.property('results')
+    expect(stderr).to.contain(`Cannot write ${results}`).and.to.contain('To write the results, run the same')
+    renameSync(`${out}-gone`, out)
+    const before = sent()
+    expect((await importing()).exitCode).to.equal(0)
+    expect([sent(), readFileSync(results, 'utf8').includes(',created,')]).to.deep.equal([before, true])
   })
 
   it('can be resolved for one of several rows on a line', async () => {

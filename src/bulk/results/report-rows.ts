@@ -1,3 +1,4 @@
+import type { Failure } from '../../contract/failure.ts'
 import { DocumentFile } from '../../system/document-file.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
@@ -8,9 +9,9 @@ import type { RowKind } from '../rows/imported-user.ts'
 import { formatRowPlace } from '../unknown-row-resolutions.ts'
 import { FailedRows } from './failed-rows.ts'
 import { type KnownRow, knownRow } from './known-row.ts'
-import { openPasswords } from './password-reader.ts'
+import { openPasswords, type PasswordReader } from './password-reader.ts'
 import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
-import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
+import { finishRowList, RowList, type RowListName, rowListPath } from './row-list-file.ts'
 import { progressOf, type RowResult, type RowStatus, resultOf, rowStatuses } from './row-result.ts'
 import { UnknownRows } from './unknown-rows.ts'
 
@@ -59,6 +60,8 @@ export interface Report {
   failedRows: string | undefined
   /** Path of the file of unknown rows, if `onUnknown` was not called for all of them. */
   unknownRows: string | undefined
+  /** Why the results file does not have the results. */
+  resultsFailure: Failure | undefined
 }
 
 /** Maximum number of calls of `onUnknown`, for each of the two kinds, and of `onFailed`. */
@@ -66,30 +69,65 @@ const maxListedRows = 10
 
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
-  const { input, kind, journal, results, hasPasswords, warn } = reporting
-  const writer = results === undefined ? undefined : openResults(results, hasPasswords)
-  const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
+  const { input, kind, results, warn } = reporting
+  const file = results === undefined ? undefined : new ResultRows(results, reporting)
   const counting = new ReportCount(reporting)
   try {
     for await (const batch of readRows(input, kind)) {
-      const written: WrittenResult[] = []
+      const taken: [InputRow, RowResult][] = []
       for (const row of batch) {
-        const result = await counting.take(row, writer !== undefined)
-        if (result === undefined || writer === undefined) continue
-        const password = await passwords?.of(row)
-        written.push(password === undefined ? result : { ...result, password })
+        const result = await counting.take(row, file !== undefined)
+        if (result) taken.push([row, result])
       }
-      await writer?.write(written)
+      await file?.add(taken)
     }
-    await passwords?.end()
-    await writer?.finish()
-    return await counting.finish(warn)
+    await file?.finish()
+    return { ...(await counting.finish(warn)), resultsFailure: file?.failure }
   } catch (error) {
     await counting.discard()
-    await writer?.discard()
+    await file?.discard()
     throw error
-  } finally {
-    await passwords?.close()
+  }
+}
+
+/** The results file. If it cannot be written, the counts are still reported: see `failure`. */
+class ResultRows extends RowList {
+  override readonly isNeeded = true
+  readonly #path: string
+  readonly #hasPasswords: boolean
+  readonly #passwords: PasswordReader | undefined
+  #writer: ResultsWriter | undefined
+
+  constructor(path: string, { hasPasswords, journal }: ReportOptions) {
+    super()
+    this.#path = path
+    this.#hasPasswords = hasPasswords
+    this.#passwords = hasPasswords ? openPasswords(journal, path) : undefined
+  }
+
+  add(taken: readonly [InputRow, RowResult][]): Promise<void> {
+    return this.guard(async () => {
+      const written: WrittenResult[] = []
+      for (const [row, result] of taken) {
+        const password = await this.#passwords?.of(row)
+        written.push(password === undefined ? result : { ...result, password })
+      }
+      this.#writer ??= openResults(this.#path, this.#hasPasswords)
+      await this.#writer.write(written)
+    })
+  }
+
+  override async finish(): Promise<void> {
+    await this.guard(async () => {
+      await this.#passwords?.end()
+      await this.#writer?.finish()
+    })
+    await this.#passwords?.close()
+  }
+
+  override async discard(): Promise<void> {
+    await this.#writer?.discard()
+    await this.#passwords?.close()
   }
 }
 
@@ -142,7 +180,7 @@ class ReportCount {
     return result
   }
 
-  async finish(warn: ReportOptions['warn']): Promise<Report> {
+  async finish(warn: ReportOptions['warn']): Promise<Omit<Report, 'resultsFailure'>> {
     const { journal } = this.#reporting
     await finishRowList('failed', this.#failed, this.#paths.failed, journal)
     await finishRowList('unknown', this.#unknown, this.#paths.unknown, journal)

@@ -77,7 +77,7 @@ export async function importFile(
   }
   if (!imported) return
   await outside.tell(imported)
-  await showImported(context, imported, options.results)
+  await showImported(context, imported, imported.resultsFailure ? undefined : options.results)
   sayWhatWasNotChecked(context, imported)
   throwWhatIsLeft(context, imported, options)
 }
@@ -131,7 +131,9 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   ]
   if (ended !== undefined) {
     const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
-    const resume = `To resume, run ${sameCommand(options)}.`
+    const isStale = ended === imported.resultsFailure
+    const aim = isStale ? 'The results file is not up to date. To write the results' : 'To resume'
+    const resume = `${aim}, run ${sameCommand(options)}.`
     context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
     throw ended instanceof Failure && ended.isOutcomeUnknown
