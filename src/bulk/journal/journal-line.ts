@@ -44,7 +44,7 @@ export interface FileLine {
 }
 
 /**
- * `finished`: every row has a known outcome. The next run sends updates and assignments again, but no create.
+ * `finished`: every row has a known outcome. The next run sends the rows with an id again, but not those that created a user.
  * `closed`: the user gave up the import; a later run of the same file resumes it.
  */
 export interface EndLine {

@@ -33,7 +33,7 @@ export class RowStates {
     this.#offsets[row] = offset
   }
 
-  /** After a finished run, updates and assignments may be sent again, but creates may not. */
+  /** After a finished run, rows with an id are sent again, but those that created a user are not. */
   forgetUpdates(): void {
     for (let row = 0; row < this.#states.length; row++) {
       if ((this.#states[row] ?? 0) & createdFlag) continue
