@@ -43,7 +43,7 @@ async function readerOf(input: Input, rules: RowRules): Promise<RowReader> {
     case 'json':
       return new JsonListRows(name, rules)
     case 'yaml': {
-      if (rules.kind === 'managed users' && (await isOneDocument(input))) {
+      if (await isOneDocument(input, rules.kind)) {
         const { YamlDocumentRows } = await import('./yaml-document-rows.ts')
         return new YamlDocumentRows(name, rules)
       }

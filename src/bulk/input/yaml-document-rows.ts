@@ -1,6 +1,8 @@
+import { stringify } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
 import { locateYaml, UnreadableFile } from '../../contract/locate-yaml.ts'
 import { type Located, placesIn, plainValue } from '../../contract/located.ts'
+import { yamlWriting } from '../../contract/yaml-scalars.ts'
 import type { InputRow, RowReader } from './input-row.ts'
 import { objectRow, offsetOf, type RowRules } from './object-row.ts'
 
@@ -42,8 +44,11 @@ export class YamlDocumentRows implements RowReader {
       })
     }
     return users.items.map((item, index) => {
-      const source = { index, raw: '', start: placeOf(item.at) }
-      return objectRow(source, plainValue(item), this.#rules, (path) => placeOf(offsetOf(item, path)))
+      const value = plainValue(item)
+      // Without anchors, which are perhaps in another row.
+      const raw = this.#rules.kind === 'managed users' ? '' : stringify([value], yamlWriting([value]))
+      const source = { index, raw, start: placeOf(item.at) }
+      return objectRow(source, value, this.#rules, (path) => placeOf(offsetOf(item, path)))
     })
   }
 

@@ -33,6 +33,7 @@ const writers: [string, InputFormat, (rows: readonly ImportedUser[]) => string][
   ['indented JSON', 'json', (all) => JSON.stringify(all, undefined, 2)],
   ['JSON in an object', 'json', (all) => `\ufeff${JSON.stringify({ users: all })}\n`],
   ['a YAML list', 'yaml', (all) => yaml.stringify(all, plain)],
+  ['YAML in a map', 'yaml', (all) => `# all\n${yaml.stringify({ users: all }, plain)}`],
   ['YAML documents', 'yaml', (all) => all.map((one) => `---\n${yaml.stringify(one, plain)}`).join('')],
   ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
 ]
@@ -282,7 +283,7 @@ describe('a file of rows', () => {
       '- email: a@x\n...\n%YAML 1.1 # old\n---\nemail: b@x\nmetadata: {a: yes, b: 010}\n',
       'rows:3:1: the file is YAML 1.1; only YAML 1.2 is supported',
     ],
-    ['yaml', 'users:\n- email: a@x', 'rows:1:1: expected a list of users'],
+    ['yaml', 'users:\n  email: a@x', 'rows:2:3: expected a list of users'],
     ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: expected a list of users'],
     ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows:1: the row is longer than 1 MiB'],
     ['json', `[\n{"email":"${'a'.repeat(2_000_000)}"}]`, 'rows:2: the row is longer than 1 MiB'],
