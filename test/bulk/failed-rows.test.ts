@@ -9,12 +9,14 @@ import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { rowsOf, textInput } from './input/text-input.ts'
 
-const inputs: Record<InputFormat, string> = {
+const inputs: Record<InputFormat | 'yaml in a map', string> = {
   csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,,,"open\n"c@x",,,\nd@x,é😀,pw,2\ne@x,,,"\n',
   jsonl:
     '{"email":"a@x","name":"A","password":"pw","metadata":{"a":[1]}}\r\n{"emial":1}\n{"a":\n{"email":"b@x","role":"r"}',
   json: '{"users":[\n  {"email":"a@x","name":"A","password":"pw"},\n {"emial":[1]}, 5, {"a":tru}, {"email":"b@x","role":"r"}]}',
   yaml: '- email: a@x\n  name: |\n    A\n    - B\n  password: pw\n- email: *x\n- "open\n---\nemail: b@x\npermissions:\n- a:b\n--- {"emial": 1}\n---\n- email: c@x # last',
+  'yaml in a map':
+    'x: &pw pw\nusers:\n- email: a@x\n  name: "- A: \\n #"\n  password: *pw\n- email: b@x\n  metadata: {a: .inf}\n- c@x\n',
 }
 
 describe('the file of failed rows', () => {
@@ -36,8 +38,9 @@ describe('the file of failed rows', () => {
     return rowsOf(textInput(format, readFileSync(path)))
   }
 
-  for (const [format, text] of Object.entries(inputs) as [InputFormat, string][]) {
-    it(`contains the rows, including invalid ones: ${format}`, async () => {
+  for (const [name, text] of Object.entries(inputs)) {
+    const [format] = name.split(' ') as [InputFormat]
+    it(`contains the rows, including invalid ones: ${name}`, async () => {
       const all = await rowsOf(textInput(format, text))
       await fc.assert(
         fc.asyncProperty(fc.subarray(all, { minLength: 1 }), async (rows) => {
@@ -51,7 +54,7 @@ describe('the file of failed rows', () => {
       )
     })
 
-    it(`contains the ID of a created user, and no password: ${format}`, async () => {
+    it(`contains the ID of a created user, and no password: ${name}`, async () => {
       const rows = (await rowsOf(textInput(format, text))).filter(({ faults }) => faults.length === 0)
       const again = await rewrite(format, rows, ({ index }) =>
         index === rows[0]?.index ? 'new "1",' : undefined,
@@ -69,6 +72,12 @@ describe('the file of failed rows', () => {
     const rows = await rowsOf(textInput('csv', 'email,id,password\na@x,,pw\n,7,\nb@x,,pw\n'))
     await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
     expect(readFileSync(path, 'utf8')).to.equal('email,id,password\na@x,5,\n,7,\nb@x,,pw\n')
+  })
+
+  it('has the separator of the file', async () => {
+    const rows = await rowsOf(textInput('csv', 'email;name\na@x;"A;B"\nb@x;B,C\n'))
+    await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
+    expect(readFileSync(path, 'utf8')).to.equal('id;email;name\n5;a@x;"A;B"\n;b@x;B,C\n')
   })
 
   it('has the header and the other cells as the file wrote them', async () => {

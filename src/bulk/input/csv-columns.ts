@@ -19,6 +19,7 @@ export interface CsvColumns {
   names: readonly string[]
   /** The columns that are recognized although their case differs. */
   respelled: readonly RespelledColumn[]
+  separator: string
   setters: readonly SetCell[]
 }
 
@@ -91,15 +92,15 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
   const columns = given.map((column, index) => {
     const found = findColumn(column, known, kind)
     if (found) return found
-    const offset = cellOffset(record.raw, index)
+    const offset = cellOffset(record, index)
     const exclusion = exclusionOf(column.toLowerCase(), kind)
     if (exclusion) throw refuse(exclusion.message, offset, exclusion)
-    throw refuse(`unknown column "${column}"`, offset, { hint: hintOf(given, column, known) })
+    throw refuse(`unknown column "${column}"`, offset, { hint: hintOf(column, known) })
   })
   const names = columns.map(({ name }) => name)
   const repeated = names.findIndex((name, index) => names.indexOf(name) < index)
   if (repeated !== -1) {
-    throw refuse(`duplicate column "${given[repeated]}"`, cellOffset(record.raw, repeated))
+    throw refuse(`duplicate column "${given[repeated]}"`, cellOffset(record, repeated))
   }
   const required = requiredColumns[kind]
   if (!required.some((column) => names.includes(column))) {
@@ -110,7 +111,7 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
     if (column.startsWith(field)) return []
     return [{ given: column, field: column.endsWith(jsonSuffix) ? field + jsonSuffix : field }]
   })
-  return { header, names, respelled, setters: columns.map(({ set }) => set) }
+  return { header, names, respelled, separator: record.separator, setters: columns.map(({ set }) => set) }
 }
 
 /** @param name of the input */
@@ -173,22 +174,18 @@ function jsonSetter(key: string): SetCell {
   }
 }
 
-function hintOf(names: readonly string[], column: string, known: readonly string[]): string {
-  const [separator] = /[;\t]/.exec(names.join()) ?? []
-  if (names.length === 1 && separator) {
-    return `The columns seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}. Separate them by commas.`
-  }
+function hintOf(column: string, known: readonly string[]): string {
   const meant = nearest(column.toLowerCase(), known)
   if (meant !== undefined) return `Did you mean "${meant}"?`
   return `Known columns: ${known.join(', ')}${known.includes('email') ? ', metadata.<key>, and metadata.<key>:= for JSON' : ''}.`
 }
 
 /** The offset of a cell in a valid record. */
-export function cellOffset(raw: string, index: number): number {
+export function cellOffset({ raw, separator }: CsvRecord, index: number): number {
   let at = 0
   for (let passed = 0; passed < index; passed++) {
     let isQuoted = false
-    while (at < raw.length && (isQuoted || raw.charAt(at) !== ',')) {
+    while (at < raw.length && (isQuoted || raw.charAt(at) !== separator)) {
       if (raw.charAt(at) === '"') isQuoted = !isQuoted
       at++
     }

@@ -5,6 +5,8 @@ export interface CsvRecord {
   /** Its source text, without the line break. */
   raw: string
   cells: string[]
+  /** Between the cells, in all records of a file. */
+  separator: string
   /** A fault of its quotes. */
   fault: CsvFault | undefined
 }
@@ -25,14 +27,21 @@ interface Scanned {
 
 const notClosed = 'unclosed quote'
 
+/** A header line that ends with CR, as old programs of macOS write it. */
+const macHeader = /^[^\r\n]*\r[^\n]/
+
 /**
  * Splits CSV (RFC 4180) into records. A record with invalid quotes ends with its first line, so that the other
- * rows can still be read. Blank lines are ignored.
+ * rows can still be read. Blank lines and records of blank cells are ignored. As spreadsheets write it in some
+ * countries, the separator may be a semicolon or a tab: see `separatorOf`.
  */
 export class CsvRecords {
   readonly #name: string
   #text = ''
   #line = 1
+  /** Empty until the first line that is not blank. */
+  #separator = ''
+  #isMac = false
 
   /** @param name of the input, for errors */
   constructor(name: string) {
@@ -44,8 +53,14 @@ export class CsvRecords {
    * @throws Failure `refused` for a record that is too large
    */
   take(text: string, isLast: boolean): CsvRecord[] {
-    const all = this.#text + text
+    let all = this.#text + text
+    if (this.#separator === '') this.#isMac ||= macHeader.test(all)
+    if (this.#isMac) all = all.replaceAll('\r', '\n')
     const records: CsvRecord[] = []
+    const add = (record: Omit<CsvRecord, 'separator'>): void => {
+      if (record.fault === undefined && record.cells.every((cell) => cell.trim() === '')) return
+      records.push({ ...record, separator: this.#separator })
+    }
     let at = 0
     let quote = all.indexOf('"')
     while (at < all.length) {
@@ -55,28 +70,36 @@ export class CsvRecords {
       if (newline === -1 && !isLast) break
       if (quote !== -1 && quote < at) quote = all.indexOf('"', at)
       const isQuoted = quote !== -1 && quote < next
-      const scanned = isQuoted ? scanQuoted(all, at, isLast) : undefined
+      this.#separator ||= separatorOf(all.slice(at, next))
+      const scanned = isQuoted ? scanQuoted(all, at, isLast, this.#separator) : undefined
       const known = scanned === 'more' ? all.length : scanned && 'cells' in scanned ? scanned.next : at
       if (known - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (scanned === 'more') break
       const line = this.#line
       if (scanned && 'cells' in scanned) {
         const raw = all.slice(at, scanned.end)
-        records.push({ line, raw, cells: scanned.cells, fault: undefined })
+        add({ line, raw, cells: scanned.cells, fault: undefined })
         this.#line += countLines(all, at, scanned.next)
         at = scanned.next
         continue
       }
       const raw = all.slice(at, lineEnd(all, at, next))
       if (scanned) {
-        records.push({ line, raw, cells: [], fault: { ...scanned, offset: scanned.offset - at } })
-      } else if (raw !== '') records.push({ line, raw, cells: raw.split(','), fault: undefined })
+        add({ line, raw, cells: [], fault: { ...scanned, offset: scanned.offset - at } })
+      } else add({ line, raw, cells: raw.split(this.#separator), fault: undefined })
       this.#line++
       at = next
     }
     this.#text = all.slice(at)
     return records
   }
+}
+
+/** The first separator that the first line contains outside quotes, a comma before others; empty if it is blank. */
+function separatorOf(line: string): string {
+  if (line.trim() === '') return ''
+  const names = line.replace(/"[^"]*"?/g, '')
+  return [',', ';', '\t'].find((separator) => names.includes(separator)) ?? ','
 }
 
 /** The end of a line without its line break. */
@@ -88,15 +111,20 @@ function lineEnd(text: string, start: number, next: number): number {
 }
 
 /** @returns `more` if the record may continue in text that has not been read yet */
-function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvFault | 'more' {
+function scanQuoted(
+  text: string,
+  start: number,
+  isLast: boolean,
+  separator: string,
+): Scanned | CsvFault | 'more' {
   const cells: string[] = []
   const limit = start + maxRowLength
   let opened = start
   for (let at = start; ; ) {
     if (text.charAt(at) !== '"') {
-      const end = endOfUnquoted(text, at)
+      const end = endOfUnquoted(text, at, separator)
       if (end === text.length && !isLast) return 'more'
-      const unquoted = text.slice(at, text.charAt(end) === ',' ? end : lineEnd(text, at, end + 1))
+      const unquoted = text.slice(at, text.charAt(end) === separator ? end : lineEnd(text, at, end + 1))
       const quote = unquoted.indexOf('"')
       if (quote !== -1)
         return { offset: at + quote, message: 'unexpected quote: a field with a quote must begin with one' }
@@ -118,7 +146,7 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
     if (at >= text.length) return { end: lineEnd(text, start, text.length), next: text.length, cells }
     const character = text.charAt(at)
     if (character === '\n') return { end: lineEnd(text, start, at + 1), next: at + 1, cells }
-    if (character !== ',') return faultAt(text, opened, at)
+    if (character !== separator) return faultAt(text, opened, at)
     at++
     if (at === text.length && !isLast) return 'more'
   }
@@ -139,10 +167,10 @@ function closingQuote(text: string, open: number): number {
   }
 }
 
-function endOfUnquoted(text: string, start: number): number {
+function endOfUnquoted(text: string, start: number, separator: string): number {
   for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 44 || code === 10) return at
+    const character = text.charAt(at)
+    if (character === separator || character === '\n') return at
   }
   return text.length
 }

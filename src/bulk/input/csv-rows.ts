@@ -47,7 +47,7 @@ export class CsvRows implements RowReader {
     if (cells.length !== names.length) {
       const words = `${cells.length} fields, but the header has ${names.length}`
       // The place of the first surplus cell.
-      const offset = cells.length > names.length ? cellOffset(raw, names.length) : 0
+      const offset = cells.length > names.length ? cellOffset(record, names.length) : 0
       return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }
     }
     const row: ImportedUser = {}
@@ -55,7 +55,7 @@ export class CsvRows implements RowReader {
     const report: ReportFault = (path, message) => {
       const column = columnOf(path, names)
       faults ??= []
-      faults.push(faultAt(column === undefined ? 0 : cellOffset(raw, column), message))
+      faults.push(faultAt(column === undefined ? 0 : cellOffset(record, column), message))
     }
     for (let at = 0; at < cells.length; at++) {
       const text = cells[at]

@@ -96,22 +96,19 @@ function withId(row: object, id: string): object {
 
 /** If the input has no id column, the file gets one as its first column. */
 function csvText({ row, csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
-  const names = csv?.columns.names ?? []
-  const given = csv?.columns.header ?? []
+  const { names = [], header: given = [], separator = ',' } = csv?.columns ?? {}
+  const joinCells = (cells: readonly string[]) =>
+    cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? quoted(cell) : cell)).join(separator)
   const hasColumn = names.includes('id')
   const header = isFirst ? `${joinCells(hasColumn ? given : ['id', ...given])}\n` : ''
   // As one quoted cell, because two rows with unclosed quotes would become one valid row.
   if (row === undefined && csv?.cells.length === 0) return `${header}${quoted(raw)}\n`
-  if (id === undefined || !csv) return `${header}${hasColumn ? '' : ','}${raw}\n`
+  if (id === undefined || !csv) return `${header}${hasColumn ? '' : separator}${raw}\n`
   const cells = csv.cells.map((cell, index) => {
     if (names[index] === 'id') return id
     return names[index] === 'password' ? '' : cell
   })
   return `${header}${joinCells(hasColumn ? cells : [id, ...cells])}\n`
-}
-
-function joinCells(cells: readonly string[]): string {
-  return cells.map((cell) => (/[",\r\n]/.test(cell) ? quoted(cell) : cell)).join()
 }
 
 function quoted(cell: string): string {
