@@ -142,7 +142,8 @@ export const cases: readonly Case[] = [
   },
   {
     command: 'users:permissions:assign',
-    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+    // Spaces around a role are ignored, as in a file.
+    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', ' editor'],
     request: {
       method: 'POST',
       path: '/v1/users/u1/permissions',

@@ -361,7 +361,7 @@ describe('users apply', function () {
       write({ email: 'bob@example.com', role: 'admin' })
       const command = ['users', 'apply', 'users.json', '--results', 'new.csv', '--yes']
       const run = await runChatctl(sandbox, command, options({ env: { CHATCTL_BASE_URL: broken.url } }))
-      expect(run.exitCode).to.equal(9)
+      expect([run.exitCode, run.stdout]).to.deep.equal([9, 'Done: created 1 user.\n'])
       expect(run.stderr).to.contain(
         'users.json:2: bob@example.com: created, but the outcome of a change is unknown: 500: Broken',
       )

@@ -28,8 +28,8 @@ export function readObject(value: unknown, kind: RowKind, report: ReportFault): 
     else if (field === 'settings') readSettings(row, given, report)
     else if (field === 'permissions') readPermissions(row, given, report)
     else if (typeof given !== 'string') report([field], `${field} must be a string`)
-    else if (field === 'email') row.email = given.trim()
-    else row[field as 'id' | 'name' | 'password' | 'role'] = given
+    else if (field === 'email' || field === 'role') row[field] = given.trim()
+    else row[field as 'id' | 'name' | 'password'] = given
   }
   return row
 }

@@ -61,14 +61,15 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const count = (isCounted: (outcome: UserOutcome) => boolean) =>
     users.filter(({ outcome }) => outcome && isCounted(outcome)).length
   const done = count(isDone)
-  const created = count((outcome) => isDone(outcome) && outcome.isCreated)
+  const created = count(({ isCreated }) => isCreated)
+  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated)
   const sent = count((outcome) => outcome.sent.length > 0)
-  const counts = { created, changed: done - created, sent, left: users.length - done }
+  const counts = { created, changed, sent, left: users.length - done }
   await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
   await warnOfProblems(context, users)
   const words = describeLeft(users)
   if (ended !== undefined) {
-    const progress = `${created} created, ${done - created} changed, ${plan.planned.length - done} left`
+    const progress = `${created} created, ${changed} changed, ${plan.planned.length - done} left`
     output.notice(
       `${[progress, ...words].join(', ')}. ${isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'}.`,
     )

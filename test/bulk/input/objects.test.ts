@@ -18,7 +18,7 @@ const row = fc.record(
     metadata,
     settings: fc.record({ theme: text, notifications_enabled: fc.boolean() }),
     permissions: fc.array(word.map((name) => `read:${name}`)),
-    role: text.filter((role) => role !== ''),
+    role: text.map((role) => `r${role.trim()}`),
   },
   { requiredKeys: ['email'], noNullPrototype: true },
 )
@@ -53,12 +53,12 @@ describe('a file of rows', () => {
   }
 
   for (const [format, text] of [
-    ['jsonl', '{"email":" A@x\\t","name":" A "}'],
-    ['yaml', '- email: " A@x\\t"\n  name: " A "\n'],
+    ['jsonl', '{"email":" A@x\\t","name":" A ","role":" admin"}'],
+    ['yaml', '- email: " A@x\\t"\n  name: " A "\n  role: "admin "\n'],
   ] as const) {
-    it(`has email addresses without the spaces around them: ${format}`, async () => {
+    it(`has email addresses and roles without the spaces around them: ${format}`, async () => {
       const [read] = await rowsOf(textInput(format, text))
-      expect(read?.row).to.deep.equal({ email: 'A@x', name: ' A ' })
+      expect(read?.row).to.deep.equal({ email: 'A@x', name: ' A ', role: 'admin' })
     })
   }
 

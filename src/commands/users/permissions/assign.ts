@@ -85,7 +85,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     const client = await context.connect()
     const assignment = {
       ...(permissions.length === 0 ? {} : { permissions }),
-      ...(flags.role === undefined ? {} : { role: flags.role }),
+      ...(flags.role === undefined ? {} : { role: flags.role.trim() }),
     }
     const response = await this.change(client.users.assignPermissions(id, assignment))
     const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id, sent: assignment }
