@@ -15,23 +15,35 @@ import type { FieldDifference, UserDifference } from './user-difference.ts'
 /** The result of reading a user. `missing`: 404. `unread`: no request was sent. */
 export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'unread'
 
+/** What is known about a user before it is read. */
+export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
+  /** Only if it comes from the record of changes: the IDs of all users that were created with the email. */
+  ids?: readonly string[]
+}
+
 /**
  * Compares a wanted user with what is known about it.
  *
- * @param entry of the state file; undefined for a user that is not in it
+ * @param entry of the state file or the record of changes; undefined for a user that is in neither
  */
 export function compareUser(
   wanted: WantedUser,
-  entry: Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> | undefined,
+  entry: ComparedEntry | undefined,
   reading: UserReading,
 ): UserDifference {
+  const difference = compare(wanted, entry, reading)
+  const isFound = entry?.ids && ['none', 'change', 'unread'].includes(difference.action)
+  return isFound ? { ...difference, action: 'adopt' } : difference
+}
+
+function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: UserReading): UserDifference {
   const { email } = wanted
   const fields = managedFields(wanted)
   if (!entry) return { email, id: undefined, action: 'create', fields: allOf(fields) }
   const { id, hashes, found } = entry
   if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
   if (id === undefined || entry.creation !== undefined)
-    return { email, id, action: 'unknown', fields: [], error: idUnknown() }
+    return { email, id, action: 'unknown', fields: [], error: idUnknown(entry.ids) }
   if (reading === 'missing' || (reading === 'unread' && found === 'missing'))
     return { email, id, action: 'missing', fields: allOf(fields) }
   if (reading === 'unread') {
@@ -102,12 +114,17 @@ function compareWithService(
   return { path, from, to, basis: 'service', drifted }
 }
 
-function idUnknown(): Failure {
-  return new Failure('incomplete', 'the user exists, but its ID is not known', { code: 'id_unknown' })
+/** @param ids of several users with the email */
+function idUnknown(ids: readonly string[] = []): Failure {
+  const words =
+    ids.length > 1
+      ? `the email was created more than once from this machine, with the IDs ${ids.map(visibleJson).join(' and ')}`
+      : 'the user exists, but its ID is not known'
+  return new Failure('incomplete', words, { code: 'id_unknown' })
 }
 
 /** The failure if the id belongs to a user with another email: a change would reach the wrong person. */
-function otherUser(email: string, id: string, { email: found }: User): Failure | undefined {
+export function otherUser(email: string, id: string, { email: found }: User): Failure | undefined {
   if (typeof found !== 'string' || found.toLowerCase() === email.toLowerCase()) return undefined
   const words = `The user ${visibleJson(id)} has the email ${visibleJson(found)} on the service, not ${visibleJson(email)}`
   return new Failure('conflict', words, { advice: [{ code: 'other_email' }] })

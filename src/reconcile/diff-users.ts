@@ -1,15 +1,14 @@
-import type { KnownQuota } from '../bulk/send/known-quota.ts'
 import { Throttle, type ThrottleOptions } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import { isoNow } from '../system/clock.ts'
-import type { UserCounts } from '../view/user-differences.ts'
-import { planUsers } from './apply/plan-users.ts'
+import { type Comparing, planUsers } from './apply/plan-users.ts'
 import { type UsersPlan, UsersPlanBuilder } from './apply/users-plan.ts'
+import { recordedUsers } from './recorded-users.ts'
 import type { UsersState } from './state/users-state.ts'
 import type { UserFiles } from './user-files.ts'
 
-export interface DiffUsersOptions extends Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+export interface DiffUsersOptions extends Comparing, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
   files: UserFiles
   /** Open for writing if `limitReads` is given, because the times of the reads are recorded. */
   state: UsersState
@@ -17,9 +16,7 @@ export interface DiffUsersOptions extends Omit<ThrottleOptions, 'spent' | 'onWin
   refresh: boolean
   /** Maximum number of users to read: the least recently read (default: all). */
   limitReads: number | undefined
-  concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait'>): Promise<Client>
-  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
 }
 
 export interface ComparedUsers {
@@ -34,7 +31,7 @@ export interface ComparedUsers {
  * @throws Failure if all further requests would fail too
  */
 export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUsers> {
-  const { files, state, refresh, limitReads, concurrency, clock, onCompared } = options
+  const { files, state, refresh, limitReads, clock } = options
   const throttle = new Throttle(options)
   let isChosen: ((email: string) => boolean) | undefined
   if (limitReads !== undefined) {
@@ -45,20 +42,17 @@ export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUser
     ? await options.connect({ maxWait: 0, observe: (event) => throttle.observe(event) })
     : undefined
   const building = new UsersPlanBuilder({ recreateMissing: false, retryUnknown: false })
-  const compared = planUsers(files.users(), {
+  const plan = await planUsers(building, {
+    ...options,
+    files: files.users(),
     users: client?.users,
-    state,
+    recorded: recordedUsers(options.directories, options.service),
     throttle,
-    concurrency,
     ...(isChosen && {
       isChosen,
       onRead: ({ found: _, ...entry }, found) =>
         state.note({ ...entry, checkedAt: isoNow(clock), ...(found && { found }) }),
     }),
   })
-  for await (const user of compared) {
-    building.add(user, state.find(user.wanted.email))
-    onCompared(building.counts, throttle.known)
-  }
-  return { plan: building.finish(state.unmanaged()), respelled: building.respelled }
+  return { plan, respelled: building.respelled }
 }

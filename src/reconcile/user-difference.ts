@@ -1,11 +1,12 @@
 import type { Failure } from '../contract/failure.ts'
 
 /**
- * What applying the files would do with a user. `missing`: the service responds with 404 for the known id.
- * `unknown`: the outcome of an earlier create is unknown, or its id is. `failed`: the user could not be read.
- * `unread`: the user was not read, and nothing differs from what was last sent.
+ * What applying the files would do with a user. `adopt`: add the id of the record of changes to the state file, and
+ * change what differs. `missing`: the service responds with 404 for the known id. `unknown`: the outcome of an
+ * earlier create is unknown, or its id is. `failed`: the user could not be read. `unread`: the user was not read,
+ * and nothing differs from what was last sent.
  */
-type UserAction = 'create' | 'change' | 'none' | 'missing' | 'unknown' | 'failed' | 'unread'
+type UserAction = 'create' | 'change' | 'adopt' | 'none' | 'missing' | 'unknown' | 'failed' | 'unread'
 
 /** A managed field that differs. */
 export interface FieldDifference {
@@ -26,7 +27,7 @@ export interface UserDifference {
   email: string
   id: string | undefined
   action: UserAction
-  /** For a user to create: all fields. Empty unless the action is `create`, `change`, or `missing`. */
+  /** For a user to create: all fields. Empty unless the action is `create`, `change`, `adopt`, or `missing`. */
   fields: readonly FieldDifference[]
   /** The place of the user in the files. */
   file?: string

@@ -59,7 +59,7 @@ const field = z.strictObject({
 const planned = z.strictObject({
   email: z.string(),
   id,
-  action: z.enum(['create', 'change', 'missing', 'unknown', 'failed']),
+  action: z.enum(['create', 'change', 'adopt', 'missing', 'unknown', 'failed']),
   /** The managed fields of the user, by path. */
   wanted: z.record(z.string(), z.unknown()),
   /** Those that differ. */
@@ -72,6 +72,7 @@ const unmanaged = z.strictObject({ unmanaged: z.strictObject({ email: z.string()
 const counts: z.ZodMiniType<UserCounts> = z.strictObject({
   create: z.int(),
   change: z.int(),
+  adopt: z.int(),
   unchanged: z.int(),
   drifted: z.int(),
   missing: z.int(),
@@ -136,9 +137,9 @@ class UsersPlanReader {
 
   finish(): UsersPlanFile {
     if (!this.#header || !this.#counts) throw this.#changed()
-    const { create, change, missing, unknown, failed, unmanaged } = this.#counts
+    const { create, change, adopt, missing, unknown, failed, unmanaged } = this.#counts
     const isWhole =
-      create + change + missing + unknown + failed === this.#users.length &&
+      create + change + adopt + missing + unknown + failed === this.#users.length &&
       unmanaged === this.#unmanaged.length
     if (!isWhole) throw this.#changed()
     return { header: this.#header, users: this.#users, unmanaged: this.#unmanaged, counts: this.#counts }

@@ -5,6 +5,8 @@ import type { Span, View } from './view.ts'
 export interface AppliedCounts {
   created: number
   changed: number
+  /** Users that were added to the state file, and not changed. */
+  adopted: number
   /** Users whose role and permissions were sent. */
   sent: number
   /** Users with any other outcome. */
@@ -27,13 +29,14 @@ export function appliedUsersView(counts: AppliedCounts, refresh: boolean): View 
   }
 }
 
-function describeApplied({ created, changed, sent, left }: AppliedCounts, refresh: boolean): Span[] {
-  if (created + changed + left === 0) {
+function describeApplied({ created, changed, adopted, sent, left }: AppliedCounts, refresh: boolean): Span[] {
+  if (created + changed + adopted + left === 0) {
     return [{ text: refresh ? 'No changes.\n' : 'No changes since the last run. The users were not read.\n' }]
   }
   const done = [
     ...(created > 0 ? [`created ${countOf(created, 'user')}`] : []),
     ...(changed > 0 ? [`changed ${countOf(changed, 'user')}`] : []),
+    ...(adopted > 0 ? [`adopted ${countOf(adopted, 'user')}`] : []),
   ].join(' and ')
   return [
     done === '' ? { text: 'Done: 0 users.\n' } : { text: `Done: ${done}.\n`, style: 'green' },

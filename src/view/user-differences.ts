@@ -19,7 +19,7 @@ export interface PrintedFieldChange {
 export interface PrintedUser {
   email: string
   id: string | null
-  action: 'create' | 'change' | 'missing' | 'unknown' | 'failed'
+  action: 'create' | 'change' | 'adopt' | 'missing' | 'unknown' | 'failed'
   changes: readonly PrintedFieldChange[]
   error?: { code: string; message: string }
 }
@@ -28,6 +28,8 @@ export interface PrintedUser {
 export interface UserCounts {
   create: number
   change: number
+  /** Those that only the record of changes has. */
+  adopt: number
   unchanged: number
   drifted: number
   missing: number
@@ -100,6 +102,9 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   if (spans.length > 0) spans.push({ text: '\n' })
   const notes = [
     summarize(counts),
+    ...(counts.adopt > 0
+      ? ['Adopt: the record of changes on this machine has the ID, but the state file does not.']
+      : []),
     ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),
   ]
@@ -118,6 +123,11 @@ function describeUser(user: PrintedUser, width: number): Span[] {
     }
     case 'change':
       return describeChanges(user, width)
+    case 'adopt':
+      return [
+        ...line(`= adopt ${email}  ${id}, created from this machine`, 'yellow'),
+        ...describeFields(changes, width),
+      ]
     case 'missing':
       return line(`! ${email} missing: the service has no user with the ID ${id}`, 'red')
     case 'unknown':
@@ -135,14 +145,14 @@ function describeChanges({ email, changes }: PrintedUser, width: number): Span[]
     const beside = [mark, { text: `${email}  ` }, ...describeField(only), { text: '\n' }]
     if (widthOf(beside) <= width) return beside
   }
-  return [
-    mark,
-    { text: `${email}\n` },
-    ...changes.flatMap((change) => {
-      const beside = [{ text: '    ' }, ...describeField(change), { text: '\n' }]
-      return widthOf(beside) <= width ? beside : describeBelow(change, width)
-    }),
-  ]
+  return [mark, { text: `${email}\n` }, ...describeFields(changes, width)]
+}
+
+function describeFields(changes: readonly PrintedFieldChange[], width: number): Span[] {
+  return changes.flatMap((change) => {
+    const beside = [{ text: '    ' }, ...describeField(change), { text: '\n' }]
+    return widthOf(beside) <= width ? beside : describeBelow(change, width)
+  })
 }
 
 function widthOf(spans: readonly Span[]): number {
@@ -185,8 +195,8 @@ function valueText(value: unknown): string {
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */
 function summarize(counts: UserCounts): string {
-  const { create, change, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
-  const known = create + change + missing + unknown + failed
+  const { create, change, adopt, drifted, missing, unknown, failed, unread, unmanaged, unchanged } = counts
+  const known = create + change + adopt + missing + unknown + failed
   if (known === 0 && unread === 0) {
     const left = unmanaged > 0 ? ` ${countOf(unmanaged, 'user')} unmanaged.` : ''
     return `No changes: ${countOf(unchanged, 'user')} as in the files.${left}`
@@ -194,6 +204,7 @@ function summarize(counts: UserCounts): string {
   const parts: [number, string][] = [
     [create, 'to create'],
     [change, drifted > 0 ? `to change (${groupDigits(drifted)} drifted)` : 'to change'],
+    [adopt, 'to adopt'],
     [missing, 'missing'],
     [unknown, 'unknown'],
     [failed, 'failed'],

@@ -159,12 +159,15 @@ describe('users apply with the embedded service', function () {
   const sandbox = perTest(createSandbox)
 
   it('names the ID of a user who exists already', async () => {
-    const run = (...words: string[]) => runChatctl(sandbox, ['users', ...words, '--profile', 'local'])
+    const runOf = (machine: string, ...words: string[]) =>
+      runChatctl(sandbox, ['users', ...words, '--profile', 'local'], {
+        env: { XDG_STATE_HOME: join(sandbox.home, machine) },
+      })
     const [email, file] = ['ada@example.com', 'users.yaml']
     writeFileSync(join(sandbox.home, file), `- email: ${email}\n  name: Ada\n`)
-    await run('apply', file, '--yes', '--results', 'new.csv', '--state', 'other.json')
+    await runOf('one', 'apply', file, '--yes', '--results', 'new.csv', '--state', 'other.json')
     const { id } = JSON.parse(readFileSync(join(sandbox.home, 'other.json'), 'utf8')).users[0]
-    const taken = await run('apply', file, '--yes', '--results', 'new2.csv')
+    const taken = await runOf('other', 'apply', file, '--yes', '--results', 'new2.csv')
     expect(taken.exitCode).to.equal(9)
     expect(taken.stderr).to.contain(`chatctl users adopt ${email}=${id} --state users.state.json`)
   })

@@ -307,9 +307,9 @@ describe('users apply', function () {
     }
   })
 
-  it('says that every user is new without a state file, and that --no-refresh sees no other changes', async () => {
+  it('says which users are new without a state file, and that --no-refresh sees no other changes', async () => {
     write(ada)
-    const words = 'There is no state file users.state.json yet, so every user is new.'
+    const words = 'There is no state file users.state.json yet, so every user is new that was not created'
     expect((await created()).stderr).to.contain(words)
     expect((await apply()).stderr).to.equal('')
     expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')

@@ -21,11 +21,19 @@ const header = headerOf({
 })
 
 const anyPlan = fc
-  .array(fc.tuple(anyWantedUser, fc.option(anyEntry, { nil: undefined }), anyServiceUser), { maxLength: 4 })
+  .array(fc.tuple(anyWantedUser, fc.option(anyEntry, { nil: undefined }), anyServiceUser, fc.boolean()), {
+    maxLength: 4,
+  })
   .map((users) => {
     const building = new UsersPlanBuilder({ recreateMissing: false, retryUnknown: false })
-    for (const [wanted, entry, user] of users) {
-      building.add({ wanted, difference: compareUser(wanted, entry, { user }) }, entry)
+    for (const [wanted, entry, user, isRecorded] of users) {
+      building.add(
+        {
+          wanted,
+          difference: compareUser(wanted, entry && { ...entry, ...(isRecorded && { ids: [] }) }, { user }),
+        },
+        entry,
+      )
     }
     return building.finish([{ email: 'old@example.com', id: 'usr_9' }])
   })
@@ -117,6 +125,7 @@ function countsOf(create: number) {
   return {
     create,
     change: 0,
+    adopt: 0,
     unchanged: 0,
     drifted: 0,
     missing: 0,

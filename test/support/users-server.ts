@@ -119,9 +119,14 @@ export class UsersServer {
     this.#quota = options.quota && new RequestQuota(options.quota)
   }
 
+  /** Of the requests from now on. */
+  set fates(fates: Partial<Record<Fate, number>>) {
+    this.#options = { ...this.#options, fates }
+  }
+
   /** Lets no request fail from now on. */
   endFates(): void {
-    this.#options = { ...this.#options, fates: {} }
+    this.fates = {}
   }
 
   /** Admits every request from now on. */

@@ -8,6 +8,7 @@ import type { Span } from '../../src/view/view.ts'
 
 const none = {
   create: 0,
+  adopt: 0,
   change: 0,
   unchanged: 0,
   drifted: 0,

@@ -73,9 +73,9 @@ export class ApplyProgress {
   }
 
   compared(counts: UserCounts, quota: KnownQuota | undefined): void {
-    const { create, change, unchanged, missing, unknown, unread, failed } = counts
+    const { create, change, adopt, unchanged, missing, unknown, unread, failed } = counts
     this.#quota = quota
-    const done = create + change + unchanged + missing + unknown + unread
+    const done = create + change + adopt + unchanged + missing + unknown + unread
     this.#progress?.update({ done, failed, unknown: 0 })
   }
 

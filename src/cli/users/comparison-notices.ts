@@ -15,7 +15,7 @@ export function sayWhatIsUnseen(
   const { name, exists } = state
   if (!exists) {
     output.notice(
-      `There is no state file ${name} yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
+      `There is no state file ${name} yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
     )
   } else if (!refresh) {
     output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)

@@ -33,6 +33,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
   switch (status) {
     case 'created':
     case 'changed':
+    case 'adopted':
     case 'pending':
       return undefined
     case 'conflict':

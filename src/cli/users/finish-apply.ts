@@ -62,9 +62,10 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
     users.filter(({ outcome }) => outcome && isCounted(outcome)).length
   const done = count(isDone)
   const created = count(({ isCreated }) => isCreated)
-  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated)
+  const adopted = count(({ status }) => status === 'adopted')
+  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated && outcome.status !== 'adopted')
   const sent = count((outcome) => outcome.sent.length > 0)
-  const counts = { created, changed, sent, left: users.length - done }
+  const counts = { created, changed, adopted, sent, left: users.length - done }
   await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
   await warnOfProblems(context, users)
   const words = describeLeft(users)
@@ -100,7 +101,7 @@ async function showDryRun(
 
 /** Whether everything of a user was sent and confirmed. */
 function isDone({ status }: UserOutcome): boolean {
-  return status === 'created' || status === 'changed' || status === 'unverified'
+  return ['created', 'changed', 'adopted', 'unverified'].includes(status)
 }
 
 function isConflicting(outcome: UserOutcome | undefined): boolean {

@@ -36,7 +36,7 @@ export default class UsersApply extends BaseCommand {
     ...calls('getUser', 'createUser', 'updateUser', 'assignPermissions'),
     note: 'then reads the users back.',
   }
-  static override view = appliedUsersView({ created: 0, changed: 0, sent: 0, left: 0 }, true)
+  static override view = appliedUsersView({ created: 0, changed: 0, adopted: 0, sent: 0, left: 0 }, true)
   static override examples = [
     {
       description: 'Apply a file, and generate the passwords of new users',
@@ -114,6 +114,8 @@ export default class UsersApply extends BaseCommand {
         applied = await runApply({
           ...applyEvents(context, progress, { ...about, yes: flags.yes }),
           state,
+          directories: context.directories,
+          service: opening.service,
           source: plan ? { plan } : { users: files.users() },
           refresh: !flags['no-refresh'],
           recreateMissing: flags['recreate-missing'],

@@ -9,6 +9,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { Interruption } from '../../cli/interruption.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { stateOf } from '../../cli/state-options.ts'
 import {
@@ -171,6 +172,8 @@ export default class UsersDiff extends BaseCommand {
       return await diffUsers({
         files,
         state,
+        directories: context.directories,
+        service: planServiceOf(context),
         refresh: !flags['no-refresh'],
         limitReads: flags['limit-reads'],
         concurrency: flags.concurrency ?? defaultConcurrency,
@@ -200,9 +203,9 @@ export default class UsersDiff extends BaseCommand {
 
   /** @throws Failure `incomplete` if users could not be read */
   #conclude({ counts, users }: PrintedDifferences, usesExitCode: boolean): void {
-    const { failed, unchanged, change, missing } = counts
+    const { failed, unchanged, change, adopt, missing } = counts
     if (failed > 0) {
-      const all = groupDigits(failed + unchanged + change + missing)
+      const all = groupDigits(failed + unchanged + change + adopt + missing)
       throw new Failure(
         'incomplete',
         `${groupDigits(failed)} of ${all} known users could not be compared, so their differences are unknown`,

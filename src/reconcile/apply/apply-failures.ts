@@ -1,7 +1,7 @@
 import { isNumber, isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import type { StateEntry } from '../state/state-entry.ts'
+import type { ComparedEntry } from '../compare-user.ts'
 import type { PlannedUser } from './planned-user.ts'
 
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
@@ -17,10 +17,13 @@ export function changedUser(id: string, words: string): Failure {
   return new Failure('conflict', `The user ${visibleJson(id)} ${words}`)
 }
 
-/** The failure if the state file has changed since the plan was made, in a way that matters for this user. */
+/**
+ * The failure if the state file or the record of changes has changed since the plan was made, in a way that matters
+ * for this user.
+ */
 export function stateConflict(
   { difference, hashes }: PlannedUser,
-  entry: StateEntry | undefined,
+  entry: ComparedEntry | undefined,
 ): Failure | undefined {
   const { action, id, fields } = difference
   if (action === 'create' && entry === undefined) return undefined
@@ -38,7 +41,8 @@ export function stateConflict(
       : entry.id === undefined
         ? 'contains this user with an unknown outcome'
         : `contains this user with the id ${visibleJson(entry.id)}`
-  return new Failure('conflict', `The state file now ${now}`)
+  const holder = entry?.ids ? 'The record of changes on this machine' : 'The state file'
+  return new Failure('conflict', `${holder} now ${now}`)
 }
 
 /** A service may quote the request in an error. */

@@ -3,20 +3,18 @@ import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
-import type { Users } from '../../client/users.ts'
-import type { UserCounts } from '../../view/user-differences.ts'
-import type { UsersState } from '../state/users-state.ts'
+import { recordedUsers } from '../recorded-users.ts'
 import type { PlacedUser } from '../user-files.ts'
 import type { UsersPlanFile } from '../users-plan-file.ts'
+import type { ApplySending } from './apply-user.ts'
 import { applyUsers } from './apply-users.ts'
 import { openPasswordSource, type PasswordChoice } from './password-source.ts'
-import { planUsers } from './plan-users.ts'
-import type { PlannedUser } from './planned-user.ts'
+import { type Comparing, planUsers } from './plan-users.ts'
+import { isNewUser, type PlannedUser } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
 import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
-export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
-  state: UsersState
+export interface ApplyRunOptions extends PlanChoices, Comparing, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
   /** The users of checked files, or a saved plan. */
   source: { users: AsyncIterable<readonly PlacedUser[]> } | { plan: UsersPlanFile }
   /** Whether users are read before they are compared. */
@@ -27,9 +25,7 @@ export interface ApplyRunOptions extends PlanChoices, Omit<ThrottleOptions, 'spe
   /** The environment and the working directory of the password command. */
   env: NodeJS.ProcessEnv
   cwd: string | undefined
-  concurrency: number
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
-  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
   /** @param respelled number of users whose email in the files has another case than in the state file */
   onPlanned(respelled: number): Promise<void>
   /** Called if there are differences to apply. Throws to send nothing. */
@@ -64,12 +60,13 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
     observe: (event) => throttle.observe(event),
   })
   const building = new UsersPlanBuilder(options)
-  const plan = await makePlan(building, client.users, throttle, options)
+  const recorded = recordedUsers(options.directories, options.service)
+  const plan = await makePlan(building, { ...options, users: client.users, recorded, throttle })
   await options.onPlanned(building.respelled)
   const outcomes = new Map<PlannedUser, UserOutcome>()
   if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
 
-  const created = plan.planned.filter(({ difference }) => difference.action !== 'change')
+  const created = plan.planned.filter(isNewUser)
   // Before the confirmation prompt.
   if (options.passwords === undefined) await passwords.prepare(created)
   await options.confirm(plan)
@@ -81,6 +78,7 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
     const ended = await applyUsers(plan.planned, {
       users: client.users,
       state,
+      recorded,
       throttle,
       clock,
       signal,
@@ -102,24 +100,12 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
 
 async function makePlan(
   building: UsersPlanBuilder,
-  users: Users,
-  throttle: Throttle,
-  { source, state, refresh, concurrency, onCompared }: ApplyRunOptions,
+  options: ApplyRunOptions & Pick<ApplySending, 'users' | 'recorded'> & { throttle: Throttle },
 ): Promise<UsersPlan> {
-  if ('plan' in source) {
-    const { plan } = source
-    for (const user of plan.users) building.add(user, state.find(user.wanted.email))
-    return { ...building.finish(plan.unmanaged), counts: plan.counts }
-  }
-  const compared = planUsers(source.users, {
-    users: refresh ? users : undefined,
-    state,
-    throttle,
-    concurrency,
-  })
-  for await (const user of compared) {
-    building.add(user, state.find(user.wanted.email))
-    onCompared(building.counts, throttle.known)
-  }
-  return building.finish(state.unmanaged())
+  const { source, state, refresh, users } = options
+  if (!('plan' in source))
+    return planUsers(building, { ...options, files: source.users, users: refresh ? users : undefined })
+  const { plan } = source
+  for (const user of plan.users) building.add(user, state.find(user.wanted.email))
+  return { ...building.finish(plan.unmanaged), counts: plan.counts }
 }

@@ -5,6 +5,7 @@ import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
+import { type ComparedEntry, otherUser } from '../compare-user.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
 import { readUser } from '../read-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
@@ -17,6 +18,8 @@ import type { Mismatch, UserOutcome } from './user-outcome.ts'
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
   state: Pick<UsersState, 'find' | 'record' | 'note' | 'remove'>
+  /** Finds a user without an entry in the state in the record of changes, as it was before this run. */
+  recorded: (email: string) => ComparedEntry | undefined
   throttle: Throttle
   health: ServiceHealth
   clock: Clock
@@ -60,7 +63,7 @@ export class UserApplication {
   async run(): Promise<void> {
     const { action, id } = this.#planned.difference
     const before = this.#sending.state.find(this.outcome.email)
-    const conflict = stateConflict(this.#planned, before)
+    const conflict = stateConflict(this.#planned, before ?? this.#sending.recorded(this.outcome.email))
     if (conflict) return this.#settle('conflict', conflict)
     const isNew = action === 'create' || action === 'unknown'
     if (isNew || id === undefined) return this.#create(before)
@@ -72,15 +75,19 @@ export class UserApplication {
         : this.#settle('conflict', changedUser(id, 'exists again'))
     }
     if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
+    const other = otherUser(this.outcome.email, id, found)
+    if (other) return this.#settle('conflict', other)
+    const entry = before ?? { email: this.outcome.email, id, hashes: {} }
+    this.#sending.state.note(entry)
     const changed = findChangedSince(this.#planned, this.#fields, {
       user: found,
-      hashes: before?.hashes ?? {},
+      hashes: entry.hashes,
     })
     if (changed.length > 0) {
       this.outcome.mismatches = changed.map(withoutSecrets)
       return this.#settle('conflict')
     }
-    await this.#change(before ?? { email: this.outcome.email, id, hashes: {} })
+    await this.#change(entry)
   }
 
   async #create(before: StateEntry | undefined): Promise<void> {
@@ -227,7 +234,7 @@ export class UserApplication {
 
   async #verify(entry: StateEntry, id: string): Promise<void> {
     const { isCreated } = this.outcome
-    const done = isCreated ? 'created' : 'changed'
+    const done = isCreated ? 'created' : this.#fields.size > 0 ? 'changed' : 'adopted'
     if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle(done)
     // If the run ends now, the changes were confirmed.
     this.outcome.status = 'unverified'

@@ -1,21 +1,36 @@
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { mapInOrder } from '../../bulk/send/map-in-order.ts'
 import { ServiceHealth } from '../../bulk/send/service-health.ts'
 import type { Throttle } from '../../bulk/send/throttle.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
-import { compareUser, foundBy, type UserReading } from '../compare-user.ts'
+import type { Directories } from '../../system/directories.ts'
+import type { UserCounts } from '../../view/user-differences.ts'
+import { type ComparedEntry, compareUser, foundBy, type UserReading } from '../compare-user.ts'
 import { readUser } from '../read-user.ts'
 import type { Found, StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser } from '../user-files.ts'
 import type { PlannedUser } from './planned-user.ts'
+import type { UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
-export interface PlanUsersOptions {
+/** What a comparison needs, beside the files and the client. */
+export interface Comparing {
+  state: UsersState
+  /** Of the record of changes. */
+  directories: Directories
+  service: string
+  concurrency: number
+  onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
+}
+
+interface PlanUsersOptions extends Pick<Comparing, 'state' | 'concurrency' | 'onCompared'> {
+  files: AsyncIterable<readonly PlacedUser[]>
   /** Undefined to compare the files with the state file alone. */
   users: Pick<Users, 'get'> | undefined
-  state: Pick<UsersState, 'find' | 'markWanted'>
+  /** Finds a user without an entry in the state in the record of changes. */
+  recorded: (email: string) => ComparedEntry | undefined
   throttle: Throttle
-  concurrency: number
   /** Which of the known users are read (default: all). */
   isChosen?: (email: string) => boolean
   /** Called with the entry of each user that was read, or is missing, and the drift. */
@@ -23,15 +38,13 @@ export interface PlanUsersOptions {
 }
 
 /**
- * Compares each user of the files with the service and the state file, concurrently, and yields the differences in
- * the order of the files.
+ * Compares each user of the files with the service and the state file, concurrently. A user without an entry in the
+ * state file may be in the record of changes.
  *
  * @throws Failure if all further requests would fail too
  */
-export function planUsers(
-  files: AsyncIterable<readonly PlacedUser[]>,
-  { users, state, throttle, concurrency, isChosen, onRead }: PlanUsersOptions,
-): AsyncIterable<PlannedUser> {
+export async function planUsers(building: UsersPlanBuilder, options: PlanUsersOptions): Promise<UsersPlan> {
+  const { files, users, state, recorded, throttle, concurrency, isChosen, onRead, onCompared } = options
   const health = new ServiceHealth()
   const read = async (id: string | undefined): Promise<UserReading> => {
     if (id === undefined || !users) return 'unread'
@@ -52,15 +65,20 @@ export function planUsers(
   async function* placed() {
     for await (const batch of files) yield* batch
   }
-  return mapInOrder(placed(), concurrency, async ({ user, file, line }) => {
+  const compared = mapInOrder(placed(), concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
     state.markWanted(user.email)
     const entry = state.find(user.email)
-    const isRead = entry?.creation === undefined && (isChosen?.(user.email) ?? true)
-    const reading = await read(isRead ? entry?.id : undefined)
-    const compared = compareUser(user, entry, reading)
+    const known = entry ?? recorded(user.email)
+    const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
+    const reading = await read(isRead ? known?.id : undefined)
+    const difference = compareUser(user, known, reading)
     if (entry && (reading === 'missing' || (typeof reading === 'object' && 'user' in reading)))
-      onRead?.(entry, foundBy(compared))
-    const difference = { ...compared, file, line }
-    return { wanted: user, difference, ...(entry && { hashes: entry.hashes }) }
+      onRead?.(entry, foundBy(difference))
+    return { wanted: user, difference: { ...difference, file, line }, ...(entry && { hashes: entry.hashes }) }
   })
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    onCompared(building.counts, throttle.known)
+  }
+  return building.finish(state.unmanaged())
 }

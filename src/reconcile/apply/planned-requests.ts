@@ -1,7 +1,7 @@
 import type { PlannedRequest } from '../../bulk/planned-work.ts'
 import { expandPath } from '../../client/address.ts'
 import { endpoints } from '../../contract/endpoints.ts'
-import { fieldsToSend, type PlannedUser, requestsFor } from './planned-user.ts'
+import { fieldsToSend, isNewUser, type PlannedUser, requestsFor } from './planned-user.ts'
 
 /** The number of requests that change something, and the first of them. */
 export interface PlannedRequests {
@@ -21,8 +21,8 @@ export function plannedRequests(
   const first: PlannedRequest[] = []
   let total = 0
   for (const user of planned) {
-    const { action, email, id, file, line } = user.difference
-    const isNew = action !== 'change'
+    const { email, id, file, line } = user.difference
+    const isNew = isNewUser(user)
     const { create, update, assign } = requestsFor(fieldsToSend(user), isNew ? email : undefined)
     const add = (endpoint: { method: string; path: string }, body: object | undefined, isCreate = false) => {
       if (!body) return

@@ -11,6 +11,10 @@ export interface PlannedUser {
   hashes?: StateEntry['hashes']
 }
 
+export function isNewUser({ difference: { action } }: PlannedUser): boolean {
+  return action !== 'change' && action !== 'adopt'
+}
+
 /** The requests of a user. They are sent in this order. */
 export interface UserRequests {
   /** Without the password. */

@@ -4,6 +4,7 @@ import type { Failure } from '../../contract/failure.ts'
  * What became of a user.
  *
  * - `created`, `changed`: done, and read back where that is possible
+ * - `adopted`: added to the state file, and nothing had to be changed
  * - `unverified`: the service confirmed the changes, but the user could not be read back
  * - `conflict`: changed since the plan was made; nothing was sent
  * - `not_applied`: the service confirmed the changes, but reports other values
@@ -15,6 +16,7 @@ import type { Failure } from '../../contract/failure.ts'
 export type OutcomeStatus =
   | 'created'
   | 'changed'
+  | 'adopted'
   | 'unverified'
   | 'conflict'
   | 'not_applied'

@@ -28,6 +28,7 @@ export class UsersPlanBuilder {
   readonly counts: UserCounts = {
     create: 0,
     change: 0,
+    adopt: 0,
     unchanged: 0,
     drifted: 0,
     missing: 0,
@@ -52,9 +53,9 @@ export class UsersPlanBuilder {
     if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
     if (action === 'none' || action === 'unread') return
     this.#users.push(user)
-    if (action === 'create' || action === 'change') this.#planned.push(user)
+    if (action === 'create' || action === 'change' || action === 'adopt') this.#planned.push(user)
     if (action === 'missing' && this.#choices.recreateMissing) this.#planned.push(user)
-    if (action === 'unknown' && this.#choices.retryUnknown && entry?.creation === 'unknown') {
+    if (action === 'unknown' && this.#choices.retryUnknown && !user.difference.error) {
       const { fields } = compareUser(user.wanted, undefined, 'unread')
       this.#planned.push({ ...user, difference: { ...user.difference, fields } })
     }

@@ -327,7 +327,7 @@ describe('users diff', () => {
     const { stdout, stderr } = await diff(['users.csv'])
     expect(stdout).to.include('1 to create.')
     expect(stderr.replace(/\s+/g, ' ')).to.include(
-      'There is no state file users.state.json yet, so every user is new. To record users who exist, run: chatctl users adopt EMAIL=ID --state users.state.json',
+      'There is no state file users.state.json yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state users.state.json',
     )
   })
 
