@@ -1,3 +1,4 @@
+import { countAcrossRuns } from '../bulk/journal/spent-quota.ts'
 import { Throttle, type ThrottleOptions } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
@@ -8,7 +9,7 @@ import { recordedUsers } from './recorded-users.ts'
 import type { UsersState } from './state/users-state.ts'
 import type { UserFiles } from './user-files.ts'
 
-export interface DiffUsersOptions extends Comparing, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+export interface DiffUsersOptions extends Comparing, ThrottleOptions {
   files: UserFiles
   /** Open for writing if `limitReads` is given, because the times of the reads are recorded. */
   state: UsersState
@@ -32,7 +33,7 @@ export interface ComparedUsers {
  */
 export async function diffUsers(options: DiffUsersOptions): Promise<ComparedUsers> {
   const { files, state, refresh, limitReads, clock } = options
-  const throttle = new Throttle(options)
+  const throttle = new Throttle({ ...options, ...(await countAcrossRuns(options)) })
   let isChosen: ((email: string) => boolean) | undefined
   if (limitReads !== undefined) {
     for await (const batch of files.users()) for (const { user } of batch) state.markWanted(user.email)

@@ -10,7 +10,7 @@ const service = 'https://chat.example/'
 const hour = 3_600_000
 const now = Date.UTC(2026, 0, 2, 12)
 
-describe('the quota that imports have used', () => {
+describe('the quota that earlier runs have used', () => {
   const directory = perTest(makeEmptyDirectory)
 
   /** Writes a journal with requests at these times. A journal that was last written before the window is not read. */

@@ -396,6 +396,23 @@ describe('users apply', function () {
     expect(server.report().users.size).to.equal(3)
   })
 
+  it('counts the requests of all runs in --quota', async () => {
+    write(ada, bob)
+    await created()
+    requests.length = 0
+    const limited = ['--quota', '7/h', '--max-wait', '0s', '--concurrency', '1']
+    const run = (...words: string[]) => runChatctl(sandbox, [...words, ...limited], options())
+    const codes: (number | null)[] = []
+    for (const command of ['diff', 'diff', 'apply', 'diff']) {
+      const yes = command === 'apply' ? ['--yes'] : []
+      codes.push((await run('users', command, 'users.json', ...yes)).exitCode)
+    }
+    expect({ codes, requests: requests.length }).to.deep.equal({ codes: [0, 0, 0, 75], requests: 7 })
+    writeFileSync(path('more.csv'), 'email\neve@example.com\n')
+    expect((await run('users', 'import', 'more.csv', '--yes')).exitCode).to.equal(75)
+    expect(requests).to.have.length(7)
+  })
+
   it('exits 130 after Ctrl-C, records the users that were created, and resumes', async () => {
     const rows = Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` }))
     write(...rows)

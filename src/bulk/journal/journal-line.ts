@@ -53,9 +53,18 @@ export interface EndLine {
   at: string
 }
 
+/** A request of a run without a journal. It has a file of its own for each service. */
+export interface RequestLine {
+  type: 'request'
+  service: string
+  at: number
+}
+
 /** The window of a quota according to the service. It may have begun before the first request. Times are in ms. */
 export interface WindowLine {
   type: 'window'
+  /** Only of a run without a journal. */
+  service?: string
   at: number
   /** Duration of the window. */
   length: number
@@ -63,7 +72,7 @@ export interface WindowLine {
   requests: number
 }
 
-export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | WindowLine
+export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | RequestLine | WindowLine
 
 /** @returns undefined if the text is not a complete line of a journal */
 export function readJournalLine(text: string): JournalLine | undefined {

@@ -1,7 +1,14 @@
-import { readdirSync, statSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ConfiguredQuota } from '../../config/quota.ts'
+import type { Clock } from '../../system/clock.ts'
+import type { Directories } from '../../system/directories.ts'
+import { makePrivateDirectory, unusableStateDirectory } from '../../system/private-directory.ts'
 import { readFileLines } from '../read-file-lines.ts'
-import { readJournalLine } from './journal-line.ts'
+import type { ThrottleOptions } from '../send/throttle.ts'
+import { type JournalLine, readJournalLine } from './journal-line.ts'
+import { importsDirectory } from './open-journal.ts'
 
 /** The requests of the current window of a quota. */
 export interface SpentQuota {
@@ -10,10 +17,54 @@ export interface SpentQuota {
   requests: number
 }
 
+/** In ms, the longest window of a quota. */
+const longestWindow = 24 * 3600 * 1000
+
+/** The name of a file with the requests of a run that has no journal. */
+const requestsName = /^quota-.*\.jsonl$/
+
+interface CountedRun {
+  directories: Directories
+  service: string
+  quota?: ConfiguredQuota | undefined
+  clock: Clock
+}
+
 /**
- * Counts the requests of all imports of this machine to a service in the current window, because a quota
- * applies to a key and not to a file (docs/interface.md, "Limits"). Includes journals that a later run has
- * replaced.
+ * Counts the requests of a run that has no journal, for later runs.
+ *
+ * @returns options of a throttle
+ * @throws Failure `storage`
+ */
+export async function countAcrossRuns({
+  directories,
+  service,
+  quota,
+  clock,
+}: CountedRun): Promise<Pick<ThrottleOptions, 'spent' | 'onRequest' | 'onWindow'>> {
+  if (!quota) return {}
+  const directory = importsDirectory(directories)
+  const path = join(directory, `quota-${randomUUID()}.jsonl`)
+  const append = (...lines: readonly JournalLine[]) => {
+    try {
+      makePrivateDirectory(directory)
+      for (const line of lines) appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
+    } catch (cause) {
+      throw unusableStateDirectory(directory, 'the number of requests in the window of a quota there', cause)
+    }
+  }
+  append()
+  return {
+    spent: await readSpentQuota(directory, { service, window: quota.window, now: clock.now() }),
+    onRequest: () => append({ type: 'request', service, at: clock.now() }),
+    onWindow: (window) =>
+      append({ type: 'window', service, at: clock.now(), length: quota.window, ...window }),
+  }
+}
+
+/**
+ * Counts the requests of all runs of this machine to a service in the current window, because a quota applies to a
+ * key and not to a file (docs/interface.md, "Limits"). Includes journals that a later run has replaced.
  *
  * @param quota.window in ms; a window begins with its first request
  * @param quota.now Unix time in ms
@@ -28,7 +79,9 @@ export async function readSpentQuota(
     const path = join(directory, name)
     if (!/\.jsonl(\.old)?$/.test(name)) continue
     try {
-      if (statSync(path).mtimeMs <= now - window) continue
+      const { mtimeMs } = statSync(path)
+      if (requestsName.test(name) && mtimeMs <= now - longestWindow) rmSync(path, { force: true })
+      if (mtimeMs <= now - window) continue
       for await (const event of readEvents(path, { service, window })) events.push(event)
     } catch (error) {
       // Another import may replace its journal at the same time.
@@ -50,7 +103,7 @@ interface QuotaEvent {
   reported?: SpentQuota
 }
 
-/** Yields nothing if the journal is of another service. */
+/** Yields nothing if the file is of another service. */
 async function* readEvents(
   path: string,
   { service, window }: { service: string; window: number },
@@ -60,7 +113,8 @@ async function* readEvents(
     if (line === undefined) continue
     if ('row' in line) {
       if (line.at !== undefined) yield { at: line.at }
-    } else if (line.type === 'import' && line.service !== service) return
+    } else if ('service' in line && line.service !== service) return
+    else if (line.type === 'request') yield { at: line.at }
     else if (line.type === 'window' && line.length === window) {
       yield { at: line.at, reported: { since: line.since, requests: line.requests } }
     }

@@ -28,6 +28,8 @@ export interface ThrottleOptions {
   quota?: ConfiguredQuota | undefined
   /** Requests of earlier runs in the current window. */
   spent?: SpentQuota | undefined
+  /** Called before each request that counts against the quota. */
+  onRequest?(): void
   /** Called if the service reports another window of the quota than the counted one. */
   onWindow?(spent: SpentQuota): void
   /** Called again if a pause becomes longer. */
@@ -101,7 +103,7 @@ export class Throttle {
   /** Receives the client's events. The client has `maxWait` 0, so that it leaves every 429 to the throttle. */
   observe(event: ClientEvent): void {
     // Retries by the client do not go through `#enter`.
-    if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
+    if (event.type === 'request' && event.attempt > 1) this.#take()
     if (event.type !== 'response') return
     this.#headers.read(event.limits, this.#now())
     const spent = this.#count?.align(readWindows(event.limits, this.#now()), this.#now())
@@ -148,11 +150,16 @@ export class Throttle {
         await this.#changed.nextChange()
         continue
       }
-      this.#count?.take(this.#now())
+      this.#take()
       this.#inFlight++
       this.#isProbing = this.#isHalfOpen
       return { generation: this.#generation, isProbe: this.#isHalfOpen }
     }
+  }
+
+  #take(): void {
+    this.#count?.take(this.#now())
+    this.#options.onRequest?.()
   }
 
   #exhaustedFor(): number {

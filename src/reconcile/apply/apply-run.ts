@@ -1,3 +1,4 @@
+import { countAcrossRuns } from '../../bulk/journal/spent-quota.ts'
 import { GracefulAbort } from '../../bulk/send/graceful-abort.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
@@ -14,7 +15,7 @@ import { isNewUser, type PlannedUser } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
 import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
-export interface ApplyRunOptions extends PlanChoices, Comparing, Omit<ThrottleOptions, 'spent' | 'onWindow'> {
+export interface ApplyRunOptions extends PlanChoices, Comparing, ThrottleOptions {
   /** The users of checked files, or a saved plan. */
   source: { users: AsyncIterable<readonly PlacedUser[]> } | { plan: UsersPlanFile }
   /** Whether users are read before they are compared. */
@@ -52,7 +53,7 @@ export interface AppliedUsers {
 export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
   const { state, clock, signal, concurrency, onOutcome } = options
   const passwords = openPasswordSource(options.passwords, options)
-  const throttle = new Throttle(options)
+  const throttle = new Throttle({ ...options, ...(await countAcrossRuns(options)) })
   const abort = new GracefulAbort(options)
   const client = await options.connect({
     maxWait: 0,
