@@ -22,8 +22,13 @@ import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
-import type { UsersPlanFile } from '../../reconcile/users-plan-file.ts'
+import type { UsersPlanFile, UsersPlanHeader } from '../../reconcile/users-plan-file.ts'
 import { appliedUsersView } from '../../view/applied-users.ts'
+
+interface Applying {
+  context: Context
+  state: UsersState
+}
 
 /** Maximum number of requests that a dry run shows. */
 const shownRequests = 3
@@ -106,7 +111,7 @@ export default class UsersApply extends BaseCommand {
       const progress = new ApplyProgress(context, estimateDuration)
       let applied: AppliedUsers
       try {
-        if (input && plan) await this.#checkState(plan, input.name, name, state)
+        if (input && plan) await this.#checkState(plan.header, input.name, name, { context, state })
         if (!plan) {
           sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
           progress.begin(users)
@@ -130,7 +135,7 @@ export default class UsersApply extends BaseCommand {
           signal: context.signal,
           maxWait: context.options.max_wait.value,
           onFirstChange: async () => {
-            if (plan) await this.#markApplied(plan.header.id, context)
+            if (plan) await this.#markApplied(plan.header.id, { context, state })
           },
           onBegin: ({ planned }) => {
             progress.begin(planned.length)
@@ -154,31 +159,35 @@ export default class UsersApply extends BaseCommand {
     }
   }
 
-  /** @throws Failure `conflict` if the plan is for another service, or was applied before */
+  /** @throws Failure `conflict` if the plan is for another service */
   async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
-    const [{ readUsersPlan, assertPlanFits }, { isApplied }] = await Promise.all([
-      import('../../reconcile/users-plan-file.ts'),
-      import('../../plan/plan-file.ts'),
-    ])
+    const { readUsersPlan, assertPlanFits } = await import('../../reconcile/users-plan-file.ts')
     const plan = await readUsersPlan(input, this.config.version)
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
-    if (!isApplied(context.directories, plan.header.id)) return plan
-    throw new Failure('conflict', `The plan ${input.name} was already applied`, {
-      advice: [{ code: 'save_users_plan' }],
-    })
+    return plan
   }
 
-  /** @throws Failure `conflict` if the state file is earlier than the plan */
-  async #checkState({ header }: UsersPlanFile, name: string, stateName: string, state: UsersState) {
-    const { assertStateFits } = await import('../../reconcile/users-plan-file.ts')
+  /** @throws Failure `conflict` if the plan was applied before, or the state file is earlier than the plan */
+  async #checkState(header: UsersPlanHeader, name: string, stateName: string, { context, state }: Applying) {
+    const [{ assertStateFits }, { isApplied }] = await Promise.all([
+      import('../../reconcile/users-plan-file.ts'),
+      import('../../plan/plan-file.ts'),
+    ])
+    if (isApplied(context.directories, header.id) || state.hasApplied(header.id)) {
+      throw new Failure('conflict', `The plan ${name} was already applied`, {
+        advice: [{ code: 'save_users_plan' }],
+      })
+    }
     const { exists, serial } = state
     assertStateFits(name, header, { name: stateName, exists, serial })
   }
 
-  async #markApplied(id: string, { directories }: Context): Promise<void> {
+  /** Also beside the state file, which a user with another home directory may share. */
+  async #markApplied(id: string, { context, state }: Applying): Promise<void> {
     const { markApplied } = await import('../../plan/plan-file.ts')
-    markApplied(directories, id)
+    markApplied(context.directories, id)
+    state.noteApplied(id)
   }
 }
 

@@ -1,3 +1,4 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
@@ -148,6 +149,25 @@ export class UsersState {
     })
   }
 
+  /** Whether a plan was applied with this file, or with another generation of it. */
+  hasApplied(plan: string): boolean {
+    const path = this.#appliedPath
+    return existsSync(path) && readFileSync(path, 'utf8').split('\n').includes(plan)
+  }
+
+  /** @throws Failure `storage` */
+  noteApplied(plan: string): void {
+    try {
+      appendFileSync(this.#appliedPath, `${plan}\n`, { mode: 0o600 })
+    } catch (cause) {
+      throw unwritable(this.#file, cause)
+    }
+  }
+
+  get #appliedPath(): string {
+    return `${this.#file.path}.applied`
+  }
+
   /**
    * Writes the next generation if an entry has changed, and keeps the previous one as a backup. If another
    * program has replaced the file meanwhile, such as Git, the two are combined.
@@ -225,18 +245,23 @@ function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
 }
 
 /** @throws Failure `conflict` if another process holds the lock; `storage` */
-function lock({ path, name }: StateFile): () => void {
+function lock(file: StateFile): () => void {
+  const { path, name } = file
   let release: (() => void) | undefined
   try {
     release = tryProcessLock(`${path}.lock`)
   } catch (cause) {
-    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-      hint: 'chatctl also creates a lock, a journal, and a backup in this directory.',
-      cause,
-    })
+    throw unwritable(file, cause)
   }
   if (release) return release
   throw new Failure('conflict', `Another chatctl process is using ${name}`, {
     hint: 'Wait until it ends. Then run the same command again.',
+  })
+}
+
+function unwritable({ name }: StateFile, cause: unknown): Failure {
+  return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
+    hint: 'chatctl also creates a lock, a journal, a backup, and a list of applied plans in this directory.',
+    cause,
   })
 }
