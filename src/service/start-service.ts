@@ -39,6 +39,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
 
 export interface RunningService {
   url: string
+  /** The origin that clients use, if it is another one. */
+  publicUrl: string | undefined
   adminUrl: string | undefined
   dataDir: string
   /** This call created the data. */
@@ -108,7 +110,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const withdraw = announce && announceRun(dataDir, details, announce, clock)
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
-    logger?.info({ url, admin: adminUrl, data: dataDir, database: location }, 'listening')
+    logger?.info(
+      { url, public_url: publicUrl, admin: adminUrl, data: dataDir, database: location },
+      'listening',
+    )
 
     const reload = () => {
       try {
@@ -143,7 +148,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       options.signal.throwIfAborted()
     }
 
-    return { url, adminUrl, dataDir, created: store.created, createProcessKey, reload, close }
+    return { url, publicUrl, adminUrl, dataDir, created: store.created, createProcessKey, reload, close }
   } catch (error) {
     await listening?.close()
     await admin?.close()

@@ -130,6 +130,6 @@ export const signInSessionsView: View = {
 /** The address of a service that is ready. */
 export const serviceUrlView: View = {
   layout: 'records',
-  columns: [{ path: 'url' }, { path: 'pid' }, { path: 'admin_url' }],
+  columns: [{ path: 'url' }, { path: 'public_url' }, { path: 'pid' }, { path: 'admin_url' }],
   text: (body) => String(valueAt(body, 'url')),
 }

@@ -428,7 +428,8 @@ async function serve(words: string[], use: (url: string) => Promise<void>): Prom
   stdin.end()
   const [chunk = ''] = await Promise.race([once(stdout, 'data'), ended.then(() => [])])
   try {
-    const url = String(chunk).trim()
+    const ready = String(chunk).trim()
+    const url = ready.startsWith('{') ? JSON.parse(ready).url : ready
     expect(url).to.match(/^https?:/)
     await use(url)
   } finally {

@@ -77,7 +77,15 @@ const withServiceInProcess =
       const opened = await openEmbeddedService({ ...place, ...options })
       const { url, close } = serveInProcess(opened)
       const service = equip(
-        { ...opened, url, adminUrl: undefined, createProcessKey: () => opened.key, reload: () => {}, close },
+        {
+          ...opened,
+          url,
+          publicUrl: undefined,
+          adminUrl: undefined,
+          createProcessKey: () => opened.key,
+          reload: () => {},
+          close,
+        },
         place,
       )
       try {

@@ -26,7 +26,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output is given. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
@@ -128,8 +128,11 @@ export default class ServiceRun extends BaseCommand {
     if (!(stdin || stdout || stderr)) context.host.takeSignal('SIGHUP', service.reload)
     try {
       if (isForPeople) output.notice(describe(service, { ...flags, database }, upstream))
-      const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
-      await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
+      const { url, publicUrl = null, adminUrl = null } = service
+      const ready = { url, public_url: publicUrl, pid: process.pid, admin_url: adminUrl }
+      // Log collectors read stdout and stderr together.
+      const isOfLog = level !== 'silent' && !isForPeople && context.options.output.value === undefined
+      await (output.isJson || isOfLog ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {
       const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)
@@ -142,11 +145,12 @@ export default class ServiceRun extends BaseCommand {
 
 /** The message in a terminal, instead of a log. */
 function describe(
-  { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
+  { url, publicUrl, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
   { server, from }: UpstreamChoice,
 ): string {
   const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
+  if (publicUrl !== undefined) lines.push(`Public URL: ${publicUrl}`)
   if (database === undefined) lines.push(`Data: ${dataDir}`)
   if (server) lines.push(`Model server: ${describeUpstream(server.url)}, from ${from}`)
   if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)

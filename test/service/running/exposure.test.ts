@@ -210,10 +210,10 @@ describe('the log of the service', () => {
     const log = async (...flags: string[]) => {
       const sandbox = createSandbox()
       const running = startChatctl(sandbox, ['service', 'run', '--port', '0', ...flags])
-      const [url] = await once(running.stdout, 'data')
+      const { url } = JSON.parse(String((await once(running.stdout, 'data'))[0]))
       const headers = { 'x-forwarded-for': '203.0.113.9, not an address, 203.0.113.7' }
-      await (await fetch(`${String(url).trim()}/x`, { headers })).text()
-      await (await fetch(`${String(url).trim()}/y`, { headers: { 'x-forwarded-for': 'evil"\tname' } })).text()
+      await (await fetch(`${url}/x`, { headers })).text()
+      await (await fetch(`${url}/y`, { headers: { 'x-forwarded-for': 'evil"\tname' } })).text()
       running.interrupt()
       const answered = (await running.ended).stderr
         .trim()
@@ -225,5 +225,24 @@ describe('the log of the service', () => {
     }
     expect(await log()).to.deep.equal([undefined, undefined])
     expect(await log('--behind-proxy')).to.deep.equal(['203.0.113.7', undefined])
+  })
+
+  it('is JSON together with stdout, unless an output format was chosen, and has the public URL', async () => {
+    const ready = async (...flags: string[]) => {
+      const sandbox = createSandbox()
+      const run = ['service', 'run', '--port', '0', '--public-url', 'https://chat.example', ...flags]
+      const running = startChatctl(sandbox, run)
+      await once(running.stdout, 'data')
+      running.interrupt()
+      const { stdout, stderr } = await running.ended
+      sandbox.remove()
+      return { stdout, first: stderr.split('\n', 1)[0] ?? '' }
+    }
+    const { stdout, first } = await ready()
+    const { url, public_url } = JSON.parse(first)
+    expect({ public_url }).to.deep.equal({ public_url: 'https://chat.example' })
+    expect(JSON.parse(stdout)).to.include({ url, public_url })
+    expect((await ready('-o', 'tsv')).stdout).to.match(/^http:\S+\t/)
+    expect((await ready('--log-level', 'silent')).stdout).to.match(/^http:\S+\n$/)
   })
 })
