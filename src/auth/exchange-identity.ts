@@ -1,5 +1,5 @@
 import type { Advice } from '../contract/advice.ts'
-import { Failure, helpOf } from '../contract/failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { type AuthorizationServer, defaultClientId, findAuthorizationServer } from './authorization-server.ts'
 import {
@@ -109,7 +109,7 @@ function withClaims(failure: Failure, token: string, options: ExchangeOptions, i
   const claims = readClaims(token)
   if (!claims) return failure
   const said = Object.entries(claims).map(([name, value]) => `${name} ${value ?? 'missing'}`)
-  const { hint, advice } = helpOf(failure)
+  const { hint, advice } = failure
   return failure.reworded(`${failure.message} (identity token: ${said.join(', ')})`, {
     hint,
     advice: isSelf && failure.code !== 'invalid_scope' ? [...advice, ...adviseOn(claims, options)] : advice,

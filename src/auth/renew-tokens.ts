@@ -1,5 +1,5 @@
 import type { Advice } from '../contract/advice.ts'
-import { Failure, type Help, helpOf } from '../contract/failure.ts'
+import { Failure, type Help } from '../contract/failure.ts'
 import { withCredentialLock } from '../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
 import {
@@ -84,7 +84,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     if (works) return stored
     if (error.kind !== 'invalid_response') throw error
     // The address of the token endpoint is part of the sign-in.
-    const { hint, advice } = helpOf(error)
+    const { hint, advice } = error
     const again: Advice = { code: 'find_token_endpoint_again', profile: owner.profile }
     throw error.reworded(error.message, { hint, advice: [...advice, again] })
   }

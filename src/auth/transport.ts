@@ -1,6 +1,6 @@
 import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
-import { Failure, helpOf } from '../contract/failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 
 /** Client options that also apply to requests to an authorization server. */
@@ -53,13 +53,5 @@ export function createTransport(options: TransportOptions): Transport {
 
 /** The change that needs the credential was not sent, so its outcome is known. */
 function withoutChange(failure: Failure): Failure {
-  const { kind, message, code, status, details, request } = failure
-  return new Failure(kind, message, {
-    ...helpOf(failure),
-    code,
-    details,
-    cause: failure,
-    ...(status === undefined ? {} : { status }),
-    ...(request === undefined ? {} : { request }),
-  })
+  return new Failure(failure.kind, failure.message, { ...failure, isOutcomeUnknown: false, cause: failure })
 }

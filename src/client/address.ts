@@ -52,5 +52,5 @@ function hasControl(text: string): boolean {
 }
 
 function refused(message: string, hint?: string): Failure {
-  return new Failure('refused', message, hint === undefined ? {} : { hint })
+  return new Failure('refused', message, { hint })
 }

@@ -1,5 +1,5 @@
 import { isRecord } from '../contract/exact-json.ts'
-import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../contract/secret-fields.ts'
 
 /** Removes secrets from a value that is shown or logged. */
@@ -104,16 +104,10 @@ export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>
 
 /** The same failure without secrets. */
 export function concealFailure(failure: Failure, redact: Redact): Failure {
-  const options: FailureOptions = {
-    ...redact(helpOf(failure)),
-    code: redact(failure.code),
+  const concealed = new Failure(failure.kind, redact(failure.message), {
+    ...redact({ ...failure }),
     cause: failure.cause instanceof Failure ? concealFailure(failure.cause, redact) : failure.cause,
-    isOutcomeUnknown: failure.isOutcomeUnknown,
-  }
-  if (failure.status !== undefined) options.status = failure.status
-  if (failure.details !== undefined) options.details = redact(failure.details)
-  if (failure.request !== undefined) options.request = redact(failure.request)
-  const concealed = new Failure(failure.kind, redact(failure.message), options)
+  })
   // Keep the stack of the original failure.
   if (failure.stack !== undefined) concealed.stack = redact(failure.stack)
   return concealed

@@ -32,7 +32,7 @@ export function followRedirect(
   const request = { method: httpRequest.method, url: showUrl(httpRequest.url) }
   const unknownHint = unknownOutcomeHint(request, mayHaveDone(status))
   const rejected = (message: string, hint?: string) => {
-    const failure = new Failure('rejected', message, { status, request, ...(hint && { hint }) })
+    const failure = new Failure('rejected', message, { status, request, hint })
     return unknownHint === undefined
       ? failure
       : unknownOutcome(failure, [unknownHint, hint].filter(Boolean).join(' '))

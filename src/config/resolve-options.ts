@@ -1,5 +1,5 @@
 import { originOf, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { afterColon, Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { afterColon, Failure, type FailureOptions } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
 import {
@@ -256,10 +256,8 @@ export function unreadable(
 ): Failure {
   // An invalid URL is not repeated, because it may contain a password.
   if (error instanceof Failure) {
-    return new Failure(error.kind, `${where}: ${afterColon(error.message)}`, {
-      ...helpOf(error),
-      ...options,
-    })
+    const { kind, message, hint, advice } = error
+    return new Failure(kind, `${where}: ${afterColon(message)}`, { hint, advice, ...options })
   }
   return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
 }

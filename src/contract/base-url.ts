@@ -62,5 +62,5 @@ export function readEndpoint(address: unknown, name: string, issuer?: URL): stri
 }
 
 function refused(message: string, hint?: string): Failure {
-  return new Failure('refused', message, hint === undefined ? {} : { hint })
+  return new Failure('refused', message, { hint })
 }

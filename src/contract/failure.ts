@@ -31,17 +31,18 @@ export interface FailedRequest {
   id?: string
 }
 
+/** A failure is the options of another one that is made from it. */
 export interface FailureOptions {
   /** The next step, in one sentence. Only the command line may name flags and commands in it. */
   hint?: string | undefined
   /** More hints, as codes with data. Only the command line has the text. */
   advice?: readonly Advice[] | undefined
   /** The machine-readable code of the service, if it sent one. */
-  code?: string
+  code?: string | undefined
   /** HTTP status of the response. */
-  status?: number
+  status?: number | undefined
   details?: unknown
-  request?: FailedRequest
+  request?: FailedRequest | undefined
   /** Whether the outcome is unknown: the request may have taken effect. */
   isOutcomeUnknown?: boolean
   cause?: unknown
@@ -85,23 +86,9 @@ export class Failure extends Error {
    *
    * @param help hint and advice (default: unchanged)
    */
-  reworded(message: string, help: Help = helpOf(this)): Failure {
-    const { kind, code, status, details, request, isOutcomeUnknown } = this
-    return new Failure(kind, message, {
-      code,
-      details,
-      isOutcomeUnknown,
-      cause: this,
-      ...help,
-      ...(status === undefined ? {} : { status }),
-      ...(request === undefined ? {} : { request }),
-    })
+  reworded(message: string, { hint, advice }: Help = this): Failure {
+    return new Failure(this.kind, message, { ...this, hint, advice, cause: this })
   }
-}
-
-/** The hint and advice of a failure, for another failure made from it. */
-export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: readonly Advice[] } {
-  return { hint, advice }
 }
 
 /** A message as the end of a sentence: words with which messages of chatctl begin lose their capital. */
@@ -122,15 +109,14 @@ export function reasonOf({ message }: Failure): string {
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
-  const { kind, code, status, details, request } = failure
+  const { kind, code } = failure
   return new Failure('unknown_outcome', unknownWords + reasonOf(failure), {
+    ...failure,
     hint,
-    details,
+    advice: [],
     // The code of the service is more specific.
     code: code === kind ? 'unknown_outcome' : code,
     isOutcomeUnknown: true,
     cause: failure,
-    ...(status === undefined ? {} : { status }),
-    ...(request === undefined ? {} : { request }),
   })
 }

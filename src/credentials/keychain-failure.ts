@@ -94,8 +94,8 @@ export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
     const message = fault.message.replace('WORDS', () => words)
     return new Failure('unauthorized', message, {
       code,
-      ...(hint && { hint: hint.replace('ITEM', `service ${item.service} username ${item.account}`) }),
-      ...(advice && { advice: [advice] }),
+      hint: hint?.replace('ITEM', `service ${item.service} username ${item.account}`),
+      advice: advice && [advice],
       cause,
     })
   }

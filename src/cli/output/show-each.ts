@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../client/response.ts'
-import { Failure, helpOf } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import type { View } from '../../view/view.ts'
@@ -165,11 +165,7 @@ class RowFailures {
       throw new Failure(
         first.kind,
         `None of the ${countOf(this.#rows, 'user')} could be ${this.#words.done}`,
-        {
-          code: first.code,
-          ...helpOf(first),
-          ...(first.status === undefined ? {} : { status: first.status }),
-        },
+        { code: first.code, hint: first.hint, advice: first.advice, status: first.status },
       )
     }
     throw new Failure(

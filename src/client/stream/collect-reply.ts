@@ -83,17 +83,14 @@ function bodyOf({ id, text, contextId, createdAt, finishReason }: StreamEnd): Se
 
 /** The service has the message, and may have stored it. */
 function asUnknownOutcome(failure: Failure): Failure {
-  const { kind, code, message, status, details, request, cause } = failure
+  const { kind, message, details, request, cause } = failure
   const isUnchanged = storedNothing(details)
   const hint = isUnchanged ? unchangedHint : request && unknownOutcomeHint(request, true)
   return new Failure(kind, message, {
-    code,
-    details,
+    ...failure,
     cause,
     isOutcomeUnknown: !isUnchanged,
     hint,
-    ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
-    ...(status !== undefined && { status }),
-    ...(request !== undefined && { request }),
+    advice: cause instanceof Expired ? [longerTimeout(cause)] : [],
   })
 }

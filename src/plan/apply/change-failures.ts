@@ -91,7 +91,7 @@ export function notReadBack(reading: Failure, outcome: ChangeOutcome, check: str
     advice: [...reading.advice, checkAdvice(check)],
     isOutcomeUnknown: true,
     cause,
-    ...(cause.request === undefined ? {} : { request: cause.request }),
+    request: cause.request,
   })
 }
 
@@ -120,8 +120,8 @@ function aboutKeys(
     details: { keys: keys.map(withoutSecretValues), status: statusOf(outcome) ?? null },
     advice: [checkAdvice(check)],
     isOutcomeUnknown: kind === 'unknown_outcome',
-    ...(failure?.request === undefined ? {} : { request: failure.request }),
-    ...(failure === undefined ? {} : { cause: failure }),
+    request: failure?.request,
+    cause: failure,
   })
 }
 
