@@ -1,5 +1,4 @@
-import type { FailedRequest } from '../contract/failure.ts'
-import { Failure } from '../contract/failure.ts'
+import { Failure, type FailureOptions } from '../contract/failure.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
 import { wrapWords } from '../view/wrap-words.ts'
@@ -20,14 +19,10 @@ export interface ErrorStyle {
   connection?: Connection | undefined
 }
 
-interface Rendered {
+interface Rendered extends Pick<FailureOptions, 'status' | 'details' | 'hint' | 'request'> {
   exitCode: number
   code: string
   message: string
-  status?: number
-  details?: unknown
-  hint?: string
-  request?: FailedRequest
 }
 
 /**
@@ -69,10 +64,10 @@ function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
       exitCode: exitCodeOf(error.isOutcomeUnknown ? 'unknown_outcome' : error.kind),
       code: error.code,
       message,
-      ...(error.status === undefined ? {} : { status: error.status }),
-      ...(error.details === undefined || error.details === null ? {} : { details: error.details }),
-      ...(hint === undefined ? {} : { hint }),
-      ...(error.request === undefined ? {} : { request: error.request }),
+      status: error.status,
+      details: error.details ?? undefined,
+      hint,
+      request: error.request,
     }
   }
   return {
