@@ -2,26 +2,22 @@ import type { HistoryMessage } from '../contract/conversation.ts'
 import { closeDocument, openDocument } from '../pages/document.ts'
 import { Html, html } from '../pages/html.ts'
 import { markdownToHtml } from './markdown-to-html.ts'
-import { textOf, titleOf } from './message-text.ts'
+import { textOf } from './message-text.ts'
 
 /** A single file that loads nothing and runs no script, whatever the messages contain. */
 export const htmlDocument = {
-  head: (context: string | undefined): string => {
-    const title = titleOf(context)
+  head: (title: string): string => {
     const { text } = html`<h1 dir="auto">${title}</h1>
 `
     return openDocument({ title, style, isFile: true }) + text
   },
   message: (message: HistoryMessage): string => {
     const { role, time, isoTime, content } = textOf(message)
+    // A person rarely means Markdown by `__init__.py`, or by the lines of a paste.
+    const isVerbatim = role === 'user' || role === 'system'
     const { text } = html`<article class="${kinds.has(role) ? role : 'other'}">
 <header><h2 dir="auto">${role}</h2> ${isoTime ? html`<time datetime="${isoTime}">${time}</time>` : time}</header>
-${
-  verbatim.has(role)
-    ? html`<div class="content verbatim" dir="auto">${content}</div>`
-    : html`<div class="content" dir="auto">
-${new Html(markdownToHtml(content))}</div>`
-}
+<div class="content${isVerbatim && ' verbatim'}" dir="auto">${isVerbatim ? content : new Html(`\n${markdownToHtml(content)}`)}</div>
 </article>
 `
     return text
@@ -30,8 +26,6 @@ ${new Html(markdownToHtml(content))}</div>`
 }
 
 const kinds: ReadonlySet<string> = new Set(['user', 'assistant', 'system'])
-/** The roles of people, who rarely mean Markdown by `__init__.py` or by the lines of a paste. */
-const verbatim: ReadonlySet<string> = new Set(['user', 'system'])
 
 /** Loads no font or image. */
 const style = `

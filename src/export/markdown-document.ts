@@ -1,13 +1,13 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { withoutTrailing } from '../contract/without-trailing.ts'
-import { textOf, titleOf } from './message-text.ts'
+import { textOf } from './message-text.ts'
 
 /**
  * A heading for each message, with its content in a block quote below. No heading, open fence, HTML, or list in
  * the content can extend beyond the block quote (CommonMark 0.31 section 5.1), and the content is unchanged.
  */
 export const markdownDocument = {
-  head: (context: string | undefined): string => `# ${escapeInline(titleOf(context))}\n`,
+  head: (title: string): string => `# ${escapeInline(title)}\n`,
   message: (message: HistoryMessage): string => {
     const { role, time, content } = textOf(message)
     const heading = time === undefined ? escapeInline(role) : `${escapeInline(role)} · ${escapeInline(time)}`

@@ -23,10 +23,6 @@ export function textOf(message: HistoryMessage): MessageText {
   }
 }
 
-export function titleOf(context: string | undefined): string {
-  return context === undefined ? 'Chat history' : `Conversation ${context}`
-}
-
 function anyText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)

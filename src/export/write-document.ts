@@ -120,7 +120,7 @@ async function loadShape(format: ExportFormat, context: string | undefined): Pro
       ? (await import('./markdown-document.ts')).markdownDocument
       : (await import('./html-document.ts')).htmlDocument
   return {
-    head: head(context),
+    head: head(context === undefined ? 'Chat history' : `Conversation ${context}`),
     page: (lines) => {
       const messages = lines.toString('utf8').trimEnd().split('\n')
       return Buffer.from(messages.map((line) => message(parseJson(line) as HistoryMessage)).join(''))

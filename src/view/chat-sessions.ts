@@ -12,6 +12,7 @@ export const chatSessionsView: View = {
     { path: 'name' },
     { path: 'first_message' },
     { path: 'profile', secondary: true },
+    { path: 'mode', hidden: true },
     { path: 'base_url', hidden: true },
     { path: 'at', hidden: true },
   ],

@@ -9,7 +9,9 @@ const message = (content: unknown, more = {}) =>
 
 describe('an export as Markdown', () => {
   it('has a heading for each message, and its text in a quotation', () => {
-    const text = markdownDocument.head('c1') + markdownDocument.message(message('Hello\n\n**you**\r\nthere'))
+    const text =
+      markdownDocument.head('Conversation c1') +
+      markdownDocument.message(message('Hello\n\n**you**\r\nthere'))
     expect(text).to.equal(
       '# Conversation c1\n\n## user · 2026-01-02 03:04:05 UTC\n\n> Hello\n>\n> **you**\n> there\n',
     )
@@ -28,7 +30,7 @@ describe('an export as Markdown', () => {
   it('contains no markup from a role, a time, or a name', () => {
     const odd = message('x', { role: 'user\n# <b>[a](b)', created_at: '`now`' })
     expect(markdownDocument.message(odd)).to.equal('\n## user \\# \\<b\\>\\[a\\](b) · \\`now\\`\n\n> x\n')
-    expect(markdownDocument.head('*c*\n# d')).to.equal('# Conversation \\*c\\* \\# d\n')
+    expect(markdownDocument.head('Conversation *c*\n# d')).to.equal('# Conversation \\*c\\* \\# d\n')
   })
 })
 
@@ -47,7 +49,7 @@ describe('an export as HTML', () => {
         ) ?? []
       expect(shown).to.equal(text.replace('<b>', '&lt;b&gt;').replace(' & ', ' &amp; '))
     }
-    expect(htmlDocument.head('c1')).to.match(/\.verbatim {[^}]*white-space: pre-wrap/)
+    expect(htmlDocument.head('Conversation c1')).to.match(/\.verbatim {[^}]*white-space: pre-wrap/)
   })
 
   it('has only known elements, and only links to the web and to mail addresses', () => {

@@ -261,4 +261,45 @@ describe('history export', () => {
     expect(run.stderr.match(/^Warning: /gm)).to.have.lengthOf(1)
     expect(readLines(run.stdout)).to.deep.equal(strange)
   })
+
+  describe('of a profile with conversations that only this machine stores', () => {
+    const run = (...words: string[]) => runChatctl(sandbox, words)
+
+    it('names them, and the command that exports one', async () => {
+      await run('chat', 'send', 'On the service')
+      expect((await run('history', 'export')).stderr).not.to.include('this machine stores')
+      await run('chat', 'send', 'Only here *now*', '--system', 'Be brief')
+      for (const format of ['html', 'markdown', 'json', 'jsonl']) {
+        const { exitCode, stdout, stderr } = await run('history', 'export', '-o', format)
+        expect(exitCode).to.equal(0)
+        expect(stdout).to.include('On the service').and.not.include('Only here')
+        const [, id, command = ''] =
+          /This export lacks messages of 1 conversation, which only this machine stores: (s\S+)\. Export it with: chatctl ([\w -]+)/.exec(
+            stderr,
+          ) ?? []
+        expect(command, stderr).to.equal(`chat show ${id} -o ${format}`)
+        expect((await run(...command.split(' '))).stdout).to.include('Only here *now*')
+      }
+    })
+
+    it('counts them, and names the first five', async () => {
+      for (let index = 0; index < 7; index++) await run('chat', 'send', `${index}`, '--system', 'Be brief')
+      const { stderr } = await run('history', 'export')
+      expect(stderr).to.match(
+        /^This export lacks messages of 7 conversations, .*: (s\S+, ){5}… \(chatctl chat sessions --fields id,mode\)\. Export one with: chatctl chat show s\S+ -o jsonl$/m,
+      )
+      const { stdout } = await run('chat', 'sessions', '--fields', 'id,mode')
+      expect(stdout.match(/\tcompletions$/gm)).to.have.lengthOf(7)
+    })
+
+    it('does not name those of another conversation, time, or profile', async () => {
+      const { context_id: id } = JSON.parse((await run('chat', 'send', 'Hi', '--json')).stdout)
+      await run('chat', 'send', 'Only here', '--system', 'Be brief')
+      for (const words of [['--context', id], ['--since', '2999-01-01'], ['--quiet']]) {
+        expect((await run('history', 'export', ...words)).stderr).not.to.include('this machine stores')
+      }
+      const url = await start(json(200, { messages: [], has_more: false }))
+      expect((await runExport(sandbox, url)).stderr).to.equal('')
+    })
+  })
 })

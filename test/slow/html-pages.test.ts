@@ -23,9 +23,9 @@ describe('html-validate', () => {
     const { tests } = specification as { tests: { markdown: string }[] }
     const contents = [...hostileTexts, ...tests.map(({ markdown }) => markdown)]
     const messages = contents.map((content) => htmlDocument.message({ role: 'assistant', content }))
-    expect(await faultsOf(htmlDocument.head('c1') + messages.join('') + htmlDocument.tail())).to.deep.equal(
-      [],
-    )
+    expect(
+      await faultsOf(htmlDocument.head('Conversation c1') + messages.join('') + htmlDocument.tail()),
+    ).to.deep.equal([])
   })
 
   for (const name of ['signed-in', 'not-signed-in', 'not-expected'] as const) {

@@ -120,7 +120,7 @@ describe('an exported page in a real browser', function () {
     const context = await browser.newContext()
     const page = await context.newPage()
     const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'assistant', content }))
-    await page.setContent(htmlDocument.head('c1') + shown.join('') + htmlDocument.tail())
+    await page.setContent(htmlDocument.head('Conversation c1') + shown.join('') + htmlDocument.tail())
     expect(await count(page, 'main > article')).to.equal(tests.length)
     expect(await findPageFaults(page)).to.deep.equal([])
     await context.close()

@@ -223,7 +223,7 @@ cd rome
   })
 
   it('reject -o csv and --fields, and ignore CHATCTL_OUTPUT=csv', async () => {
-    expectFailure(await run('chat', 'show', id, '-o', 'csv'), 2, 'text, markdown, json, jsonl')
+    expectFailure(await run('chat', 'show', id, '-o', 'csv'), 2, 'text, markdown, html, json, jsonl')
     expectFailure(await run('chat', 'show', id, '--fields', 'id'), 2, '--fields')
     const aside = await runChatctl(sandbox, ['chat', 'show', id], { env: { CHATCTL_OUTPUT: 'csv' } })
     expect(aside.stdout).to.match(/^trip, session/)

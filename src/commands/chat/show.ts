@@ -4,9 +4,10 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import type { Streams } from '../../cli/output/streams.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
+import type { Transcript } from '../../talk/transcript/transcript.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 
-const forms = ['text', 'markdown', 'json', 'jsonl'] as const
+const forms = ['text', 'markdown', 'html', 'json', 'jsonl'] as const
 
 export default class ChatShow extends BaseCommand {
   static override summary = 'Print the transcript of a chat session'
@@ -30,10 +31,10 @@ export default class ChatShow extends BaseCommand {
     }),
   }
   static override flags = {
-    reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text and markdown' }),
+    reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text, markdown, and html' }),
     output: {
       ...sharedFlags.output,
-      summary: 'Output format: text, markdown, json, or jsonl (default: text)',
+      summary: 'Output format: text, markdown, html, json, or jsonl (default: text)',
     },
   }
 
@@ -46,11 +47,27 @@ export default class ChatShow extends BaseCommand {
     const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
     const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
-    await showDocument(context.streams, renderTranscript(transcript, form, flags.reasoning))
+    const parts =
+      form === 'html'
+        ? renderPage(transcript, flags.reasoning)
+        : renderTranscript(transcript, form, flags.reasoning)
+    await showDocument(context.streams, parts)
   }
 }
 
+/** A session as the same page as an export of the history. */
+async function* renderPage(transcript: Transcript, hasReasoning: boolean): AsyncGenerator<string> {
+  const { htmlDocument } = await import('../../export/html-document.ts')
+  const { messagesOf, titleOf } = await import('../../talk/transcript/render-transcript.ts')
+  yield htmlDocument.head(titleOf(transcript))
+  for (const message of messagesOf(transcript, hasReasoning)) yield htmlDocument.message(message)
+  yield htmlDocument.tail()
+}
+
 /** Writes a document part by part, at the speed at which it is read; it cannot steer a terminal. */
-async function showDocument(streams: Streams, parts: Iterable<string>): Promise<void> {
-  for (const part of parts) await streams.writeData(streams.isShown ? stripControls(part) : part)
+async function showDocument(
+  streams: Streams,
+  parts: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  for await (const part of parts) await streams.writeData(streams.isShown ? stripControls(part) : part)
 }

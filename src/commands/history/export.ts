@@ -1,4 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
@@ -16,7 +17,7 @@ const formats = ['jsonl', 'json', 'markdown', 'html'] as const
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
   static override description =
-    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h.'
+    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h. A conversation that only this machine stores is exported with chat show.'
   static override requests = { ...calls('listHistory'), note: 'once for each page.' }
   static override examples = [
     { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },
@@ -99,10 +100,32 @@ export default class HistoryExport extends BaseCommand {
       progress.end()
       if (isUnsure) await output.warn(ambiguousTimes)
       if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
+      await noteOwnConversations(context, format, flags.context, since)
     } finally {
       progress.end()
     }
   }
+}
+
+/** Says how to export the conversations of which the service does not have all messages. */
+async function noteOwnConversations(
+  { directories, output, contextOwner }: Context,
+  format: string,
+  id: string | undefined,
+  since = Number.NEGATIVE_INFINITY,
+): Promise<void> {
+  const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
+  const own = listTranscripts(directories.sessions, contextOwner(), {
+    containing: '"mode":"completions"',
+    isWanted: ({ isOnService, contextId, updatedAt }) =>
+      !isOnService && (id ?? contextId) === contextId && !(Date.parse(updatedAt) < since),
+  }).map((session) => session.id)
+  const [first] = own
+  if (first === undefined) return
+  const more = own.length > 5 ? `, … (${commandLine('chat', 'sessions', '--fields', 'id,mode')})` : ''
+  output.notice(
+    `This export lacks messages of ${countOf(own.length, 'conversation')}, which only this machine stores: ${own.slice(0, 5).join(', ')}${more}. Export ${own.length === 1 ? 'it' : 'one'} with: ${commandLine('chat', 'show', first, '-o', format)}`,
+  )
 }
 
 /** Identifies the history, so that an export only resumes an earlier export of the same history. */

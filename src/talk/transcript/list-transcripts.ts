@@ -20,6 +20,8 @@ export interface TranscriptSummary {
   name?: string
   /** Whether the service stores the conversation, or this machine. */
   mode: Transcript['mode']
+  /** Whether the conversation on the service contains all of it. */
+  isOnService: boolean
   /** The conversation on the service, or the one that this session began as. */
   contextId?: string
   /** The requested model, else the one that the last reply named. */
@@ -116,6 +118,7 @@ function summarize(path: string): TranscriptSummary | undefined {
       baseUrl,
       name,
       mode,
+      isOnService,
       contextId,
       model: requested,
       turns,
@@ -131,6 +134,7 @@ function summarize(path: string): TranscriptSummary | undefined {
       profile,
       baseUrl,
       mode,
+      isOnService,
       ...(name === undefined ? {} : { name }),
       ...(contextId === undefined ? {} : { contextId }),
       ...(model === undefined ? {} : { model }),
@@ -156,11 +160,12 @@ const maxLength = 60
 
 /** The JSON of a session in a list. Null for unknown values. */
 export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
-  const { id, at, updatedAt, turns, model, contextId, name, firstMessage, profile, baseUrl } = summary
+  const { id, at, updatedAt, turns, mode, model, contextId, name, firstMessage, profile, baseUrl } = summary
   return {
     id,
     updated_at: updatedAt,
     turns,
+    mode,
     model: model ?? null,
     context_id: contextId ?? null,
     name: name ?? null,

@@ -1,3 +1,4 @@
+import type { HistoryMessage } from '../../contract/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
@@ -58,7 +59,18 @@ function quote(text: string): string {
   return text.trimEnd().replaceAll(/^/gm, '> ')
 }
 
-function titleOf({ id, name, profile, contextId }: Transcript): string {
+/** A session as messages of a history. Why a reply may be incomplete is a message, too. */
+export function* messagesOf({ turns }: Transcript, hasReasoning: boolean): Generator<HistoryMessage> {
+  for (const turn of turns) {
+    yield { role: 'user', content: turn.user, created_at: turn.at }
+    if (hasReasoning && turn.reasoning !== undefined) yield { role: 'reasoning', content: turn.reasoning }
+    if (turn.reply !== '') yield { role: 'assistant', content: turn.reply }
+    const status = describeStatus(turn)
+    if (status !== undefined) yield { role: 'status', content: status }
+  }
+}
+
+export function titleOf({ id, name, profile, contextId }: Transcript): string {
   const parts = [name === undefined ? `Session ${id}` : `${name}, session ${id}`]
   if (profile !== null) parts.push(`profile ${profile}`)
   if (contextId !== undefined) parts.push(`context ${contextId}`)

@@ -96,7 +96,10 @@ describe('tab completion', () => {
     ['chat models -oj', ['-ojson', '-ojsonl']],
     ['chat models -o=j', ['-o=json', '-o=jsonl']],
     ['chat models --output=j', ['--output=json', '--output=jsonl']],
-    ['chat show x --output=', ['--output=json', '--output=jsonl', '--output=markdown', '--output=text']],
+    [
+      'chat show x --output=',
+      ['--output=html', '--output=json', '--output=jsonl', '--output=markdown', '--output=text'],
+    ],
     ['autocomplete f', ['fish']],
     ['chat send --stream-format s', ['sse']],
     ['chat send --model ', ['large', 'small']],

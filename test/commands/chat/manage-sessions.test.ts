@@ -105,6 +105,31 @@ describe('the sessions of this machine', () => {
     expect(transcripts()).to.have.lengthOf(1)
   })
 
+  it('are pages with the message as it was written, the reply as Markdown, and how the reply ended', async () => {
+    const writer = plant('__init__.py\n\n*a*', 1, 'ctx_1')
+    const { path } = writer
+    const open = TranscriptWriter.reopen(path, readHeadAndTail(path))
+    open.append({ type: 'reasoning', turn: 1, text: 'Hm' })
+    open.append({ type: 'delta', turn: 1, text: '**Bold**' })
+    open.append({
+      type: 'end',
+      turn: 1,
+      at: '2026-01-02T03:05:00Z',
+      complete: false,
+      verified: false,
+      reason: 'reset',
+    })
+    open.close()
+    const { exitCode, stdout } = await run('show', writer.id, '-o', 'html')
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/^<!doctype html>.*<\/html>\n$/s)
+    expect(stdout).to.contain(`<h1 dir="auto">Session ${writer.id}, profile local, context ctx_1</h1>`)
+    expect(stdout).to.contain('>__init__.py\n\n*a*</div>').and.to.contain('2026-01-02 03:04:01 UTC')
+    expect(stdout).to.contain('<strong>Bold</strong>').and.to.contain('truncated after 8 characters: reset')
+    expect(stdout).not.to.contain('Hm')
+    expect((await run('show', writer.id, '-o', 'html', '--reasoning')).stdout).to.contain('Hm')
+  })
+
   it('are neither renamed nor deleted while another process has one of them open', async () => {
     const [one, two] = [plant('one', 1), plant('two', 2)]
     const open = TranscriptWriter.reopen(two.path, readHeadAndTail(two.path))
