@@ -63,7 +63,7 @@ export class Session implements KeyboardHost {
       style,
       isQuiet: options.isQuiet,
       describeFailure: options.describeFailure,
-      createWriter: () => this.createWriter(),
+      createWriter: () => this.createWriter(true),
     })
     this.status = new Status(() => this.keyboard.draw(), options.clock)
     this.complete = complete
@@ -97,7 +97,7 @@ export class Session implements KeyboardHost {
   }
 
   /** Creates the writer of one reply. */
-  createWriter(): ReplyWriter {
+  createWriter(isWhole = false): ReplyWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
     const { screen } = this
@@ -106,6 +106,7 @@ export class Session implements KeyboardHost {
         return screen.columns
       },
       style: this.style,
+      isWhole,
       ...(link && { link }),
       ...(this.highlight && { highlight: this.highlight }),
     })

@@ -101,6 +101,20 @@ describe('a streamed table', () => {
     ])
   })
 
+  it('has the widths of all rows if the whole reply is known, up to a bound for huge tables', () => {
+    const long = 'one sentence that needs most of the columns that the terminal has'
+    const short = '| 1 | a |\n'.repeat(3)
+    const tableOf = (rows: number) => `| n | text |\n|---|---|\n${short.repeat(rows)}| 1 | ${long} |\n`
+    const shown = (text: string, isWhole: boolean) => {
+      const writer = new MarkdownWriter({ columns: 79, style: plainStyle, isWhole })
+      return (text.match(/.{1,100}/gs) ?? []).map((part) => writer.push(part)).join('') + writer.end()
+    }
+    expect(shown(tableOf(200), true)).to.contain(`1 │ ${long}\n`)
+    expect(shown(tableOf(200), true).split('\n')[0]).to.equal('n │ text')
+    expect(shown(tableOf(200), false)).not.to.contain(long)
+    expect(shown(tableOf(4_000), true)).not.to.contain(long)
+  })
+
   it('is as narrow as the cells of a short table', () => {
     const writer = writerOf(80)
     const shown = writer.push('| n | name |\n|---|---|\n| 1 | one |\n') + writer.end()

@@ -9,8 +9,9 @@ import type { Output } from '../output/output.ts'
  * pipe.
  *
  * @param isRaw whether a terminal gets plain text too
+ * @param isWhole whether the whole reply is known
  */
-export async function loadReplyWriter(output: Output, isRaw: boolean): Promise<ReplyWriter> {
+export async function loadReplyWriter(output: Output, isRaw: boolean, isWhole = false): Promise<ReplyWriter> {
   const { isShown, host } = output.streams
   const { stdout, env } = host
   if (!isShown) return new UnchangedWriter()
@@ -28,6 +29,7 @@ export async function loadReplyWriter(output: Output, isRaw: boolean): Promise<R
       return (stdout.columns || 80) - 1
     },
     style,
+    isWhole,
     ...(link && { link }),
     ...(highlight && { highlight }),
   })

@@ -99,7 +99,7 @@ export class ReplyPrinter {
     await warnOfResponse(response, this.#context.output)
     const text = String(this.#view.text?.(response.body) ?? '')
     if (extract !== undefined) return this.#showCode(text, extract, contextOf(response.body))
-    const writer = await this.#loadWriter()
+    const writer = await loadReplyWriter(this.#context.output, this.#flags.raw, true)
     try {
       await this.#print(text, writer)
     } finally {

@@ -12,6 +12,8 @@ export interface MarkdownOptions extends Formatting {
   /** Width of the terminal, which may change. Prose uses at most 100 columns. */
   readonly columns: number
   highlight?: Highlight
+  /** Whether the whole reply is known, so that no row of a table is shown before its last one. */
+  isWhole?: boolean
   /** Receives the code of each fenced block. */
   codeBlocks?: string[]
 }

@@ -4,8 +4,9 @@ import { type Formatting, type Mark, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
 
 /** Number of rows, and of UTF-16 units, after which the widths are fixed and each row is shown at once. */
-const enoughRows = 3
-const enoughText = 16_384
+const streamed = { rows: 3, text: 16_384 }
+/** The same if the whole reply is known. The rows are rendered together, which must not take long. */
+const whole = { rows: Number.POSITIVE_INFINITY, text: 65_536 }
 /** Minimum width of a readable column. */
 const narrowest = 10
 /** Minimum width of each column while rows may follow. */
@@ -20,7 +21,7 @@ interface CellLine {
 
 /**
  * A table that fits into the width, with wrapped cells. Its first rows determine the widths, with some
- * room for longer cells, so that each further row is shown as soon as it arrives. If not even narrow
+ * room for longer cells, so that each further row is shown as soon as it arrives. In a whole reply, all rows do. If not even narrow
  * columns fit, each row is shown as a list of cells, each after the name of its column.
  */
 export class TableBlock {
@@ -28,6 +29,7 @@ export class TableBlock {
   #formatting: Formatting
   #names: string[]
   #alignments: readonly Alignment[]
+  #enough: typeof streamed
   #waiting: string[][] = []
   #length = 0
   /** Unwrapped width of each column in the rows so far. */
@@ -42,8 +44,9 @@ export class TableBlock {
     header: string,
     alignments: readonly Alignment[],
     output: IndentedOutput,
-    formatting: Formatting,
+    formatting: Formatting & { isWhole?: boolean },
   ) {
+    this.#enough = formatting.isWhole ? whole : streamed
     this.#output = output
     this.#formatting = formatting
     this.#names = splitRow(header)
@@ -58,7 +61,8 @@ export class TableBlock {
     if (cells.length > count) cells.push(cells.splice(count - 1).join(' | '))
     this.#waiting.push(cells)
     this.#length += row.length
-    if (this.#widths || this.#waiting.length >= enoughRows || this.#length >= enoughText) this.#show(true)
+    const { rows, text } = this.#enough
+    if (this.#widths || this.#waiting.length >= rows || this.#length >= text) this.#show(true)
   }
 
   /** Ends the table, and shows the remaining rows. */

@@ -43,6 +43,22 @@ describe('a resumed session', () => {
     })
   }
 
+  it('shows earlier tables with the widths of all rows', async () => {
+    const cell = 'a sentence that needs most of the columns of this terminal'
+    const table = `| n | text |\n|---|---|\n${'| 1 | a |\n'.repeat(9)}| 2 | ${cell} |\n`
+    world.server.say('ctx_1', 'user', 'Hello')
+    world.server.say('ctx_1', 'assistant', table)
+    const complete = { complete: true, verified: true }
+    world.plant([
+      user(1, 'Hello'),
+      { type: 'start', turn: 1, at, ...name },
+      delta(1, table),
+      end(1, complete),
+    ])
+    const run = await resume()
+    expect(await run.terminal.text()).to.contain(`2 │ ${cell}`)
+  })
+
   it('gets the rest of an interrupted reply from the history with /continue', async () => {
     world.plant([
       user(1, 'Hello'),
