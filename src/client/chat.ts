@@ -36,6 +36,17 @@ export class Chat {
   }
 
   /**
+   * Completes a list of messages, and streams the reply if the service can: the header `Accept` asks for
+   * it, because the request has no field for that. The event `end` tells by `isWholeBody` that it cannot.
+   */
+  streamCompletion(
+    body: CompletionRequest,
+    { format, ...options }: StreamOptions = {},
+  ): Promise<ReplyStream> {
+    return this.#caller.stream('createCompletion', { ...options, body }, format)
+  }
+
+  /**
    * Sends a message and requests the reply in one piece: POST /api/chat/send (docs/interface.md,
    * "Send-message request and response"). Prefer `collect`, which survives replies that take long.
    */

@@ -27,7 +27,7 @@ import type { ConversationStart } from '../talk/session-options.ts'
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
   static override description =
-    'Every message is recorded on this machine: see chat show. In the session, /help lists commands and keys. With --system, the requests are POST /v1/chat/completions: replies are not streamed, and only this machine stores the conversation.'
+    'Every message is recorded on this machine: see chat show. In the session, /help lists commands and keys. With --system, the requests are POST /v1/chat/completions, and only this machine stores the conversation. Such replies are streamed if the service can do that, as the embedded service can.'
   static override usage = ['chat [MESSAGE]', 'chat COMMAND']
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
   static override examples = [

@@ -15,8 +15,7 @@ import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.
 import { Recorder } from './reply/recorder.ts'
 import type { PartialReply } from './reply/recover-reply.ts'
 import { silentWriter } from './reply/reply-display.ts'
-import type { UnsentPrompt } from './reply/send-prompt.ts'
-import { stopped } from './reply/take-turn.ts'
+import { stopped, type UnsentPrompt } from './reply/send-prompt.ts'
 import type { OpenedConversation } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
@@ -46,6 +45,8 @@ export class Session implements KeyboardHost {
   replacesLastPrompt = false
   /** Whether the reasoning of the model is shown before its reply. */
   showsReasoning = false
+  /** Whether the service streams completions. Undefined before the first one. */
+  streamsCompletions: boolean | undefined
   /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined

@@ -23,7 +23,13 @@ export interface TemporaryService extends RunningService {
   /** Sends a request with the key. `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** The same without reading the response body. */
-  open(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response>
+  open(
+    method: string,
+    path: string,
+    body: unknown,
+    signal?: AbortSignal,
+    headers?: Record<string, string>,
+  ): Promise<Response>
 }
 
 /** An empty directory that is deleted after `use`. */
@@ -156,10 +162,10 @@ export function caller(url: string, key: string | undefined): TemporaryService['
 
 /** The same without reading the response body. */
 export function opener(url: string, key: string): TemporaryService['open'] {
-  return (method, path, body, signal) =>
+  return (method, path, body, signal, headers) =>
     send(url, path, {
       method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
       ...(signal && { signal }),
     })

@@ -33,6 +33,11 @@ export class ChatServer {
     return this.#server.url
   }
 
+  /** Streams a completion if the request accepts events, as the embedded service does. */
+  streamCompletions(): void {
+    this.#state.streamsCompletions = true
+  }
+
   /** All requests so far, oldest first. */
   get requests(): readonly RecordedRequest[] {
     return this.#server.requests
@@ -112,6 +117,7 @@ class State {
   readonly answers: (ScriptedAnswer | Behavior)[] = []
   readonly historyBehaviors: Behavior[] = []
   readonly messages: (HistoryMessage & { contextId: string })[] = []
+  streamsCompletions = false
   readonly #counts = new Map<string, number>()
   #clock = 0
 
@@ -124,7 +130,7 @@ class State {
       case 'POST /api/chat/send':
         return this.#send(JSON.parse(request.body))
       case 'POST /v1/chat/completions':
-        return this.#complete(JSON.parse(request.body))
+        return this.#complete(JSON.parse(request.body), request.headers.accept)
       case 'GET /api/chat/history':
         return (
           this.historyBehaviors.shift() ?? this.#list(new URL(request.path, 'http://service').searchParams)
@@ -148,16 +154,17 @@ class State {
   #send(sent: SendRequest): Behavior {
     const answer = this.#next(sent.message ?? '')
     if (typeof answer === 'function') return answer
+    const contextId = sent.context_id ?? this.#name('ctx')
     const names: AnswerNames = {
       id: this.#name('msg'),
-      contextId: sent.context_id ?? this.#name('ctx'),
+      contextId,
       model: sent.model ?? this.models[0] ?? '',
     }
     return async (_, response, incoming) => {
       answer.begin()
-      this.store(names.contextId, 'user', sent.message ?? '')
+      this.store(contextId, 'user', sent.message ?? '')
       const { ending = 'done', finishLater } = answer.script
-      const keep = (text: string) => this.store(names.contextId, 'assistant', text, names.id)
+      const keep = (text: string) => this.store(contextId, 'assistant', text, names.id)
       // The history contains the whole reply after the interruption.
       if (finishLater !== undefined) keep(finishLater)
       const stayed = sent.stream
@@ -171,23 +178,27 @@ class State {
     return { id, response: answer.text, context_id: contextId, created_at: new Date().toISOString() }
   }
 
-  #complete(asked: CompletionRequest): Behavior {
+  #complete(asked: CompletionRequest, accept = ''): Behavior {
     const answer = this.#next(asked.messages?.at(-1)?.content ?? '')
     if (typeof answer === 'function') return answer
     const { usage } = answer.script
     const reasoning = answer.script.reasoning?.join('')
     const message = { role: 'assistant', content: answer.text, ...(reasoning && { reasoning }) }
+    const id = this.#name('cmpl')
+    const model = asked.model ?? this.models[0] ?? ''
     const body = {
-      id: this.#name('cmpl'),
+      id,
       object: 'chat.completion',
       created: 0,
-      model: asked.model ?? this.models[0],
+      model,
       ...(usage && { usage }),
       choices: [{ index: 0, message, finish_reason: 'stop' }],
     }
+    const streams = this.streamsCompletions && accept.includes('text/event-stream')
     return async (_, response, incoming) => {
       answer.begin()
-      await answer.send(response, incoming, body)
+      if (streams) await answer.stream(response, incoming, { id, model })
+      else await answer.send(response, incoming, body)
     }
   }
 

@@ -26,7 +26,8 @@ export type StreamShape = 'events' | 'openai' | 'ndjson' | 'text'
 /** The fields of every frame of a reply. */
 export interface AnswerNames {
   id: string
-  contextId: string
+  /** Undefined for a completion. */
+  contextId?: string
   model: string
 }
 

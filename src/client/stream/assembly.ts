@@ -1,7 +1,6 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { CountingDecoder } from '../../contract/utf8-text.ts'
-import type { ErrorContent } from '../error-response.ts'
 import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
 import { EventStreamDecoder, readValue } from './event-stream-decoder.ts'
 import { type Frame, isDamagedFrame, readFrame, readTextFrame } from './frame.ts'
@@ -46,7 +45,7 @@ export class Assembly {
   #unreadable = false
   /** Whether a frame could not be read and others came after it. */
   #gap = false
-  #reportedError: ErrorContent | undefined
+  #reportedError: Frame['error']
   #last: Frame = {}
 
   constructor(about: About) {
@@ -218,7 +217,7 @@ export class Assembly {
   }
 
   /** A stream of plain text may end with an error as JSON. Anywhere else, such text is part of the reply. */
-  #readFinalError(): ErrorContent | undefined {
+  #readFinalError(): Frame['error'] {
     if (!this.#plain?.startsWith('{') || this.ended !== 'no') return undefined
     try {
       return readFrame(JSON.parse(this.#plain)).error

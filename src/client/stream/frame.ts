@@ -1,5 +1,6 @@
 import type { Usage } from '../../contract/completion.ts'
 import { isRecord } from '../../contract/exact-json.ts'
+import type { FailureKind } from '../../contract/failure.ts'
 import { reasoningIn } from '../../contract/reasoning.ts'
 import { type ErrorContent, readErrorContent } from '../error-response.ts'
 import { cutDeeperThan } from '../json.ts'
@@ -36,7 +37,7 @@ export interface Frame {
   ends?: 'soon' | 'now'
   /** Whether it announces more frames. */
   continues?: boolean
-  error?: ErrorContent
+  error?: ErrorContent & { kind?: FailureKind }
 }
 
 const endNames =
@@ -72,6 +73,7 @@ export function readFrame(value: unknown, event?: string): Frame {
   if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readErrorContent(value)
   else if (errorNames.test(name) || value['object'] === 'error')
     frame.error = readErrorContent({ error: value, ...value })
+  else if (value['success'] === false) frame.error = { kind: 'rejected', ...readErrorContent(value) }
 
   const found = findText(value, choice)
   const isReasoning = isReasoningName(name)

@@ -23,7 +23,7 @@ import { completionView, sendView, streamEventView } from '../../view/chat.ts'
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The request is POST /api/chat/send. The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions: the reply is not streamed, and only this machine stores the conversation.'
+    'The request is POST /api/chat/send. The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores the conversation. Such a reply is streamed if the service can do that, as the embedded service can.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
@@ -93,13 +93,12 @@ export default class ChatSend extends BaseCommand {
     const parameters = { ...prompted, ...(system !== undefined && { system }) }
     const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined
-    if (isCompletion && wantsStream) throw notStreamed(begin, flags.system !== undefined)
     const view = isCompletion ? completionView : sendView
     const isShown = output.showsText(view) && context.streams.isShown
     const streams = wantsStream || (flags.stream === undefined && (isShown || extract !== undefined))
     output.checkFields(streams ? streamEventView : view)
     const asText = streams && (extract !== undefined || output.streamsText(view))
-    if (!isCompletion && flags.stream !== false) context.host.expectStreamedReply()
+    if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
     const { exchange, close } = await openExchange(context, { begin, parameters, model })
     const reply = new ReplyPrinter(context, view, flags)
@@ -107,9 +106,10 @@ export default class ChatSend extends BaseCommand {
       reply.begin()
       if (streams) {
         const end = await reply.showEvents(exchange.stream(message, format), { asText })
+        if (isCompletion && end.isWholeBody && extract === undefined)
+          output.progress('The reply was not streamed: this service does not stream completions.')
         if (end.failure) throw end.failure
-      } else if (isCompletion) await reply.show(await exchange.complete(message))
-      else await reply.show(await exchange.send(message, { isStreamed: flags.stream !== false }))
+      } else await reply.show(await exchange.send(message, { isStreamed: flags.stream !== false }))
     } finally {
       reply.end()
       await close()
@@ -128,14 +128,6 @@ async function chooseBeginning(
   const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: true })
   if (last) return last
   throw noConversation()
-}
-
-function notStreamed({ kind }: ConversationStart, hasSystem: boolean): Failure {
-  const prompted = kind === 'transcript' ? 'The last conversation' : 'The reply to this prompt'
-  const why = hasSystem ? '--stream and --system cannot be used together' : `${prompted} cannot be streamed`
-  return new Failure('usage', `${why}, because the service does not stream completions`, {
-    hint: 'Omit --stream and --stream-format.',
-  })
 }
 
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */

@@ -3,7 +3,7 @@ import { assignPermissions } from '../domain/access/assign-permissions.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import type { AuditContext } from '../domain/audit.ts'
 import { complete, listModels, sendMessage } from '../domain/chat/chat.ts'
-import { streamMessage } from '../domain/chat/chat-stream.ts'
+import { streamCompletion, streamMessage } from '../domain/chat/chat-stream.ts'
 import { listHistory } from '../domain/chat/history.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
@@ -27,6 +27,8 @@ export interface EndpointRequest<N extends EndpointName> {
   query: QueryOf<N>
   /** `{id}` of the path; empty if the path has none. */
   id: string
+  /** Whether the client accepts a stream of events. */
+  acceptsEvents: boolean
   /** Returns the signal that is aborted when the client disconnects or the service stops. Call it once. */
   openSignal: () => AbortSignal
   reserve: ReserveMemory
@@ -55,8 +57,14 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: async ({ upstream, settingsCache, body, openSignal }) =>
-    complete(upstream, (await settingsCache.read()).settings, body, openSignal()),
+  createCompletion: async ({ upstream, settingsCache, by, body, acceptsEvents, openSignal }) => {
+    const { settings } = await settingsCache.read()
+    const signal = openSignal()
+    // The request has no field for it, so the format is negotiated (RFC 9110 section 12.5.1).
+    return acceptsEvents
+      ? new EventStream(streamCompletion(upstream, settings, body, { signal, clock: by.clock }))
+      : complete(upstream, settings, body, signal)
+  },
   listModels: ({ upstream, openSignal }) => listModels(upstream, openSignal()),
   sendMessage: async ({ db, upstream, settingsCache, principal, by, body, openSignal, reserve }) => {
     const { settings } = await settingsCache.read()

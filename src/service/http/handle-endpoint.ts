@@ -69,6 +69,7 @@ export async function handleEndpoint<N extends EndpointName>(
     body,
     query,
     id,
+    acceptsEvents: request.headers.accept?.includes('text/event-stream') === true,
     reserve: (bytes: number) => memory.reserve(request, principal, bytes),
     // Not a getter: V8 would create a hidden class for each object, which keeps the request until a major GC.
     openSignal: () => signals.signalFor(request, findRefusal),

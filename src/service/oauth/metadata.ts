@@ -38,5 +38,7 @@ export function metadataOf(issuer: string): object {
     authorization_response_iss_parameter_supported: true,
     // An extension (RFC 8414 section 2): revoking a token ends the sign-in that it came from, and no other.
     chatctl_grant_per_sign_in: true,
+    // POST /v1/chat/completions streams its reply if the header Accept asks for events.
+    chatctl_streamed_completions: true,
   }
 }

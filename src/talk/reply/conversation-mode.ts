@@ -35,15 +35,14 @@ export async function switchToCompletions(session: ConversationHost, why: string
   recorder.conversation(conversation)
   const left = contextId === undefined ? '' : ` Context ${contextId} is unchanged.`
   session.output.note(
-    `[from now on, this machine stores the conversation and sends all of it with each message, and replies are not streamed: ${why}.${left}]`,
+    `[from now on, this machine stores the conversation and sends all of it with each message: ${why}.${left}]`,
   )
 }
 
 /**
- * Switches back to the conversation on the service, whose replies are streamed, if the service has
- * all messages and no parameter is set.
+ * Switches back to the conversation on the service if the service has all messages and no parameter is set.
  *
- * @returns whether replies are streamed from now on
+ * @returns whether the service stores the conversation from now on
  */
 export function switchToContext({
   conversation,
@@ -56,7 +55,7 @@ export function switchToContext({
   if (messages.length === 0) conversation.contextId = undefined
   conversation.mode = 'context'
   recorder.options(conversation)
-  output.note('[from now on, the service stores the conversation, and replies are streamed]')
+  output.note('[from now on, the service stores the conversation]')
   return true
 }
 

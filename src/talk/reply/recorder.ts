@@ -9,7 +9,7 @@ import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
 /** Records the events of one turn, except the pieces of its reply. */
-interface TurnRecord {
+export interface TurnRecord {
   start(event: Extract<StreamEvent, { type: 'start' }>): void
   usage(usage: Usage): void
   end(outcome: TurnOutcome, isStopped: boolean): void

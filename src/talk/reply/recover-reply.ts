@@ -2,6 +2,7 @@ import type { Client } from '../../client/client.ts'
 import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { ConversationHost } from './conversation-mode.ts'
 
 /** A reply of which only a part arrived. */
 export interface PartialReply {
@@ -9,6 +10,12 @@ export interface PartialReply {
   part: string
   /** The ID of the reply, if the service sent one. */
   replyId: string | undefined
+}
+
+/** The parts of a session that looking for the rest of a reply uses and changes. */
+export interface RecoveryHost extends ConversationHost {
+  /** The last reply, if it is incomplete. */
+  partialReply: PartialReply | undefined
 }
 
 /** What the history contains of an incomplete reply. */
@@ -21,12 +28,53 @@ type Recovery =
   | { kind: 'unknown'; reason: string }
 
 /**
+ * Looks for the rest of an incomplete reply in the history of the service, and shows it.
+ * @returns whether the history had more
+ */
+export async function recover(
+  session: RecoveryHost,
+  partial: PartialReply,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { conversation, client } = session
+  const { contextId } = conversation
+  if (conversation.mode !== 'context' || contextId === undefined) return false
+  session.status.begin('reading the history…')
+  const recovery = await recoverReply(
+    client,
+    { ...partial, contextId, messagesHere: conversation.messages },
+    signal,
+  )
+  session.status.clear()
+  switch (recovery.kind) {
+    case 'more': {
+      session.output.note('[the rest of the reply, from the history of the service]')
+      session.output.showReply(recovery.rest)
+      if (partial.part === '') conversation.add(partial.prompt, recovery.text)
+      else conversation.replaceLastReply(recovery.text)
+      session.recorder.recovered(recovery.text)
+      session.partialReply = undefined
+      return true
+    }
+    case 'same':
+      session.output.note('[the history has no more of this reply; /continue tries again]')
+      return false
+    case 'absent':
+      session.output.note('[this reply is not in the history; /continue tries again]')
+      return false
+    case 'unknown':
+      session.output.note(`[cannot read the history: ${recovery.reason}; /continue tries again]`)
+      return false
+  }
+}
+
+/**
  * Looks in GET /api/chat/history for the whole text of an incomplete reply. Only reads: nothing is
  * sent again.
  *
  * @throws the reason of the signal
  */
-export async function recoverReply(
+async function recoverReply(
   client: Client,
   partial: {
     contextId: string

@@ -6,20 +6,19 @@ interface DisplayOptions {
   screen: Screen
   terminal: Terminal
   writer: ReplyWriter
-  /** Records a piece of the reply, before it is shown. */
-  record(text: string): void
+  /** Called before a part of the text is shown. */
+  beforeShown(): void
 }
 
 /** Shows nothing. */
 export const silentWriter: ReplyWriter = { push: () => '', end: () => '' }
 
 /**
- * Shows a reply, or its reasoning, while it arrives. Each piece is recorded before it is shown. Pieces
- * that arrive together are recorded and shown together; the first is shown at once.
+ * Shows a reply, or its reasoning, while it arrives. Pieces that arrive together are shown together; the
+ * first is shown at once.
  */
 export class ReplyDisplay {
-  /** The whole text so far. */
-  text = ''
+  #hasBegun = false
   readonly #options: DisplayOptions
   #writer: ReplyWriter
   #pending = ''
@@ -32,10 +31,8 @@ export class ReplyDisplay {
 
   /** @returns a promise to await if the terminal is slower than the service */
   add(piece: string): Promise<void> | undefined {
-    const first = this.text === ''
-    this.text += piece
     this.#pending += piece
-    if (first) this.flush()
+    if (!this.#hasBegun) this.flush()
     else if (!this.#scheduled) {
       this.#scheduled = true
       setImmediate(() => {
@@ -46,20 +43,21 @@ export class ReplyDisplay {
     return this.#options.terminal.drained()
   }
 
-  /** Shows the rest, and ends the line. Pieces that are added later are recorded, but not shown. */
+  /** Shows the rest, and ends the line. Pieces that are added later are not shown. */
   end(): void {
     this.flush()
     this.#options.screen.append(this.#writer.end())
     this.#writer = silentWriter
   }
 
-  /** Records and shows the pieces so far. */
+  /** Shows the pieces so far. */
   flush(): void {
     if (this.#pending === '') return
     const piece = this.#pending
     this.#pending = ''
-    const { screen, record } = this.#options
-    record(piece)
+    this.#hasBegun = true
+    const { screen, beforeShown } = this.#options
+    beforeShown()
     screen.append(this.#writer.push(piece))
   }
 }

@@ -1,14 +1,15 @@
-import type { Failure } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
+import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { SessionOptions } from '../session-options.ts'
-import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
-import { type PartialReply, recoverReply } from './recover-reply.ts'
+import { switchToCompletions } from './conversation-mode.ts'
+import { type RecoveryHost, recover } from './recover-reply.ts'
 import { ReplyDisplay } from './reply-display.ts'
-import { stopped, takeTurn } from './take-turn.ts'
+import { Turn } from './turn.ts'
 import { describeTurn } from './turn-outcome.ts'
 
 /** A prompt that got no reply. */
@@ -18,99 +19,140 @@ export interface UnsentPrompt {
 }
 
 /** The parts of a session that sending a prompt uses and changes. */
-interface PromptHost extends ConversationHost {
+interface PromptHost extends RecoveryHost {
   readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
   readonly screen: Screen
   /** Whether the screen must not change by itself. */
   readonly isStatic: boolean
   unsent: UnsentPrompt | undefined
-  partialReply: PartialReply | undefined
   replacesLastPrompt: boolean
+  streamsCompletions: boolean | undefined
   createWriter(): ReplyWriter
   createReasoningWriter(): ReplyWriter
   returnPrompt(prompt: string): void
 }
+
+const notStreamed =
+  '[this service does not stream completions: each reply arrives in one piece, and Ctrl-C discards it]'
+
+/** The reason of an abort by Ctrl-C. */
+export const stopped = new Error('stopped')
 
 /**
  * Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered
  * again.
  */
 async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
-  const { conversation, recorder, client, options } = session
-  const display = createDisplay(session)
-  const reasoning = createReasoningDisplay(session)
+  const { conversation, recorder, client, options, status, screen } = session
   session.unsent = undefined
-  session.screen.separate()
-  const stopWatch = showStall(session, display)
-  if (conversation.mode === 'completions') {
-    session.status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')
+  screen.separate()
+  if (conversation.mode === 'completions' && session.streamsCompletions === false) {
+    status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')
   }
-  const { streamFormat, clock } = options
   // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
   const onContext = (id: string): void => {
     setImmediate(() => {
       if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
     })
   }
-  const turn = takeTurn({
-    client,
-    conversation,
-    recorder,
-    display,
-    reasoning,
-    prompt,
-    signal,
-    clock,
-    streamFormat,
-    onContext,
-  })
-  const outcome = await turn.finally(stopWatch)
-  session.status.clear()
+  const turn = new Turn({ client, conversation, recorder, clock: options.clock, prompt, signal, onContext })
+  const stopWatch = showStall(session, turn)
+  await showReply(session, turn, signal).finally(stopWatch)
+  status.clear()
+  if (turn.outcome.end?.complete || turn.text !== '') conversation.add(prompt, turn.text)
+  if (await reportTurn(session, prompt, turn, signal)) await afterReply(session, turn)
+  else session.returnPrompt(prompt)
+  screen.separate()
+  if (turn.hasBegun) await rememberContext(session)
+}
+
+/**
+ * Shows a reply while it arrives. Everything is recorded before it is shown.
+ *
+ * @throws the reason of the signal, unless it is `stopped`
+ */
+async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): Promise<void> {
+  const display = createDisplay(session, turn)
+  const reasoning = createReasoningDisplay(session, turn)
+  try {
+    for await (const event of await turn.stream(session.options.streamFormat)) {
+      if (event.type === 'delta') {
+        reasoning.end()
+        for await (const text of slicesInTurns(event.text)) {
+          signal.throwIfAborted()
+          turn.take({ type: 'delta', text })
+          await display.add(text)
+        }
+        continue
+      }
+      if (event.type === 'reasoning') display.flush()
+      turn.take(event)
+      if (event.type === 'reasoning') await reasoning.add(event.text)
+    }
+  } catch (error) {
+    turn.fail(error)
+    if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
+  } finally {
+    // Also if the whole session ends here.
+    reasoning.end()
+    display.end()
+    turn.end()
+  }
+}
+
+/** @returns whether a part of a reply has arrived, so that the prompt is not offered again */
+async function reportTurn(
+  session: PromptHost,
+  prompt: string,
+  turn: Turn,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { output } = session
+  const { text, emptiness, outcome } = turn
   const { end } = outcome
   // An error that the service sends before any text is not a truncated reply.
-  const failure = outcome.failure ?? (display.text === '' ? errorInPlaceOfReply(end) : undefined)
+  const failure = outcome.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
   if (failure) {
-    session.output.showFailure(failure)
-    session.returnPrompt(prompt)
-    return session.screen.separate()
+    output.showFailure(failure)
+    return false
   }
-  if (!end && display.text === '') {
-    session.output.note(
-      reasoning.text === '' ? '[stopped before a reply arrived]' : '[stopped while the model was thinking]',
-    )
-    session.returnPrompt(prompt)
-    return session.screen.separate()
+  if (!end && text === '') {
+    const when = turn.hasReasoning ? 'while the model was thinking' : 'before a reply arrived'
+    output.note(`[stopped ${when}]`)
+    return false
   }
-  const partial = { prompt, part: display.text, replyId: end?.id }
-  if (!end) session.output.note('[interrupted]')
-  else if (!end.complete) session.output.note(describeTruncation(end, display.text, reasoning.text))
-  else if (display.text === '' && reasoning.text !== '')
-    session.output.note('[the model sent only reasoning, and no reply]')
+  if (!end) output.note('[interrupted]')
+  else if (!end.complete) output.note(describeTruncation(end, turn))
+  else if (emptiness === 'reasoning') output.note('[the model sent only reasoning, and no reply]')
+  const partial = { prompt, part: text, replyId: end?.id }
   session.partialReply = end?.complete ? undefined : partial
-  if (end && !end.complete) {
-    const isRecovered = await recover(session, partial, signal).catch((error) => {
-      // The turn has ended anyway.
-      if (signal.reason !== stopped) throw error
-      session.status.clear()
-      return false
-    })
-    if (!isRecovered && display.text === '') {
-      session.returnPrompt(prompt)
-      session.screen.separate()
-      return rememberContext(session)
-    }
+  if (!end || end.complete) return true
+  const isRecovered = await recover(session, partial, signal).catch((error) => {
+    // The turn has ended anyway.
+    if (signal.reason !== stopped) throw error
+    session.status.clear()
+    return false
+  })
+  return isRecovered || text !== ''
+}
+
+/** Shows what is known of a reply, and where the conversation continues. */
+async function afterReply(session: PromptHost, { outcome }: Turn): Promise<void> {
+  const { conversation, output } = session
+  output.note(`  ${describeTurn(outcome, conversation)}`)
+  if (conversation.mode === 'completions' && outcome.end) {
+    const isNews = session.streamsCompletions === undefined && outcome.end.isWholeBody
+    session.streamsCompletions = !outcome.end.isWholeBody
+    if (isNews) output.note(notStreamed)
   }
-  session.output.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
     await switchToCompletions(session, 'the service returned no context ID')
   }
-  session.screen.separate()
-  await rememberContext(session)
 }
 
-function describeTruncation({ failure, reason }: StreamEnd, text: string, reasoning: string): string {
+function describeTruncation({ failure, reason }: StreamEnd, { text, hasReasoning }: Turn): string {
   const length = countOf(Array.from(text).length, 'character')
-  const when = text === '' && reasoning !== '' ? 'while the model was thinking' : `after ${length}`
+  const when = text === '' && hasReasoning ? 'while the model was thinking' : `after ${length}`
   return `[truncated ${when}: ${failure ? describeFailure(failure) : reason}]`
 }
 
@@ -134,11 +176,11 @@ async function rememberContext(session: PromptHost): Promise<void> {
  * Shows a status if a reply has begun and no more text arrives.
  * @returns stops watching
  */
-function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () => void {
+function showStall({ status, isStatic }: PromptHost, turn: Turn): () => void {
   let length = 0
   let quiet = 0
   const timer = setInterval(() => {
-    const { text } = display
+    const { text } = turn
     quiet = text.length === length ? quiet + 1 : 0
     length = text.length
     if (quiet === 3 && length > 0 && !isStatic)
@@ -147,74 +189,26 @@ function showStall({ status, isStatic }: PromptHost, display: ReplyDisplay): () 
   return () => clearInterval(timer)
 }
 
-function createDisplay(session: PromptHost): ReplyDisplay {
-  const { screen, status, options, recorder } = session
-  return new ReplyDisplay({
-    screen,
-    terminal: options.terminal,
-    writer: session.createWriter(),
-    record: (text) => {
-      status.clear()
-      recorder.delta(text)
-    },
-  })
+function createDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+  const { screen, status, options } = session
+  const beforeShown = (): void => {
+    status.clear()
+    turn.flush()
+  }
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer: session.createWriter(), beforeShown })
 }
 
 /** While reasoning arrives, the status says so, whether the reasoning is shown or not. */
-function createReasoningDisplay(session: PromptHost): ReplyDisplay {
-  const { screen, status, options, recorder } = session
+function createReasoningDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+  const { screen, status, options } = session
   let hasBegun = false
-  return new ReplyDisplay({
-    screen,
-    terminal: options.terminal,
-    writer: session.createReasoningWriter(),
-    record: (text) => {
-      if (!hasBegun) status.showElapsed('Thinking…')
-      hasBegun = true
-      recorder.reasoning(text)
-    },
-  })
-}
-
-/**
- * Looks for the rest of an incomplete reply in the history of the service, and shows it.
- * @returns whether the history had more
- */
-export async function recover(
-  session: PromptHost,
-  partial: PartialReply,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { conversation, client } = session
-  const { contextId } = conversation
-  if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.begin('reading the history…')
-  const recovery = await recoverReply(
-    client,
-    { ...partial, contextId, messagesHere: conversation.messages },
-    signal,
-  )
-  session.status.clear()
-  switch (recovery.kind) {
-    case 'more': {
-      session.output.note('[the rest of the reply, from the history of the service]')
-      session.output.showReply(recovery.rest)
-      if (partial.part === '') conversation.add(partial.prompt, recovery.text)
-      else conversation.replaceLastReply(recovery.text)
-      session.recorder.recovered(recovery.text)
-      session.partialReply = undefined
-      return true
-    }
-    case 'same':
-      session.output.note('[the history has no more of this reply; /continue tries again]')
-      return false
-    case 'absent':
-      session.output.note('[this reply is not in the history; /continue tries again]')
-      return false
-    case 'unknown':
-      session.output.note(`[cannot read the history: ${recovery.reason}; /continue tries again]`)
-      return false
+  const beforeShown = (): void => {
+    if (!hasBegun) status.showElapsed('Thinking…')
+    hasBegun = true
+    turn.flush()
   }
+  const writer = session.createReasoningWriter()
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })
 }
 
 /** Sends a prompt, or replaces the last one if that is being edited. Ctrl-C stops the reply. */
@@ -247,7 +241,7 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
     return
   }
   if (before.mode === 'context' && conversation.mode === 'completions') {
-    session.output.note('[the conversation is unchanged: the service stores it, and replies are streamed]')
+    session.output.note('[the conversation is unchanged: the service stores it]')
   }
   Object.assign(conversation, before)
   recorder.options(conversation)
@@ -255,7 +249,7 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
   await rememberContext(session)
 }
 
-/** If the replaced prompt is the first one, a new context suffices, and the reply is streamed. */
+/** If the replaced prompt is the first one, a new context suffices. */
 function beginAnew({ conversation, recorder, output }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'

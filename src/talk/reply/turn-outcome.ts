@@ -39,8 +39,8 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')
 }
 
-function whereaboutsOf({ mode }: Conversation, { newContextId }: TurnOutcome): string | undefined {
-  if (mode === 'completions') return 'stored on this machine, not streamed'
+function whereaboutsOf({ mode }: Conversation, { newContextId, end }: TurnOutcome): string | undefined {
+  if (mode === 'completions') return `stored on this machine${end?.isWholeBody ? ', not streamed' : ''}`
   return newContextId === undefined ? undefined : `context ${newContextId}`
 }
 

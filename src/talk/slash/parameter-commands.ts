@@ -52,7 +52,7 @@ export async function changeParameters(session: Session, parameters: Parameters)
   session.output.note(describeParameters(session.conversation.parameters))
   if (!switchToContext(session) && !session.conversation.hasParameters) {
     session.output.note(
-      '[replies are still not streamed: only this machine has the full conversation; /new starts a new one]',
+      '[this machine still stores the conversation, because only it has all messages; /new starts a new one]',
     )
   }
 }

@@ -88,15 +88,13 @@ function formatOf(path: string): TranscriptFormat {
 function showInfo(session: Session): void {
   const { conversation, options, recorder } = session
   const { system, temperature, maxTokens } = conversation.parameters
+  const storedHere = `stored on this machine${session.streamsCompletions === false ? ', not streamed' : ''}`
   const facts: [string, string | number | undefined][] = [
     ['service', options.serviceName],
     ['profile', options.owner.profile],
     ['session', recorder.id],
     ['turns', recorder.turns],
-    [
-      'conversation',
-      conversation.mode === 'context' ? 'stored by the service' : 'stored on this machine, not streamed',
-    ],
+    ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['context', conversation.contextId],
     ['model', conversation.model ?? conversation.replyModel],
     ['system', system],

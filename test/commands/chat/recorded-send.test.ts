@@ -340,17 +340,39 @@ describe('chat send records its exchange', () => {
       expect(server?.requests.map(({ method }) => method)).to.deep.equal(['GET'])
     })
 
-    it('refuses --stream before anything is sent', async () => {
-      const env = await serve(completion)
-      const args = ['chat', 'send', 'Hi', '--system', 'x']
-      for (const flag of ['--stream', '--stream-format=sse']) {
-        expectFailure(await runChatctl(sandbox, [...args, flag], { env }), 2, 'does not stream completions')
-      }
-      const text = '---\nsystem: Be brief\n---\nHi\n'
-      await runChatctl(sandbox, ['chat', 'prompts', 'set', 'brief'], { stdin: text })
-      const prompted = await runChatctl(sandbox, ['chat', 'send', '--prompt', 'brief', '--stream'], { env })
-      expectFailure(prompted, 2, 'The reply to this prompt cannot be streamed')
-      expect(server?.requests).to.deep.equal([])
+    describe('in a stream', () => {
+      const args = ['chat', 'send', 'Hi', '--system', 'x', '--stream']
+      const note = 'The reply was not streamed: this service does not stream completions.\n'
+
+      it('prints the reply while it arrives, and keeps the part that arrived before Ctrl-C', async () => {
+        const env = await serve(sse([{ id: 'm1', delta: 'Hel' }], { ending: 'stalled', done: false }))
+        const running = startChatctl(sandbox, args, { env })
+        running.stdin.end()
+        await until(() => running.written().stdout === 'Hel')
+        running.interrupt()
+        expect(await running.ended).to.include({ exitCode: 130, stdout: 'Hel\n' })
+        expect(only().filter(({ type }) => type === 'delta')).to.deep.equal([
+          { type: 'delta', turn: 1, text: 'Hel' },
+        ])
+        expect(only().at(-1)).to.include({ interrupted: true })
+        expect(server?.requests[0]?.headers.accept).to.include('text/event-stream')
+        expect(bodies()[0]).not.to.have.property('stream')
+      })
+
+      it('says why if the service sends it in one piece, except with --quiet', async () => {
+        const env = await serve(completion)
+        const done = { exitCode: 0, stdout: 'Brief.\n' }
+        expect(await runChatctl(sandbox, args, { env })).to.deep.equal({ ...done, stderr: note })
+        expect(await runChatctl(sandbox, [...args, '-q'], { env })).to.deep.equal({ ...done, stderr: '' })
+        expect(await runChatctl(sandbox, args.slice(0, -1), { env })).to.deep.equal({ ...done, stderr: '' })
+        const shown = await startChatctl(sandbox, args.slice(0, -1), { env, terminal: { columns: 90 } }).ended
+        expect(shown.stdout).to.include(note.trim())
+      })
+
+      it('reports the failure in a body with success: false', async () => {
+        const env = await serve(json(200, { success: false, message: 'No credit' }))
+        expectFailure(await runChatctl(sandbox, args, { env }), 1, 'No credit')
+      })
     })
 
     it('is forgotten with --no-save', async () => {

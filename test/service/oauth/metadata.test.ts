@@ -38,6 +38,7 @@ describe('the OAuth server of the embedded service', () => {
         code_challenge_methods_supported: ['S256'],
         authorization_response_iss_parameter_supported: true,
         chatctl_grant_per_sign_in: true,
+        chatctl_streamed_completions: true,
       })
     }))
 

@@ -87,7 +87,7 @@ describe('a session with a model that sends reasoning', () => {
     await begin()
     world.server.answerNext(thought)
     await run.say('Hi', /total[\s\S]*^>$/m)
-    await run.say('/system be brief', 'not streamed')
+    await run.say('/system be brief', 'system: be brief')
     world.server.answerNext({ reasoning: ['Brief, then.'], text: 'Bye' })
     await run.say('And?', /^Bye$[\s\S]*total/m)
     await run.say('Last', /You said: Last/)
@@ -149,7 +149,7 @@ describe('a session with a model that sends reasoning', () => {
 
   it('sends no prompt with an empty reply to the model again', async () => {
     await begin()
-    await run.say('/system be brief', 'not streamed')
+    await run.say('/system be brief', 'system: be brief')
     await run.say('One', /^You said: One$[\s\S]*total/m)
     world.server.answerNext({ reasoning, text: '' })
     await run.say('Two', /only reasoning[\s\S]*total/)

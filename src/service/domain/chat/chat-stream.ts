@@ -1,15 +1,24 @@
+import type { CompletionRequest, Message } from '../../../contract/completion.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'
 import type { ReplyPart, TokenCounts, Upstream } from '../../upstream/upstream.ts'
+import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
-import { type MessageRequest, type PreparedExchange, prepareExchange, type RequestContext } from './chat.ts'
+import {
+  type MessageRequest,
+  type PreparedExchange,
+  prepareCompletion,
+  prepareExchange,
+  type RequestContext,
+} from './chat.ts'
 import { type Exchange, storeExchange, updateReply } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
-type ReplyHead = { id: string; context_id: string; created_at: string; model: string }
+/** A completion has no `context_id`. */
+type ReplyHead = { id: string; context_id?: string; created_at: string; model: string }
 
-/** The events of a streamed reply. Each contains `id`, `context_id`, and `model`, so that any one of them is enough. */
+/** The events of a streamed reply. Each has the same head, so that any one of them is enough. */
 export type ChatEvent =
   /** What the model thinks before it replies. It is never stored. */
   | { event: 'reasoning'; data: ReplyHead & { reasoning: string } }
@@ -61,7 +70,29 @@ export async function* streamMessage(
     signal.removeEventListener('abort', keep)
     await keep()
   }
-  if (record) yield doneEvent(record.exchange, usage)
+  if (record) yield doneEvent(headOf(record.exchange), record.exchange, usage)
+}
+
+/** One stateless completion as it arrives. Nothing is stored. @throws ApiError as `complete` */
+export async function* streamCompletion(
+  upstream: Upstream,
+  settings: EffectiveSettings,
+  request: CompletionRequest & { messages: Message[] },
+  { signal, clock }: Pick<RequestContext, 'signal' | 'clock'>,
+): AsyncGenerator<ChatEvent> {
+  const modelRequest = await prepareCompletion(upstream, settings, request, signal)
+  const about = { id: createId('chatcmpl'), created_at: isoNow(clock) }
+  let reply = ''
+  for await (const piece of upstream.stream(modelRequest, signal)) {
+    const head = { ...about, model: piece.model }
+    if (piece.kind === 'finish') yield doneEvent(head, { reply, finishReason: piece.reason }, piece.usage)
+    else if (piece.kind === 'reasoning')
+      yield { event: 'reasoning', data: { ...head, reasoning: piece.text } }
+    else {
+      reply += piece.text
+      yield { event: 'delta', data: { ...head, delta: piece.text } }
+    }
+  }
 }
 
 const headOf = ({ replyId, contextId, createdAt, model }: Exchange): ReplyHead => ({
@@ -71,12 +102,15 @@ const headOf = ({ replyId, contextId, createdAt, model }: Exchange): ReplyHead =
   model,
 })
 
-function doneEvent(exchange: Exchange, usage: TokenCounts | undefined): ChatEvent {
-  const { reply: response, finishReason } = exchange
+function doneEvent(
+  head: ReplyHead,
+  { reply: response, finishReason }: Pick<Exchange, 'reply' | 'finishReason'>,
+  usage: TokenCounts | undefined,
+): ChatEvent {
   return {
     event: 'done',
     data: {
-      ...headOf(exchange),
+      ...head,
       response,
       finish_reason: finishReason ?? 'stop',
       ...(usage && { usage }),

@@ -112,18 +112,29 @@ function requireChat({ features }: EffectiveSettings): void {
 const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
 
-/** One stateless completion. Nothing is stored. @throws ApiError `feature_disabled` */
+/** The request to the model for a completion. @throws ApiError `feature_disabled` */
+export async function prepareCompletion(
+  upstream: Upstream,
+  settings: EffectiveSettings,
+  request: CompletionRequest & { messages: Message[] },
+  signal: AbortSignal,
+): Promise<ModelRequest> {
+  requireChat(settings)
+  const { messages, temperature } = request
+  const max_tokens = capTokens(settings, request.max_tokens)
+  const model = request.model ?? (await upstream.defaultModel(signal))
+  return { model, messages, temperature, max_tokens }
+}
+
+/** One stateless completion. Nothing is stored. @throws ApiError as `prepareCompletion` */
 export async function complete(
   upstream: Upstream,
   settings: EffectiveSettings,
   request: CompletionRequest & { messages: Message[] },
   signal: AbortSignal,
 ): Promise<Completion> {
-  requireChat(settings)
-  const { messages, temperature } = request
-  const max_tokens = capTokens(settings, request.max_tokens)
-  const model = request.model ?? (await upstream.defaultModel(signal))
-  const result = await upstream.complete({ model, messages, temperature, max_tokens }, signal)
+  const modelRequest = await prepareCompletion(upstream, settings, request, signal)
+  const result = await upstream.complete(modelRequest, signal)
   return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
 }
 
