@@ -14,7 +14,7 @@ export class Editor {
   readonly #completer: Completer
   readonly #bindings: Record<string, () => boolean>
   #search: InputHistorySearch | undefined
-  /** Whether the text was offered and no key has been pressed since. */
+  /** Whether the text was offered, and the next typed character replaces it. */
   #isOffered = false
   /** Columns of the last view, which determine the rows for Up and Down. */
   #columns = 80
@@ -59,7 +59,7 @@ export class Editor {
     this.#options.onChange()
   }
 
-  /** Sets a text that the next typed character replaces. Any other key keeps it for editing. */
+  /** Sets a text that the next typed character replaces. A key other than Ctrl+L and Ctrl+Z keeps it for editing. */
   offer(text: string): void {
     this.setText(text)
     this.#isOffered = true
@@ -70,7 +70,7 @@ export class Editor {
       this.#buffer.setText('')
       this.#options.onEvent({ type: 'replace' })
     }
-    this.#isOffered = false
+    this.#isOffered &&= key.type === 'key' && /^ctrl\+[lz]$/.test(chordOf(key))
     // Also a key without effect removes the completion list, or changes the search.
     const needsRedraw = this.#search !== undefined || this.#completer.list !== undefined
     const done = this.#search ? this.#handleInSearch(this.#search, key) : this.#handleInText(key)
