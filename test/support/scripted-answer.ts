@@ -17,6 +17,8 @@ export interface AnswerScript {
   /** The whole reply in the history, although the stream was interrupted. */
   finishLater?: string
   usage?: Usage
+  /** `stop` by default. */
+  finishReason?: string
   shape?: StreamShape
 }
 
@@ -132,13 +134,13 @@ export class ScriptedAnswer {
   }
 
   #writeEnd(shape: StreamShape, { id, contextId, model }: AnswerNames): string {
-    const { usage } = this.script
+    const { usage, finishReason: finish_reason = 'stop' } = this.script
     const about = { id, context_id: contextId, model, ...(usage && { usage }) }
     switch (shape) {
       case 'events':
-        return event({ ...about, response: this.text, finish_reason: 'stop' }, 'done')
+        return event({ ...about, response: this.text, finish_reason }, 'done')
       case 'openai':
-        return `${event({ ...about, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}data: [DONE]\n\n`
+        return `${event({ ...about, choices: [{ index: 0, delta: {}, finish_reason }] })}data: [DONE]\n\n`
       case 'ndjson':
         return `${JSON.stringify({ ...about, done: true })}\n`
       case 'text':

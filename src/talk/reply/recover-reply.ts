@@ -4,12 +4,14 @@ import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ConversationHost } from './conversation-mode.ts'
 
-/** A reply of which only a part arrived. */
+/** A reply of which only a part arrived, or was generated. */
 export interface PartialReply {
   prompt: string
   part: string
   /** The ID of the reply, if the service sent one. */
   replyId: string | undefined
+  /** Whether it ended at its token limit, so that the service has no more of it. */
+  isAtLimit: boolean
 }
 
 /** The parts of a session that looking for the rest of a reply uses and changes. */
@@ -29,11 +31,14 @@ type Recovery =
 
 /**
  * Looks for the rest of an incomplete reply in the history of the service, and shows it.
+ *
+ * @param next what happens if the history has no more
  * @returns whether the history had more
  */
 export async function recover(
   session: RecoveryHost,
   partial: PartialReply,
+  next: string,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { conversation, client } = session
@@ -46,6 +51,8 @@ export async function recover(
     signal,
   )
   session.status.clear()
+  // Without a part, there is nothing to continue.
+  const then = partial.part === '' ? '' : `; ${next}`
   switch (recovery.kind) {
     case 'more': {
       session.output.note('[the rest of the reply, from the history of the service]')
@@ -57,13 +64,13 @@ export async function recover(
       return true
     }
     case 'same':
-      session.output.note('[the history has no more of this reply; /continue tries again]')
+      session.output.note(`[the history has no more of this reply${then}]`)
       return false
     case 'absent':
-      session.output.note('[this reply is not in the history; /continue tries again]')
+      session.output.note(`[this reply is not in the history${then}]`)
       return false
     case 'unknown':
-      session.output.note(`[cannot read the history: ${recovery.reason}; /continue tries again]`)
+      session.output.note(`[cannot read the history: ${recovery.reason}${then}]`)
       return false
   }
 }

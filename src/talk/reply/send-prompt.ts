@@ -123,16 +123,22 @@ async function reportTurn(
   }
   if (!end) output.note('[interrupted]')
   else if (!end.complete) output.note(describeTruncation(end, turn))
-  else if (emptiness === 'reasoning') output.note('[the model sent only reasoning, and no reply]')
-  const partial = { prompt, part: text, replyId: end?.id }
-  session.partialReply = end?.complete ? undefined : partial
+  else if (emptiness) {
+    const isThought = emptiness === 'reasoning'
+    output.note(isThought ? '[the model sent only reasoning, and no reply]' : '[the reply is empty]')
+  }
+  const isAtLimit = end?.complete === true && end.finishReason === 'length'
+  const partial = { prompt, part: text, replyId: end?.id, isAtLimit }
+  session.partialReply = end?.complete && !isAtLimit ? undefined : partial
   if (!end || end.complete) return true
-  const isRecovered = await recover(session, partial, signal).catch((error) => {
-    // The turn has ended anyway.
-    if (signal.reason !== stopped) throw error
-    session.status.clear()
-    return false
-  })
+  const isRecovered = await recover(session, partial, '/continue asks the model for the rest', signal).catch(
+    (error) => {
+      // The turn has ended anyway.
+      if (signal.reason !== stopped) throw error
+      session.status.clear()
+      return false
+    },
+  )
   return isRecovered || text !== ''
 }
 

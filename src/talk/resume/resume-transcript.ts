@@ -86,8 +86,10 @@ function timeOfTurn(turn: Turn | undefined): number | undefined {
 
 /** The reply that /continue completes. */
 function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
-  if (!turn || turn.status === 'complete' || turn.status === 'unverified') return undefined
-  return { prompt: turn.user, part: turn.reply, replyId: turn.id }
+  const isEnded = turn?.status === 'complete' || turn?.status === 'unverified'
+  const isAtLimit = isEnded && turn.finishReason === 'length'
+  if (!turn || (isEnded && !isAtLimit)) return undefined
+  return { prompt: turn.user, part: turn.reply, replyId: turn.id, isAtLimit }
 }
 
 /** The last prompt, if it got no reply and the history of the service does not contain it. */

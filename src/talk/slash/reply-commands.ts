@@ -47,10 +47,10 @@ export const replyCommands: readonly SlashCommand[] = [
     run: async (session) => {
       const { partialReply } = session
       // If the person stops the search, nothing is sent either.
-      let isDone = partialReply !== undefined
-      if (partialReply) {
+      let isDone = partialReply?.isAtLimit === false
+      if (partialReply && isDone) {
         await session.stoppable(async (signal) => {
-          isDone = await recover(session, partialReply, signal)
+          isDone = await recover(session, partialReply, 'asking the model for the rest', signal)
         })
       }
       if (isDone) return

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { continueExactly } from '../../../src/talk/conversation.ts'
 import { failing, json, sse } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { until } from '../../support/until.ts'
@@ -45,6 +46,41 @@ describe('a reply in a session', () => {
     expect(await saved('resumed.md')).to.equal('The beginning and the end.\n\nAnd an afterword.\n')
   })
 
+  it('is requested from the model by /continue if the history has no more of it, as /continue says', async () => {
+    await interruptAfter('The begin', 'ning')
+    world.server.answerNext({ text: 'ning' })
+    await run.say('/continue', /^ning$[\s\S]*total/m)
+    expect(await run.terminal.text()).to.match(
+      /^\[this reply is not in the history; asking the model for the rest\]$/m,
+    )
+    expect(world.server.sends.at(-1)?.message).to.equal(continueExactly)
+    world.server.answerNext({ text: 'Half', ending: 'unmarked' })
+    await run.say('Again', /^\[this reply is not in the history; \/continue asks the model for the rest\]$/m)
+  })
+
+  it('that reached its token limit is continued where it stopped, also after it is resumed', async () => {
+    for (const rest of ['ning', ' and the']) {
+      world.server.answerNext({ text: 'The begin', finishReason: 'length' })
+      await run.say('Hello', /truncated at the token\s+limit[\s\S]*^>$/m)
+      world.server.answerNext({ text: rest })
+      await run.say('/continue', new RegExp(`^${rest.trim()}$[\\s\\S]*total`, 'm'))
+      expect(world.server.sends.at(-1)?.message).to.equal(continueExactly)
+    }
+    expect(await run.leave()).not.to.include('seems complete')
+    expect(world.server.historyRequests).to.equal(0)
+    run = await world.resume()
+    world.server.answerNext({ text: 'The', finishReason: 'length' })
+    await run.say('Hello', /truncated at the token\s+limit[\s\S]*^>$/m)
+    await run.leave()
+    run = await world.resume()
+    await run.say('/continue', /You said: Continue exactly[\s\S]*total/)
+  })
+
+  it('that is empty is reported as empty', async () => {
+    world.server.answerNext({ text: [] })
+    await run.say('Hello', /^\[the reply is empty\]$/m)
+  })
+
   it('is exported to a file that must have a name and a known extension', async () => {
     await run.say('Hello', /total/)
     await run.say('/export', 'For example: /export session.md')
@@ -85,6 +121,8 @@ describe('a reply in a session', () => {
   it('that fails puts its message back into the editor, where typing replaces it', async () => {
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('first', /Out of order[\s\S]*or type to replace it[\s\S]*^> first$/m)
+    // Clearing the screen is not typing.
+    run.terminal.type('\u000c')
     await run.say('second', 'You said: second')
     expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['first', 'second'])
   })
