@@ -71,7 +71,7 @@ describe('slash commands of a session', () => {
     await converse(terminal, 'of the first session')
     await command('/new', 'New conversation')
     await converse(terminal, 'of the second session')
-    await command('/resume', /^s\d\S+ +1 turn +of the first session$/m)
+    await command('/resume', /^s\d\S+ +\d\S+ \d\S+ +1 turn +of the first session$/m)
     const first = (await sessions()).at(-1)?.id ?? ''
     await command('/clear', /^>$/)
     await command(`/resume ${first}`, 'You said: of the first session')

@@ -2,6 +2,7 @@ import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { countOf } from '../../view/count.ts'
+import { localTime } from '../../view/local-time.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
 import type { Session } from '../session.ts'
@@ -12,6 +13,9 @@ import type { SlashCommand } from './slash-command.ts'
 
 /** Number of messages that /history shows by default. */
 const defaultLength = 10
+
+/** Number of sessions that /resume lists. */
+const maxListed = 20
 
 /** Commands that start, find, and show conversations. */
 export const conversationCommands: readonly SlashCommand[] = [
@@ -32,10 +36,12 @@ export const conversationCommands: readonly SlashCommand[] = [
     name: 'resume',
     argument: '[SESSION|CONTEXT]',
     summary: 'Resume an earlier session, or list the sessions',
-    candidates: (session) => {
+    candidates: (session, typed) => {
       const own = listOwn(session)
-      const contexts = own.flatMap(({ contextId }) => contextId ?? [])
-      return [...own.map(({ id }) => id), ...new Set(contexts)]
+      const about = new Map(own.map((one) => [one.id, describe(one)]))
+      for (const one of typed === '' ? [] : own.toReversed())
+        if (one.contextId?.startsWith(typed)) about.set(one.contextId, describe(one))
+      return about
     },
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
@@ -68,14 +74,20 @@ function listOwn({ options: { sessionsDirectory, owner } }: Session): Transcript
   return listTranscripts(sessionsDirectory, owner)
 }
 
+/** The newest is the last one, next to the prompt. */
 function listSessions(session: Session): void {
-  const lines = listOwn(session).map(({ id, turns, name, firstMessage }) => {
-    const about = name ?? firstMessage ?? ''
-    return cutLine(session, `${id}  ${countOf(turns, 'turn')}  ${about}`)
-  })
+  const own = listOwn(session)
+  const lines = own.slice(0, maxListed).map((one) => cutLine(session, `${one.id}  ${describe(one)}`))
+  if (own.length > maxListed) {
+    lines.push(`… ${countOf(own.length - maxListed, 'older session')}. Find them with: /search WORDS`)
+  }
   session.output.show(
-    lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.join('\n'),
+    lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.toReversed().join('\n'),
   )
+}
+
+function describe({ updatedAt, turns, name, firstMessage }: TranscriptSummary): string {
+  return [localTime(updatedAt), countOf(turns, 'turn'), name ?? firstMessage].filter(Boolean).join('  ')
 }
 
 /** The contexts that sessions and `chat send` recorded on this machine. The interface cannot list contexts. */

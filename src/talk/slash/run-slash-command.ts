@@ -97,6 +97,10 @@ export async function completeInput(session: Session, before: string): Promise<C
   const start = before.length - argument.length
   const command = slashCommands.find((one) => one.name === name)
   if (command?.takesPath) return completePath(argument, start, session.options)
-  const candidates = (await command?.candidates?.(session, argument)) ?? []
-  return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
+  const found = (await command?.candidates?.(session, argument)) ?? []
+  const about = 'get' in found ? found : undefined
+  const isWanted = (one: string): boolean =>
+    one.startsWith(argument) || about?.get(one)?.toLowerCase().includes(argument.toLowerCase()) === true
+  const candidates = ('get' in found ? [...found.keys()] : found).filter(isWanted)
+  return { start, candidates, ...(about && { about }) }
 }

@@ -86,17 +86,17 @@ function formatOf(path: string): TranscriptFormat {
 }
 
 function showInfo(session: Session): void {
-  const { conversation, options, recorder } = session
+  const { conversation, options, recorder, models } = session
   const { system, temperature, maxTokens } = conversation.parameters
   const storedHere = `stored on this machine${session.streamsCompletions === false ? ', not streamed' : ''}`
   const facts: [string, string | number | undefined][] = [
     ['service', options.serviceName],
     ['profile', options.owner.profile],
     ['session', recorder.id],
-    ['turns', recorder.turns],
+    ['turns', countTurns(recorder)],
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['context', conversation.contextId],
-    ['model', conversation.model ?? conversation.replyModel],
+    ['model', conversation.model ?? conversation.replyModel ?? models.standard ?? 'default of the service'],
     ['system', system],
     ['temperature', temperature],
     ['max_tokens', maxTokens],
@@ -109,6 +109,12 @@ function showInfo(session: Session): void {
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))
   session.output.show(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
+}
+
+function countTurns({ turns, path }: Session['recorder']): string {
+  const recorded = path === undefined || turns === 0 ? [] : readTranscript(path).turns
+  const failed = recorded.filter(({ reply }) => reply === '').length
+  return failed === 0 ? `${turns}` : `${turns}, ${failed} of them without a reply`
 }
 
 /** Maximum number of matches that a search shows. */

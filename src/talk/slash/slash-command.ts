@@ -1,5 +1,7 @@
 import type { Session } from '../session.ts'
 
+type Candidates = readonly string[] | ReadonlyMap<string, string>
+
 /** A command of the session, typed as `/name`. */
 export interface SlashCommand {
   name: string
@@ -10,8 +12,8 @@ export interface SlashCommand {
   summary: string
   /** @throws Failure, which the session shows before it continues */
   run(session: Session, argument: string): void | Promise<void>
-  /** Completions of the argument. */
-  candidates?(session: Session, typed: string): readonly string[] | Promise<readonly string[]>
+  /** Completions of the argument. A map has what each is, which also finds it. */
+  candidates?(session: Session, typed: string): Candidates | Promise<Candidates>
   /** Whether the argument is a path. */
   takesPath?: boolean
 }

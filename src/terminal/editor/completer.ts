@@ -62,11 +62,13 @@ const gap = 2
 class CompletionList {
   readonly #candidates: readonly string[]
   readonly #start: number
+  readonly #about: Completions['about']
   /** Index of the candidate that a further Tab inserted. */
   #chosen: number | undefined
 
-  private constructor({ start, candidates }: Completions) {
+  private constructor({ start, candidates, about }: Completions) {
     this.#start = start
+    this.#about = about
     this.#candidates = candidates
   }
 
@@ -84,7 +86,7 @@ class CompletionList {
     const isExtension = common.toLowerCase().startsWith(typed.toLowerCase())
     if (common !== typed && (candidates.length === 1 || isExtension))
       buffer.replaceBefore(completions.start, common)
-    return candidates.length === 1 || new CompletionList({ start: completions.start, candidates })
+    return candidates.length === 1 || new CompletionList({ ...completions, candidates })
   }
 
   /** Inserts the next or the previous candidate, cyclically. */
@@ -98,7 +100,10 @@ class CompletionList {
   /** The candidates in columns, in at most `rows` lines. The last line counts the hidden ones. */
   show(columns: number, rows: number, style: EditorStyle): string[] {
     const room = Math.max(1, columns - 1)
-    const names = this.#candidates.map((candidate) => truncateToWidth(candidate.trimEnd(), room))
+    const names = this.#candidates.map((candidate) => {
+      const about = this.#about?.get(candidate)
+      return truncateToWidth(about === undefined ? candidate.trimEnd() : `${candidate}  ${about}`, room)
+    })
     const widest = Math.max(...names.map(({ width }) => width))
     const perLine = Math.max(1, Math.floor((room + gap) / (widest + gap)))
     const needed = Math.ceil(names.length / perLine)

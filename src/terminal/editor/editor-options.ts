@@ -42,4 +42,6 @@ export interface Completions {
   start: number
   /** A candidate may end with a space. */
   candidates: string[]
+  /** What a candidate is, shown behind it in the list. */
+  about?: ReadonlyMap<string, string>
 }

@@ -114,7 +114,7 @@ describe('a resumed session', () => {
     expect(await first.leave()).to.match(/^2 turns\. Resume with/m)
     const second = await resume()
     await second.say('three', /You said: three[\s\S]*total/)
-    expect(await second.say('/info', /^transcript /m)).to.match(/^turns +3$/m)
+    expect(await second.say('/info', /^transcript /m)).to.match(/^turns +3, 1 of them without a reply$/m)
     expect(await second.say('/resume', /3 turns +one/)).to.contain('3 turns')
     expect(await second.leave()).to.match(/^3 turns\. Resume with/m)
     expect(world.transcript().turns).to.have.length(3)
@@ -148,6 +148,39 @@ describe('a resumed session', () => {
     expect(shown).to.match(
       /old answer 3[\s\S]*> mine\n\[only on this machine[\s\S]*my answer\n\[only on this machine/,
     )
+  })
+})
+
+describe('the sessions that can be resumed', () => {
+  const world = perTest(() => SessionWorld.open())
+  const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d'
+  /** Sessions about 1, 2, …, of which the last is the newest. */
+  const plant = (count: number) => {
+    for (let number = 1; number <= count; number++) {
+      const at = new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString()
+      world.plant([{ type: 'user', turn: 1, at, text: `Topic ${number}.` }])
+    }
+  }
+
+  it('are listed by /resume with the times of the last 20, the newest last', async () => {
+    plant(22)
+    const shown = await (await world.run()).say('/resume', 'Topic 22.')
+    expect(shown).to.match(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    expect(shown).to.match(
+      /^… 2 older sessions\. Find them with: \/search WORDS\n[\s\S]* Topic 3\.[\s\S]* Topic 21\./m,
+    )
+    expect(shown).not.to.match(/Topic [12]\.$/m)
+  })
+
+  it('are described by Tab after /resume, which also finds them by their names and messages', async () => {
+    plant(3)
+    const { terminal } = await world.run()
+    terminal.type('/resume \t')
+    await terminal.waitFor(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    terminal.type('\u0015/resume topic 2\t')
+    await terminal.waitFor(/^> \/resume s2\S+$/m)
+    terminal.type('\r')
+    await terminal.waitFor(/^> Topic 2\.$/m)
   })
 })
 
