@@ -16,7 +16,7 @@ interface ListedSession {
 const margin = 4
 
 /**
- * Lets the person choose a session by its name or first message.
+ * Lets the person choose a session by its time, name, or first message.
  *
  * @param sessions the last used first
  * @returns the path of its transcript
@@ -32,12 +32,11 @@ export async function pickSession(
     // Without the year, because a narrow terminal has little room.
     const time = (localTime(updatedAt) ?? '').slice('2026-'.length).padEnd('11-21 14:22'.length)
     const label = `${time}  ${title.replaceAll(/\s+/g, ' ').trim()}`
-    const about = `${name ?? ''}\n${firstMessage ?? ''}`.toLowerCase()
-    return { path, label, turns: countOf(turns, 'turn'), about }
+    return { path, label, turns: countOf(turns, 'turn') }
   })
   const find = (words: readonly string[]) => {
     const room = (streams.host.stderr.columns || 80) - margin
-    const found = known.filter(({ about }) => words.every((word) => about.includes(word)))
+    const found = known.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
     return found.map(({ path, label, turns }) => ({
       name: `${truncateToWidth(label, room - turns.length - 2).text}  ${turns}`,
       value: path,

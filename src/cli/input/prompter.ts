@@ -2,6 +2,14 @@ import { Failure } from '../../contract/failure.ts'
 import { Interruption, unlessInterrupted } from '../interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
+/** The keys of a list that can be filtered. */
+const filterTheme = {
+  style: {
+    keysHelpTip: (keys: [key: string, action: string][]) =>
+      [['type', 'to filter'], ...keys].map((words) => words.join(' ')).join(' • '),
+  },
+}
+
 /** Prompts on stderr. In a non-interactive run, fails and names the flag that replaces the prompt. */
 export class Prompter {
   readonly #allowed: boolean
@@ -88,7 +96,7 @@ export class Prompter {
       context.input.on('keypress', onKey)
       try {
         const prompt = { ...context, signal: AbortSignal.any([signal, leaving.signal]) }
-        return await search({ message: question, source }, prompt)
+        return await search({ message: question, source, theme: filterTheme }, prompt)
       } finally {
         context.input.off('keypress', onKey)
       }

@@ -49,10 +49,12 @@ describe('the sessions of this machine', () => {
     const running = startChatctl(sandbox, ['chat', '--resume'], { terminal: { columns: 40 } })
     const lines = () => stripControls(running.written().stdout).split('\n')
     await until(() => lines().some((line) => line.includes('数据库')) && lines().join().includes('Ships'))
+    expect(lines().join()).to.contain('type to filter')
     const rows = lines().filter((line) => line.includes('1 turn'))
     expect(rows).to.have.lengthOf.at.least(2)
     for (const row of rows) expect(truncateToWidth(row, 40).text).to.equal(row)
-    running.stdin.write('备份')
+    // Also by its date, as every word in the list is.
+    running.stdin.write('01-02 备份')
     const shown = () => running.written().stdout.split('Session to resume').at(-1) ?? ''
     await until(() => shown().includes('数据库') && !shown().includes('Ships'))
     running.interrupt()
