@@ -65,8 +65,8 @@ const allowed: Record<string, readonly string[]> = {
   auth: [...innermost, 'config', 'credentials', 'client', 'pages'],
   talk: inner,
   plan: inner,
-  bulk: inner,
-  reconcile: [...inner, 'bulk'],
+  bulk: [...inner, 'activity'],
+  reconcile: [...inner, 'bulk', 'activity'],
   export: [...inner, 'pages'],
   mirror: inner,
   activity: innermost,
@@ -235,6 +235,8 @@ describe('the architecture', () => {
       'service/http/public/status-page.ts',
       // The title of a JSON schema.
       'contract/settings-file.ts',
+      // Flags of busctl.
+      'credentials/default-collection.ts',
       // `--force` of a command of the session.
       'talk/slash/choose-model.ts',
     ]
