@@ -247,6 +247,7 @@ describe('the outcome of a request of an import', function () {
     ['201 without a body', 'created', answer(201)],
     ['204', 'created', answer(204)],
     ['200 with a web page', 'unknown', answer(200, { 'content-type': 'text/html' }, '<html>')],
+    ['200 with a text', 'unknown', answer(200, { 'content-type': 'text/plain' }, 'OK')],
     ['200 that reports a failure', 'failed', json(200, { success: false })],
     ['201 with an id and an error', 'unknown', json(201, { id: 'u1', error: 'no mail was sent' })],
     ['a truncated 201', 'unknown', resetMidBody('{"id":', 201)],

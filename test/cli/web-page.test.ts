@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { startFaultServer, webPage } from '../support/fault-server.ts'
+import { answer, startFaultServer, webPage } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -27,6 +27,13 @@ describe('a service behind a program that responds to every request with a web p
       expect(recorded.map(({ outcome }: { outcome: string }) => outcome)).to.deep.equal(['unknown'])
     })
   }
+
+  it('confirms no change with a text that is not JSON either', async () => {
+    const other = await startFaultServer(answer(200, { 'content-type': 'text/plain' }, 'OK'))
+    const done = await run('users', 'update', 'u1', '--name', 'Ada', '--base-url', other.url)
+    await other.close()
+    expectFailure(done, 69, 'The outcome of the change is unknown', 'text/plain, not JSON')
+  })
 
   it('stops an import before it sends a row', async () => {
     const path = join(sandbox.home, 'users.csv')
