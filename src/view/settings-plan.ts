@@ -7,7 +7,7 @@ import { wrapWords } from './wrap-words.ts'
 /** A key of a settings file that differs. `api.…` is a key of the API configuration. */
 interface Change {
   path: string
-  /** Null if the service has no value, or nothing was sent yet. */
+  /** Null if the service has no value, or if it is not known what was last sent. */
   from: unknown
   to: unknown
   compared_with?: 'last_sent'
@@ -134,7 +134,7 @@ export function describeRecord({ createdAt, age, service, tool }: PlanRecord, sh
 /** What the changes of the API configuration are compared with. */
 function sentFrom({ sentAt, isSaved, record }: Comparison, show = unchanged): string {
   const from = isSaved || record ? 'the machine that made the plan' : 'here'
-  return `compared with what was last sent from ${from} (${sentAt === null ? 'nothing sent yet' : show(sentAt)})`
+  return `compared with what was last sent from ${from} (${sentAt === null ? 'not known' : show(sentAt)})`
 }
 
 function unchanged(text: string): string {

@@ -330,7 +330,7 @@ describe('settings apply', () => {
 
     it('compares with the configuration that was last sent, and sends all managed keys', async () => {
       const first = await run.settings(['diff', 'both.json'])
-      expect(first.stdout).to.contain('compared with what was last sent from here (nothing sent yet)')
+      expect(first.stdout).to.contain('compared with what was last sent from here (not known)')
       expect(first.stdout).to.contain('api.version               none → "v2"')
       const applied = await yes('both.json')
       expect(applied.stdout).to.equal(
@@ -391,7 +391,7 @@ describe('settings apply', () => {
       )
       run.service.otherwise = () => undefined
       const { stdout } = await run.settings(['diff', 'both.json'])
-      expect(stdout).to.contain('(nothing sent yet)')
+      expect(stdout).to.contain('(not known)')
     })
   })
 })

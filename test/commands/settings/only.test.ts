@@ -27,7 +27,7 @@ describe('settings diff and apply with --only', () => {
     )
     expect(api).to.contain('| `api.version` | `none` | `"v2"` |\n')
     expect(api).to.contain(
-      '\n\nAPI configuration: compared with what was last sent from here (nothing sent yet).\n',
+      '\n\nAPI configuration: compared with what was last sent from here (not known).\n',
     )
   })
 
