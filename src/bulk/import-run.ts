@@ -204,7 +204,7 @@ export class ImportRun {
   #statusOf(index: number): keyof RowCounts | undefined {
     const phase = this.#journal.rows.of(index)?.phase
     if (phase === 'took') return 'done'
-    if (phase === 'refused') return 'failed'
+    if (phase === 'refused' || phase === 'differs') return 'failed'
     return phase === 'unknown' || phase === 'nameless' ? 'unknown' : undefined
   }
 

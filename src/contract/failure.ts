@@ -108,7 +108,7 @@ export function reasonOf({ message }: Failure): string {
  *
  * @param hint the command that shows whether it was made
  */
-export function unknownOutcome(failure: Failure, hint: string): Failure {
+export function unknownOutcome(failure: Failure, hint?: string): Failure {
   const { kind, code } = failure
   return new Failure('unknown_outcome', unknownWords + reasonOf(failure), {
     ...failure,

@@ -27,7 +27,7 @@ export function isSecretParameter(name: string): boolean {
  * @param path of the value, dotted, if it is a field
  */
 export function hideSecrets(value: unknown, path = ''): unknown {
-  if (value === null || typeof value === 'boolean') return value
+  if (value === null || value === undefined || typeof value === 'boolean') return value
   if (path.split('.').some(isSecretName)) return redacted
   if (typeof value === 'string') return hideSecretsInUrl(value)
   if (Array.isArray(value)) return value.map((item) => hideSecrets(item))

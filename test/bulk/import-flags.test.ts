@@ -56,6 +56,7 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       inFlight = { now: 0, most: 0 }
       together = 1
       server = await startFaultServer(async (request, response, incoming) => {
+        const id = `usr_${server.requests.length}`
         if (request.method !== 'GET') {
           inFlight.now++
           inFlight.most = Math.max(inFlight.most, inFlight.now)
@@ -63,7 +64,7 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
           await sleep(20)
           inFlight.now--
         }
-        await json(201, { id: `usr_${server.requests.length}` })(request, response, incoming)
+        await json(201, { id })(request, response, incoming)
       })
     })
     afterEach(async () => {

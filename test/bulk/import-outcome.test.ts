@@ -241,6 +241,54 @@ describe('the outcome of a request of an import', function () {
     expect(statuses()).to.deep.equal(['unknown', 'failed'])
   })
 
+  it('is unknown for a create whose response has the ID of another row, and nothing is assigned to that user', async () => {
+    const emails = (...names: string[]) => names.map((name) => `${name}@example.com,admin\n`).join('')
+    writeFileSync(path, `email,role\n${emails('a', 'b')}`)
+    behave = ({ path: at }) => (at === '/v1/users' ? json(201, { id: 'u1' }) : json(200, {}))
+    const first = await run('--concurrency', '1', '--state', join(sandbox.home, 'users.state.json'))
+    expect(first.exitCode, first.stderr).to.equal(9)
+    expect(first.stderr).to.contain(
+      'the user was created, but the response has the ID \\"u1\\", which the user of row 1 has',
+    )
+    writeFileSync(path, `email,role\n${emails('a', 'b', 'c')}`)
+    expect((await run()).exitCode).to.equal(9)
+    expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
+      ['u1', 'created'],
+      ['', 'unknown'],
+      ['', 'unknown'],
+    ])
+    expect(server.requests.filter(({ path }) => path.endsWith('/permissions'))).to.have.length(1)
+    const { users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
+    expect(users.map(({ id, creation }: Record<string, string>) => id ?? creation)).to.deep.equal([
+      'u1',
+      'nameless',
+    ])
+  })
+
+  it('is failed for a row whose ID is that of another user, before its role is assigned', async () => {
+    writeFileSync(
+      path,
+      'id,email,name,role\nu1,a@example.com,A,admin\nu2,b@example.com,,admin\nu3,C@example.com,C,admin\n',
+    )
+    const others = { u1: 'z@example.com', u2: 'y@example.com', u3: 'c@example.com' }
+    behave = ({ path: at }) => json(200, { email: others[at.split('/')[3] as 'u1'] })
+    const done = await run('--state', join(sandbox.home, 'users.state.json'))
+    expect(done.exitCode, done.stderr).to.equal(9)
+    expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
+      ['u1', 'failed'],
+      ['u2', 'failed'],
+      ['u3', 'updated'],
+    ])
+    expect(rows()[0]?.['error']).to.equal(
+      'the request changed another user: the response has the email "z@example.com", not "a@example.com"',
+    )
+    expect(server.requests.map(({ method, path: at }) => `${method} ${at}`)).not.to.include(
+      'POST /v1/users/u1/permissions',
+    )
+    const { users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
+    expect(users.map(({ email }: Record<string, string>) => email)).to.deep.equal(['C@example.com'])
+  })
+
   const answers: [name: string, status: 'created' | 'failed' | 'unknown', behavior: Behavior][] = [
     ['201 with an id', 'created', json(201, { id: 'u1' })],
     ['201 with a number', 'created', json(201, { id: 7 })],

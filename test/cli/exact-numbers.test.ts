@@ -104,7 +104,7 @@ describe('numbers beyond double precision', function () {
       '--metadata',
       'list:=[1.0, 1E5]',
     ]
-    expect((await run(args, body(user))).exitCode).to.equal(0)
+    expect((await run(args, body('{"metadata":{"n":9007199254740993}}'))).exitCode).to.equal(0)
     expect(sent()).to.deep.equal(['{"metadata":{"n":9007199254740993,"list":[1.0,1E5]}}'])
     await run(['api', 'POST', '/v1/x', '--field', 'n:=9007199254740993'], body('{}'))
     expect(sent()).to.deep.equal(['{"n":9007199254740993}'])

@@ -192,8 +192,8 @@ describe('applying a settings plan', () => {
           )
           expect(failure.details).to.deep.equal({
             keys: [
-              { path: 'theme.mode', wanted: 'dark', found: 'light' },
-              { path: 'limits.max_tokens', wanted: 12, found: 4096 },
+              { path: 'theme.mode', expected: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', expected: 12, found: 4096 },
             ],
             status,
           })
@@ -258,8 +258,8 @@ describe('applying a settings plan', () => {
           expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
           expect(failure.details).to.deep.include({
             keys: [
-              { path: 'theme.mode', wanted: 'dark', found: 'light' },
-              { path: 'limits.max_tokens', wanted: 12, found: 4096 },
+              { path: 'theme.mode', expected: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', expected: 12, found: 4096 },
             ],
           })
           expect(told).to.include({ taken: 1 })
@@ -321,7 +321,7 @@ describe('applying a settings plan', () => {
         .to.contain('theme.mode is "contrast", neither the old value "light" nor the new value "dark"')
         .and.to.contain('limits.max_tokens is still 4096')
       expect(failure.details).to.deep.include({
-        keys: [{ path: 'theme.mode', wanted: 'dark', found: 'contrast' }],
+        keys: [{ path: 'theme.mode', expected: 'dark', found: 'contrast' }],
       })
     })
 

@@ -27,7 +27,7 @@ export class UniqueValues {
       CREATE TABLE claims (text TEXT PRIMARY KEY, line INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       BEGIN`)
     this.#select = this.#database.prepare('SELECT line FROM claims WHERE text = ?')
-    this.#insert = this.#database.prepare('INSERT INTO claims VALUES (?, ?)')
+    this.#insert = this.#database.prepare('INSERT OR IGNORE INTO claims VALUES (?, ?)')
   }
 
   /** @throws Failure `storage` */
@@ -40,7 +40,7 @@ export class UniqueValues {
     return taken
   }
 
-  /** Adds the email and the id of a row. Neither may be taken. @throws Failure `storage` */
+  /** Adds the email and the id of a row. A value that is taken keeps its line. @throws Failure `storage` */
   claim(row: ImportedUser, line: number): void {
     for (const { text } of textsOf(row)) inTemporaryDatabase(() => this.#insert.run(text, line))
   }

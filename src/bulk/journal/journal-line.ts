@@ -3,9 +3,10 @@ import type { Step } from '../rows/imported-user.ts'
 /**
  * The outcome of a step. `took`: it succeeded. `unsent`: it certainly was not done and can be sent again, for
  * example after a 429. `nameless`: the user was created, but the next step needs the id, which the response
- * did not contain. `skipped`: on request of the user.
+ * did not contain. `skipped`: on request of the user. `differs`: it succeeded according to its status, but the
+ * response shows other values, or another user.
  */
-export type StepOutcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped'
+export type StepOutcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped' | 'differs'
 
 /** The first line: the input and the service. */
 export interface JournalHeader {
@@ -29,7 +30,7 @@ export interface StepLine {
   /** Digest of the row's content, by which it is found after the file has changed; in every intent. */
   key?: string
   did?: StepOutcome
-  /** User ID; in every line after it is known. */
+  /** User ID; in every line after it is known, except if it belongs to another user. */
   id?: string
   /** Why the step was refused, or why its outcome is unknown. */
   error?: string

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/line-log.ts'
 import { RowSet } from '../input/row-set.ts'
+import { UniqueValues } from '../input/unique-values.ts'
 import type { Step } from '../rows/imported-user.ts'
 import {
   type EndLine,
@@ -47,6 +48,7 @@ export class Journal {
   #log: LineLog
   readonly #files = new Map<FileLine['type'], FileLine>()
   readonly #requested = new RowSet()
+  readonly #createdIds = new UniqueValues()
   #isFinished = false
 
   private constructor(opening: JournalOptions) {
@@ -92,6 +94,11 @@ export class Journal {
   /** Whether this run has sent a request for the row. */
   wasRequested(row: number): boolean {
     return this.#requested.has(row)
+  }
+
+  /** The row whose create has the ID in its response. */
+  rowOfCreated(id: string): number | undefined {
+    return this.#createdIds.findTaken({ id })[0]?.line
   }
 
   /**
@@ -150,6 +157,7 @@ export class Journal {
   closeWithoutSync(): void {
     try {
       this.#log.close()
+      this.#createdIds.close()
     } finally {
       this.#release()
     }
@@ -191,6 +199,8 @@ export class Journal {
     if ('row' in line) {
       this.rows.apply(line, offset)
       this.#isFinished = false
+      const { row, step, id } = line
+      if (step === 'create' && id !== undefined) this.#createdIds.claim({ id }, row)
     } else if (line.type === 'finished') {
       this.rows.forgetUpdates()
       this.#isFinished = true

@@ -2,7 +2,7 @@ import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
 import type { StepLine, StepOutcome } from './journal-line.ts'
 
 const steps: readonly Step[] = ['create', 'update', 'assign']
-const phases = ['intended', 'took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped'] as const
+const phases = ['intended', 'took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped', 'differs'] as const
 
 /** The last step of a row, and its outcome. */
 export interface RowState {
@@ -87,7 +87,7 @@ export function isUnresolved(state: RowState | undefined): boolean {
 export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
   const steps = stepsOf(row)
   if (!state) return steps
-  if (state.phase === 'skipped') return []
+  if (state.phase === 'skipped' || (state.phase === 'differs' && state.step === 'create')) return []
   const at = steps.indexOf(state.step)
   return steps.slice(state.phase === 'took' ? at + 1 : at)
 }

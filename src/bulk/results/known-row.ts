@@ -24,8 +24,10 @@ export function knownRow({ index, row }: InputRow, journal: Journal): KnownRow |
   const steps = stepsOf(row)
   const at = steps.indexOf(step)
   const done = steps.slice(0, phase === 'took' ? at + 1 : at)
-  const id = row.id ?? journal.lastLine(index)?.id
-  const isUnsure = phase === 'unknown' || phase === 'intended'
+  const { id } = journal.lastLine(index) ?? {}
+  // A response has shown that the ID of the row belongs to another user.
+  if (row.id !== undefined && id === undefined) return undefined
+  const isUnsure = phase === 'unknown' || phase === 'intended' || phase === 'differs'
   const isNameless = phase === 'nameless' || (phase === 'took' && id === undefined)
   return {
     user: row,

@@ -28,7 +28,7 @@ export function progressOf(input: InputRow, faulty: RowSet, journal: Journal): R
   const state = journal.rows.of(index)
   if (state?.phase === 'skipped') return { status: 'skipped', remains: false }
   if (isUnresolved(state)) return { status: 'unknown', remains: false }
-  if (state?.phase === 'refused') return { status: 'failed', remains: true }
+  if (state?.phase === 'refused' || state?.phase === 'differs') return { status: 'failed', remains: true }
   if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
   if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
   return { status: row.id === undefined ? 'created' : 'updated', remains: false }

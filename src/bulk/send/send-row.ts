@@ -1,6 +1,9 @@
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
+import { contradictionsIn } from '../../contract/contradictions.ts'
 import { Failure, reasonOf } from '../../contract/failure.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
+import { contradictionOf } from '../../view/mismatches.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { StepOutcome } from '../journal/journal-line.ts'
 import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
@@ -79,10 +82,10 @@ async function sendStep(
 ): Promise<{ id: string | undefined } | undefined> {
   const { journal, throttle, health } = sending
   const { index, step, hasNext } = sent
-  const record = (did: StepOutcome, id: string | undefined, error?: string): void =>
+  const record = (...[did, id, error, about = step]: Recorded): void =>
     journal.record({
       row: index,
-      step,
+      step: about,
       did,
       ...(id !== undefined && { id }),
       ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
@@ -116,24 +119,52 @@ async function sendStep(
       throw error
     }
     const did = outcomeOf(error, sent)
+    const words = did === 'nameless' ? 'the user was created, but its id is unknown' : describe(error)
     if (did === 'unsent') recordUnsent(error.message)
-    else
-      record(
-        did,
-        sent.id,
-        did === 'nameless' ? 'the user was created, but its id is unknown' : describe(error),
-      )
+    else record(did, sent.id, words)
     health.failed(error)
     return undefined
   }
   health.succeeded()
   const id = step === 'create' ? idOfCreated(response) : sent.id
+  const unconfirmed = contradicted(sent, id, response, journal)
+  if (unconfirmed) {
+    record(...unconfirmed)
+    return undefined
+  }
   if (id !== undefined || !hasNext) {
     record('took', id)
     return { id }
   }
   record('nameless', undefined, 'the user was created, but the response contained no id')
   return undefined
+}
+
+type Recorded = [did: StepOutcome, id: string | undefined, error?: string, step?: Step]
+
+/** What to record if a response with a 2xx status does not confirm a step. */
+function contradicted(
+  { row, step }: StepRequest,
+  id: string | undefined,
+  response: ApiResponse<unknown>,
+  journal: Journal,
+): Recorded | undefined {
+  const holder = step === 'create' && id !== undefined ? journal.rowOfCreated(id) : undefined
+  const [other] = contradictionsIn({ email: row.email }, response.body)
+  if (holder !== undefined || other) {
+    const has =
+      holder === undefined
+        ? `the email ${visibleJson(other?.found)}, not ${visibleJson(row.email)}`
+        : `the ID ${visibleJson(id)}, which the user of row ${holder + 1} has`
+    // Without the ID, because it belongs to another user.
+    return row.id === undefined
+      ? ['nameless', undefined, `the user was created, but the response has ${has}`, 'create']
+      : ['differs', undefined, `the request changed another user: the response has ${has}`]
+  }
+  const failure = contradictionOf({ ...bodyOf[step](row), password: undefined }, response)
+  if (!failure) return undefined
+  if (step === 'create') return ['differs', id, `the user was created, but ${reasonOf(failure)}`]
+  return [failure.isOutcomeUnknown ? 'unknown' : 'differs', id, reasonOf(failure)]
 }
 
 /** The outcome of a step whose request failed. */
@@ -175,7 +206,7 @@ export const bodyOf = {
 } satisfies Record<Step, (row: ImportedUser) => object>
 
 /** Omits undefined fields. */
-function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+export function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof definedOnly<T>
   >

@@ -1,8 +1,10 @@
 import type { ApiResponse } from '../../client/response.ts'
 import { isRecord } from '../../contract/exact-json.ts'
 import type { SentDifference } from '../../plan/plan.ts'
+import { contradictionOf } from '../../view/mismatches.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import type { View } from '../../view/view.ts'
+import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import type { OneTimeSecret } from './output.ts'
 import { excerptOf, hasValue, isUndocumented } from './show-undocumented.ts'
@@ -25,6 +27,8 @@ export interface Changed {
  * Shows the response to a change, whose body the interface does not show (docs/interface.md, "Endpoints",
  * rule 3). JSON and YAML are that body, with the known ID. Columns show the values that were sent where the body has
  * none.
+ *
+ * @throws Failure `conflict` after that if the response has other values than those that were sent
  */
 export async function showChanged(
   view: View,
@@ -38,12 +42,16 @@ export async function showChanged(
     answer.warning ??= 'The response is not a JSON object, so it is not shown'
   const isShown = !isUndocumented(view, { ...received, id: undefined })
   const absent = Object.entries(sent).filter(([name, value]) => hasValue(value) && !hasValue(received[name]))
-  const isFilled = absent.length > 0 && !output.isDocument
+  const isUser = id !== undefined && resource === 'the user'
+  const hint = isUser ? `Check the user with: ${commandFor(context, 'users', 'get', id)}` : undefined
+  const failure = contradictionOf(sent, answer, hint)
+  const isFilled = absent.length > 0 && !output.isDocument && !failure
   const fields = isFilled ? { ...(isShown && received), ...Object.fromEntries(absent) } : received
   const lacksId = id !== undefined && !hasValue(fields['id'])
   const identified = lacksId ? Object.assign({ id }, fields, { id }) : fields
   const body = secret === undefined ? identified : { ...identified, [secret.name]: secret.value }
   await context.show(view, { ...answer, body }, secret)
+  if (failure) throw failure
   if (isShown && !isFilled) return
   const missing = isShown ? absent.map(([name]) => name).join(', ') : resource
   const words = `${done}. The service did not return ${missing}`

@@ -1,7 +1,8 @@
+import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
-import type { Mismatch, UserOutcome } from '../../reconcile/apply/user-outcome.ts'
+import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
 import type { UserDifference } from '../../reconcile/user-difference.ts'
-import { visibleJson } from '../../terminal/strip-controls.ts'
+import { describeMismatches, shownValue } from '../../view/mismatches.ts'
 
 /** A problem of one user, and what to do about it. */
 export interface UserProblem {
@@ -43,7 +44,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
       }
     case 'not_applied':
       return {
-        message: but + (failure ? reasonOf(failure) : mismatches.map(describeNotApplied).join('; ')),
+        message: but + (failure ? reasonOf(failure) : describeMismatches(mismatches)),
         hints: [],
       }
     case 'unverified':
@@ -100,14 +101,10 @@ function describeConflict(mismatches: readonly Mismatch[], failure: Failure | un
   return mismatches
     .map(({ path, expected, found }) =>
       expected === undefined
-        ? `${path} is ${shown(found)}, which is not the expected value`
-        : `${path} was ${shown(expected)} and is now ${shown(found)}`,
+        ? `${path} is ${shownValue(path, found)}, which is not the expected value`
+        : `${path} was ${shownValue(path, expected)} and is now ${shownValue(path, found)}`,
     )
     .join('; ')
-}
-
-function describeNotApplied({ path, expected, found }: Mismatch): string {
-  return `${path} did not take effect: expected ${shown(expected)}, found ${shown(found)}`
 }
 
 function describeFailure(failure: Failure | undefined): string {
@@ -115,10 +112,4 @@ function describeFailure(failure: Failure | undefined): string {
   const { status, isOutcomeUnknown } = failure
   const message = isOutcomeUnknown ? reasonOf(failure) : afterColon(failure.message)
   return status === undefined ? message : `${status}: ${message}`
-}
-
-function shown(value: unknown): string {
-  if (value === undefined || value === null) return 'not set'
-  const text = visibleJson(value)
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

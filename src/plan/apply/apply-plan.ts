@@ -6,6 +6,7 @@ import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
+import { contradictionOf, shownValue } from '../../view/mismatches.ts'
 import { leavesOf } from '../leaves.ts'
 import {
   foundAt,
@@ -44,7 +45,9 @@ export function assertCurrent(
   hint?: string,
 ): void {
   const drift = driftOf(plan.settings, settings, '')
-  const words = drift.map(({ path, was, is }) => `${path} was ${shown(was)} and is now ${shown(is)}`)
+  const words = drift.map(
+    ({ path, was, is }) => `${path} was ${shownValue(path, was)} and is now ${shownValue(path, is)}`,
+  )
   if (plan.api && sent && sent.sentAt >= plan.api.comparedAt) {
     const sentSince = driftOf(plan.api.managed, sent.configuration, 'api.')
     drift.push(...sentSince)
@@ -69,10 +72,6 @@ function describeSent(path: string, value: unknown, sentAt: string): string {
   return value === null
     ? `${path} was not in the configuration sent from this machine at ${sentAt}`
     : `${path} was sent from this machine as ${visibleJson(value)} at ${sentAt}`
-}
-
-function shown(value: unknown): string {
-  return value === null ? 'not set' : visibleJson(value)
 }
 
 /**
@@ -105,6 +104,8 @@ async function applyConfiguration(
     const send = () => settings.setApi(configuration)
     const response = await sendConfiguration(directories, service, configuration, send, { signal, clock })
     await onChanged?.()
+    const failure = contradictionOf({ api: configuration }, { ...response, body: { api: response.body } })
+    if (failure) throw failure
     if (response.warning !== undefined) await onWarning?.(response.warning)
     return response
   } catch (error) {

@@ -1,9 +1,10 @@
 import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
+import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
-import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { ApplicationSettings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
+import { describeMismatches, shownValue, withoutSecrets } from '../../view/mismatches.ts'
 import { type Change, foundAt, isSameValue } from '../plan.ts'
 
 /** The outcome of a request that changes something: a response, or a failure after which it may have changed. */
@@ -11,14 +12,6 @@ export interface ChangeOutcome {
   method: 'PATCH' | 'POST'
   response?: ApiResponse<unknown>
   failure?: Failure
-}
-
-/** A managed key without the wanted value. */
-interface Mismatch {
-  path: string
-  wanted: unknown
-  /** null if the service has no value. */
-  found: unknown
 }
 
 /** The managed keys as they were last read back. */
@@ -36,17 +29,8 @@ export interface Reading {
  * @param check the command that shows the settings
  */
 export function notApplied({ mismatches }: Reading, outcome: ChangeOutcome, check: string): Failure {
-  const words = mismatches.map(
-    ({ path, wanted, found }) =>
-      `${path} did not take effect: expected ${shown(path, wanted)}, found ${shown(path, found)}`,
-  )
-  return aboutKeys(
-    'conflict',
-    `${words.join('; ')} (${describeOutcome(outcome)})`,
-    mismatches,
-    outcome,
-    check,
-  )
+  const words = `${describeMismatches(mismatches)} (${describeOutcome(outcome)})`
+  return aboutKeys('conflict', words, mismatches, outcome, check)
 }
 
 /**
@@ -61,18 +45,18 @@ export function mayStillApply(
 ): Failure {
   const was = (path: string) => (before === undefined ? undefined : foundAt(before, path))
   const isOld = ({ path, found }: Mismatch) => before !== undefined && isSameValue(path, found, was(path))
-  const old = mismatches.filter(isOld).map(({ path, found }) => `${path} is still ${shown(path, found)}`)
+  const old = mismatches.filter(isOld).map(({ path, found }) => `${path} is still ${shownValue(path, found)}`)
   const others = mismatches.filter((key) => !isOld(key))
   if (before !== undefined && others.length > 0) {
     const drifted = others.map(
-      ({ path, wanted, found }) =>
-        `${path} is ${shown(path, found)}, neither the old value ${shown(path, was(path))} nor the new value ${shown(path, wanted)}`,
+      ({ path, expected, found }) =>
+        `${path} is ${shownValue(path, found)}, neither the old value ${shownValue(path, was(path))} nor the new value ${shownValue(path, expected)}`,
     )
     const words = `${[...drifted, ...old].join('; ')} (${describeOutcome(outcome)})`
     return aboutKeys('conflict', words, others, outcome, check)
   }
   const found = others.map(
-    ({ path, wanted, found }) => `${path} is ${shown(path, found)}, not ${shown(path, wanted)}`,
+    ({ path, expected, found }) => `${path} is ${shownValue(path, found)}, not ${shownValue(path, expected)}`,
   )
   const changedPart = changed.length > 0 ? `; already changed: ${changed.join(', ')}` : ''
   const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changedPart}`
@@ -117,7 +101,7 @@ function aboutKeys(
 ): Failure {
   const { failure } = outcome
   return new Failure(kind, words, {
-    details: { keys: keys.map(withoutSecretValues), status: statusOf(outcome) ?? null },
+    details: { keys: keys.map(withoutSecrets), status: statusOf(outcome) ?? null },
     advice: [checkAdvice(check)],
     isOutcomeUnknown: kind === 'unknown_outcome',
     request: failure?.request,
@@ -142,16 +126,6 @@ function describeOutcome(outcome: ChangeOutcome): string {
 
 function statusOf({ response, failure }: ChangeOutcome): number | undefined {
   return response?.status ?? failure?.status
-}
-
-function withoutSecretValues({ path, wanted, found }: Mismatch): Mismatch {
-  return { path, wanted: hideSecrets(wanted, path), found: hideSecrets(found, path) }
-}
-
-function shown(path: string, value: unknown): string {
-  if (value === null) return 'not set'
-  const text = visibleJson(hideSecrets(value, path))
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
 /** The warning about a failed request after which the settings have the wanted values. */

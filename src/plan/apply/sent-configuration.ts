@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as z from 'zod/mini'
 import type { ApiResponse } from '../../client/response.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
+import { contradictionsIn } from '../../contract/contradictions.ts'
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
@@ -60,6 +61,8 @@ export async function sendConfiguration(
     if (before && !isOutcomeUnknown) await writeRecord(directories, service, before)
     throw error
   }
+  // The service may have another configuration, so there is nothing to compare the next one with.
+  if (contradictionsIn(configuration, response.body).length > 0) return response
   const error = await writeRecord(directories, service, { sentAt: isoNow(clock), configuration })
   // The request has succeeded, so a failure to record it is only a warning.
   if (error !== undefined)

@@ -144,8 +144,8 @@ function compare(
   before: ApplicationSettings | undefined,
   now: ApplicationSettings,
 ): Reading {
-  const keys = [...managed].map(([path, wanted]) => ({ path, wanted, found: foundAt(now, path) }))
-  const mismatches = keys.filter(({ path, wanted, found }) => !isSameValue(path, found, wanted))
+  const keys = [...managed].map(([path, expected]) => ({ path, expected, found: foundAt(now, path) }))
+  const mismatches = keys.filter(({ path, expected, found }) => !isSameValue(path, found, expected))
   const isChanged = (path: string) => !before || !isSameValue(path, foundAt(before, path), foundAt(now, path))
   const changed = keys
     .filter((key) => isChanged(key.path) && !mismatches.includes(key))

@@ -3,9 +3,9 @@ import type { Throttle } from '../../bulk/send/throttle.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
-import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { type ComparedEntry, otherUser } from '../compare-user.ts'
+import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
 import { readUser } from '../read-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
@@ -13,7 +13,7 @@ import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
 import { findChangedSince, findNotApplied } from './find-mismatches.ts'
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
-import type { Mismatch, UserOutcome } from './user-outcome.ts'
+import type { UserOutcome } from './user-outcome.ts'
 
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
@@ -149,8 +149,15 @@ export class UserApplication {
     const groups = new Set(paths.map(groupOf))
     // Also those of fields that the files no longer contain, because the service may replace the whole group.
     const hashes = hashesExcept(before.hashes, (path) => groups.has(groupOf(path)))
-    const isDone = await this.#send(step, before, { intent: { ...before, hashes }, request })
-    if (!isDone) return undefined
+    const response = await this.#send(step, before, { intent: { ...before, hashes }, request })
+    if (!response) return undefined
+    const sent = Object.fromEntries(paths.map((path) => [path, this.#fields.get(path)]))
+    // An update is read back. The state has no hashes of the fields now, so the next run sends them again.
+    const failure = step === 'assign' ? contradictionOf(sent, response) : undefined
+    if (failure) {
+      this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
+      return undefined
+    }
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
     this.#sending.state.note(after)
     return after
@@ -198,24 +205,16 @@ export class UserApplication {
         if (step === 'update' && (await this.#hasTakenEffect(intent.id))) return emptyResponse
         this.#settle('unknown', failure)
       } else if (affectsEveryRow(failure)) restore()
-      else if (step === 'create' && failure.status === 409) this.#refuseTaken(before, failure)
       else {
-        restore()
-        this.#settle('failed', failure)
+        const isTaken = step === 'create' && failure.status === 409
+        // The user was perhaps created by an earlier request with an unknown outcome.
+        if (isTaken && before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
+        else restore()
+        this.#settle('failed', isTaken ? emailTaken(failure, intent.email) : failure)
       }
       health.failed(failure)
       return undefined
     }
-  }
-
-  /** The email belongs to a user, who was perhaps created by an earlier request with an unknown outcome. */
-  #refuseTaken(before: StateEntry | undefined, failure: Failure): void {
-    const { state } = this.#sending
-    const { email } = this.outcome
-    if (before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
-    else if (before) state.note(before)
-    else state.remove(email)
-    this.#settle('failed', emailTaken(failure, email))
   }
 
   /** Whether a user has the values of an update whose response was lost. */
@@ -297,9 +296,4 @@ function hashesExcept(
   isRemoved: (path: string) => boolean,
 ): StateEntry['hashes'] {
   return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
-}
-
-function withoutSecrets({ path, expected, found }: Mismatch): Mismatch {
-  const hide = (value: unknown) => (value === undefined ? undefined : hideSecrets(value, path))
-  return { path, expected: hide(expected), found: hide(found) }
 }

@@ -1,8 +1,8 @@
+import type { Mismatch } from '../../contract/contradictions.ts'
 import type { User } from '../../contract/user.ts'
 import { hashOfField, isReadable, isSameField, readField } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { PlannedUser } from './planned-user.ts'
-import type { Mismatch } from './user-outcome.ts'
 
 type Fields = ReadonlyMap<string, unknown>
 

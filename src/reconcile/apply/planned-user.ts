@@ -1,3 +1,4 @@
+import { definedOnly } from '../../bulk/send/send-row.ts'
 import type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest } from '../../contract/user.ts'
 import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
@@ -49,10 +50,4 @@ export function requestsFor(fields: ReadonlyMap<string, unknown>, email: string 
     update: Object.keys(update).length > 0 ? update : undefined,
     assign: Object.keys(assign).length > 0 ? assign : undefined,
   }
-}
-
-function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
-    typeof definedOnly<T>
-  >
 }

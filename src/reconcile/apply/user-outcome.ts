@@ -1,3 +1,4 @@
+import type { Mismatch } from '../../contract/contradictions.ts'
 import type { Failure } from '../../contract/failure.ts'
 
 /**
@@ -24,13 +25,6 @@ export type OutcomeStatus =
   | 'unknown'
   | 'nameless'
   | 'pending'
-
-/** A field that has another value than expected: before a change, or after it. */
-export interface Mismatch {
-  path: string
-  expected: unknown
-  found: unknown
-}
 
 export interface UserOutcome {
   email: string

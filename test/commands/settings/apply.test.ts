@@ -184,7 +184,7 @@ describe('settings apply', () => {
         .to.contain('theme.mode did not take effect: expected "dark", found "light"')
         .and.contain('200')
       expect(error.message).not.to.contain('max_tokens')
-      expect(error.details.keys).to.deep.equal([{ path: 'theme.mode', wanted: 'dark', found: 'light' }])
+      expect(error.details.keys).to.deep.equal([{ path: 'theme.mode', expected: 'dark', found: 'light' }])
     })
 
     it('exits with the code of the refusal if the request was refused', async () => {

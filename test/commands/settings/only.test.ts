@@ -26,9 +26,7 @@ describe('settings diff and apply with --only', () => {
       '### Settings: 2 of the 2 keys in the file differ. 1 key of the application settings is ignored\n\n| Key',
     )
     expect(api).to.contain('| `api.version` | `none` | `"v2"` |\n')
-    expect(api).to.contain(
-      '\n\nAPI configuration: compared with what was last sent from here (not known).\n',
-    )
+    expect(api).to.contain('\n\nAPI configuration: compared with what was last sent from here (not known).\n')
   })
 
   it('send only that part', async () => {

@@ -47,7 +47,7 @@ describe('settings apply, set, and edit after a lost response', () => {
       code: 'unknown_outcome',
       hint: 'Check the current settings with: chatctl settings get app_name',
     })
-    expect(error.details.keys).to.deep.equal([{ path: 'app_name', wanted: 'New', found: 'Chat' }])
+    expect(error.details.keys).to.deep.equal([{ path: 'app_name', expected: 'New', found: 'Chat' }])
     expectFailure(edited, 69, unknown, 'with: chatctl settings get')
     const kept = /chatctl settings apply (\S+)/.exec(edited.stderr)?.[1] ?? ''
     expect(readFileSync(kept, 'utf8')).to.contain('app_name: New')

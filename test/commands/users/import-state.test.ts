@@ -152,13 +152,16 @@ describe('users import --state', () => {
   it('counts the rows that it cannot add', async () => {
     await serve()
     const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
-    await importFile(`id,email,name\n${ada},ada@example.com,Ada\n`, ...withState)
-    const run = await importFile(`id,email,name\n${ada},other@example.com,Ada\n${bob},,Bob\n`, ...withState)
+    await importFile(`id,email,role\n${ada},ada@example.com,admin\n`, ...withState)
+    const run = await importFile(
+      `id,email,role\n${ada},other@example.com,admin\n${bob},,admin\n`,
+      ...withState,
+    )
     expect(run.stderr).to.contain(
       'Not added to users.state.json: 1 row without an email, 1 row whose email or id belongs to another user there',
     )
     expect(users()).to.deep.equal([
-      { email: 'ada@example.com', id: ada, hashes: { name: hashOfField('name', 'Ada') } },
+      { email: 'ada@example.com', id: ada, hashes: { role: hashOfField('role', 'admin') } },
     ])
   })
 

@@ -76,6 +76,16 @@ describe('the outcome of applying a user', () => {
     expect(outcomes[0]?.status).to.equal('changed')
   })
 
+  it('is not applied if the response to the assignment shows another role, which is sent again', async () => {
+    trial.service.assigned = { role: 'viewer' }
+    const outcome = await applied()
+    expect(outcome).to.include({ status: 'not_applied', isCreated: true })
+    expect(outcome.failure?.message).to.contain('expected "admin", found "viewer"')
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['name'])
+    trial.service.assigned = { role: 'admin', permissions: ['x:y'] }
+    expect(await applied()).to.deep.include({ status: 'changed', sent: ['role'] })
+  })
+
   it('is a conflict if the user was removed after the plan', async () => {
     await applied()
     const between = () => trial.service.users.clear()

@@ -29,6 +29,8 @@ export interface RunOptions {
   between?: () => void
   /** Whether users are read before they are compared. */
   refresh?: boolean
+  /** Whether missing users are created again. */
+  recreates?: boolean
   concurrency?: number
 }
 
@@ -83,12 +85,16 @@ export class ApplyTrial {
     }
   }
 
-  #plan(wanted: readonly WantedUser[], state: UsersState, { retries, refresh = true }: RunOptions) {
+  #plan(
+    wanted: readonly WantedUser[],
+    state: UsersState,
+    { retries, refresh = true, recreates }: RunOptions,
+  ) {
     return wanted.flatMap((user): PlannedUser[] => {
       const entry = state.find(user.email)
       const difference = compareUser(user, entry, refresh ? this.#read(entry?.id) : 'unread')
       const { action, email } = difference
-      if (action === 'create' || action === 'change')
+      if (action === 'create' || action === 'change' || (action === 'missing' && recreates))
         return [{ wanted: user, difference, ...(entry && { hashes: entry.hashes }) }]
       if (action !== 'unknown' || entry?.creation !== 'unknown' || !retries?.(email)) return []
       return [{ wanted: user, difference: { ...compareUser(user, undefined, 'unread'), action } }]
@@ -127,9 +133,10 @@ class Kill {
     this.#onKill = onKill
   }
 
-  around(state: UsersState): Pick<UsersState, 'find' | 'record' | 'note' | 'remove'> {
+  around(state: UsersState): Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'> {
     return {
       find: (email) => state.find(email),
+      findById: (id) => state.findById(id),
       record: async (entry) => {
         let recorded: Promise<void> | undefined
         this.#write(() => {

@@ -30,6 +30,10 @@ export class ScriptedUsers implements Calls {
   readonly #random: () => number
   /** The faults that may happen; drawn for a third of the requests. */
   faults: readonly Fault[] = []
+  /** The ID of every created user. */
+  nextId: string | undefined
+  /** The response to an assignment. */
+  assigned: object | undefined
   /** Called before the change of a request. */
   onRequest: ((request: string) => void) | undefined
   #inFlight = 0
@@ -67,7 +71,7 @@ export class ScriptedUsers implements Calls {
     this.#meet('CREATE', email, () => {
       const taken = this.added.get(email)
       if (taken !== undefined) throw refusal(409, 'conflict', 'The email is taken', { id: taken })
-      const id = `usr_${this.users.size + 1}`
+      const id = this.nextId ?? `usr_${this.users.size + 1}`
       this.users.set(id, { id, email, password, name, metadata, settings: {} })
       return { id }
     })
@@ -86,6 +90,7 @@ export class ScriptedUsers implements Calls {
       const user = this.#find(id)
       user.role = role
       user.permissions = permissions
+      return this.assigned
     })
 
   #find(id: string): StoredUser {
