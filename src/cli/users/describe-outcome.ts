@@ -35,6 +35,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
     case 'created':
     case 'changed':
     case 'adopted':
+    case 'unchanged':
     case 'pending':
       return undefined
     case 'conflict':
@@ -56,7 +57,10 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
       return { message: but + describeFailure(failure), hints: existing }
     }
     case 'nameless':
-      return { message: 'created, but the response has no ID', hints: [adopt(email, undefined)] }
+      return {
+        message: `created, but ${failure ? reasonOf(failure) : 'the response has no ID'}`,
+        hints: [adopt(email, undefined)],
+      }
     case 'unknown':
       if (id !== undefined)
         return {

@@ -63,7 +63,8 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const done = count(isDone)
   const created = count(({ isCreated }) => isCreated)
   const adopted = count(({ status }) => status === 'adopted')
-  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated && outcome.status !== 'adopted')
+  const unchanged = count(({ status }) => status === 'unchanged')
+  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated) - adopted - unchanged
   const sent = count((outcome) => outcome.sent.length > 0)
   const counts = { created, changed, adopted, sent, left: users.length - done }
   await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
@@ -101,7 +102,7 @@ async function showDryRun(
 
 /** Whether everything of a user was sent and confirmed. */
 function isDone({ status }: UserOutcome): boolean {
-  return ['created', 'changed', 'adopted', 'unverified'].includes(status)
+  return ['created', 'changed', 'adopted', 'unchanged', 'unverified'].includes(status)
 }
 
 function isConflicting(outcome: UserOutcome | undefined): boolean {

@@ -2,6 +2,7 @@ import { isNumber, isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { ComparedEntry } from '../compare-user.ts'
+import type { StateEntry } from '../state/state-entry.ts'
 import type { PlannedUser } from './planned-user.ts'
 
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
@@ -15,6 +16,11 @@ export function emailTaken(failure: Failure, email: string): Failure {
 /** @param words what has changed, such as `no longer exists` */
 export function changedUser(id: string, words: string): Failure {
   return new Failure('conflict', `The user ${visibleJson(id)} ${words}`)
+}
+
+/** The failure of a create whose response has the id of another user. */
+export function takenId({ id, email }: StateEntry): Failure {
+  return new Failure('conflict', `The response has the ID ${visibleJson(id)} of ${email}`)
 }
 
 /**

@@ -4,22 +4,24 @@ import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { type ComparedEntry, otherUser } from '../compare-user.ts'
 import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
+import { type ComparedEntry, otherUser } from '../compare-user.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
 import { readUser } from '../read-user.ts'
-import type { StateEntry } from '../state/state-entry.ts'
+import { hashesExcept, type StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
-import { changedUser, emailTaken, stateConflict, withoutPassword } from './apply-failures.ts'
+import { changedUser, emailTaken, stateConflict, takenId, withoutPassword } from './apply-failures.ts'
 import { findChangedSince, findNotApplied } from './find-mismatches.ts'
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
 
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
-  state: Pick<UsersState, 'find' | 'record' | 'note' | 'remove'>
+  state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
   /** Finds a user without an entry in the state in the record of changes, as it was before this run. */
   recorded: (email: string) => ComparedEntry | undefined
+  /** IDs of missing users, which a service may give again. */
+  missing: Set<string | undefined>
   throttle: Throttle
   health: ServiceHealth
   clock: Clock
@@ -48,7 +50,7 @@ export class UserApplication {
   readonly outcome: UserOutcome
   readonly #planned: PlannedUser
   readonly #sending: ApplySending
-  readonly #fields: ReadonlyMap<string, unknown>
+  #fields: ReadonlyMap<string, unknown>
   #password: string | undefined
 
   constructor(planned: PlannedUser, sending: ApplySending) {
@@ -65,34 +67,35 @@ export class UserApplication {
     const before = this.#sending.state.find(this.outcome.email)
     const conflict = stateConflict(this.#planned, before ?? this.#sending.recorded(this.outcome.email))
     if (conflict) return this.#settle('conflict', conflict)
-    const isNew = action === 'create' || action === 'unknown'
-    if (isNew || id === undefined) return this.#create(before)
+    if (action === 'create' || action === 'unknown' || id === undefined) return this.#create(before)
     const found = await this.#read(id)
     if (found === undefined) return
-    if (action === 'missing') {
-      return found === 'missing'
-        ? this.#create(before)
-        : this.#settle('conflict', changedUser(id, 'exists again'))
-    }
+    if (action === 'missing' && found === 'missing') return this.#create(before)
+    if (action === 'missing') return this.#settle('conflict', changedUser(id, 'exists again'))
     if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
     const other = otherUser(this.outcome.email, id, found)
     if (other) return this.#settle('conflict', other)
     const entry = before ?? { email: this.outcome.email, id, hashes: {} }
     this.#sending.state.note(entry)
-    const changed = findChangedSince(this.#planned, this.#fields, {
-      user: found,
-      hashes: entry.hashes,
-    })
+    const changed = findChangedSince(this.#planned, this.#fields, { user: found, hashes: entry.hashes })
     if (changed.length > 0) {
       this.outcome.mismatches = changed.map(withoutSecrets)
       return this.#settle('conflict')
     }
-    await this.#change(entry)
+    // Someone else may have made the same change meanwhile.
+    const differing = new Set(findNotApplied(this.#fields, found).map(({ path }) => groupOf(path)))
+    const isAsWanted = (path: string) => isReadable(path) && !differing.has(groupOf(path))
+    const known = { ...entry, hashes: { ...entry.hashes, ...this.#hashesOf(this.#paths(isAsWanted)) } }
+    this.#fields = new Map([...this.#fields].filter(([path]) => !isAsWanted(path)))
+    if (this.#fields.size > 0) return this.#change(known)
+    const { found: _, ...withoutDrift } = known
+    this.#sending.state.note(withoutDrift)
+    this.#settle(before ? 'unchanged' : 'adopted')
   }
 
   async #create(before: StateEntry | undefined): Promise<void> {
     const { email } = this.outcome
-    const { users, passwordOf } = this.#sending
+    const { users, passwordOf, state, missing } = this.#sending
     const { create } = requestsFor(this.#fields, email)
     this.#password = await passwordOf(email)
     const password = this.#password === undefined ? {} : { password: this.#password }
@@ -102,21 +105,20 @@ export class UserApplication {
       creation: 'unknown',
       hashes: {},
     }
-    const response = await this.#send('create', before, {
-      intent,
-      request: () => users.create({ ...create, ...password }),
-    })
+    const request = () => users.create({ ...create, ...password })
+    const response = await this.#send('create', before, { intent, request })
     if (!response) return
     this.outcome.isCreated = true
     const id = idOfCreated(response)
-    this.outcome.id = id
-    if (id === undefined) {
-      this.#sending.state.note({ ...intent, creation: 'nameless' })
-      return this.#settle('nameless')
+    const holder = id === undefined ? undefined : state.findById(id)
+    if (id === undefined || (holder && !missing.delete(id))) {
+      state.note({ ...intent, creation: 'nameless' })
+      return this.#settle('nameless', holder && takenId(holder))
     }
+    this.outcome.id = id
     const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))
     const entry: StateEntry = { email: intent.email, id, hashes: this.#hashesOf(paths) }
-    this.#sending.state.note(entry)
+    state.note(entry)
     await this.#change(entry)
   }
 
@@ -233,7 +235,7 @@ export class UserApplication {
 
   async #verify(entry: StateEntry, id: string): Promise<void> {
     const { isCreated } = this.outcome
-    const done = isCreated ? 'created' : this.#fields.size > 0 ? 'changed' : 'adopted'
+    const done = isCreated ? 'created' : 'changed'
     if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle(done)
     // If the run ends now, the changes were confirmed.
     this.outcome.status = 'unverified'
@@ -290,10 +292,3 @@ export class UserApplication {
 
 /** The response was lost, but the change was read back. */
 const emptyResponse: ApiResponse<unknown> = { body: undefined, status: 200, headers: {}, faults: [] }
-
-function hashesExcept(
-  hashes: StateEntry['hashes'],
-  isRemoved: (path: string) => boolean,
-): StateEntry['hashes'] {
-  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
-}

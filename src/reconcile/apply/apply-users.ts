@@ -4,7 +4,7 @@ import { type ApplySending, UserApplication } from './apply-user.ts'
 import type { PlannedUser } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
 
-export interface ApplyUsersOptions extends Omit<ApplySending, 'health'> {
+export interface ApplyUsersOptions extends Omit<ApplySending, 'health' | 'missing'> {
   concurrency: number
   /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
   signal: AbortSignal
@@ -23,11 +23,13 @@ export async function applyUsers(
 ): Promise<unknown> {
   const { signal } = sending
   const health = new ServiceHealth()
+  const isMissing = ({ difference }: PlannedUser) => difference.action === 'missing'
+  const missing = new Set(planned.filter(isMissing).map(({ difference }) => difference.id))
   async function* batches() {
     yield planned
   }
   const work = async (user: PlannedUser) => {
-    const application = new UserApplication(user, { ...sending, health })
+    const application = new UserApplication(user, { ...sending, health, missing })
     try {
       await application.run()
     } finally {

@@ -6,18 +6,20 @@ import type { Failure } from '../../contract/failure.ts'
  *
  * - `created`, `changed`: done, and read back where that is possible
  * - `adopted`: added to the state file, and nothing had to be changed
+ * - `unchanged`: already as wanted when it was read again; nothing was sent
  * - `unverified`: the service confirmed the changes, but the user could not be read back
  * - `conflict`: changed since the plan was made; nothing was sent
  * - `not_applied`: the service confirmed the changes, but reports other values
  * - `failed`: refused by the service
  * - `unknown`: the outcome of a request is unknown
- * - `nameless`: created, but the response had no id
+ * - `nameless`: created, but the response had no id, or that of another user
  * - `pending`: the run ended before everything was sent
  */
 export type OutcomeStatus =
   | 'created'
   | 'changed'
   | 'adopted'
+  | 'unchanged'
   | 'unverified'
   | 'conflict'
   | 'not_applied'

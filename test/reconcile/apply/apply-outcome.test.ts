@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
 import type { UserOutcome } from '../../../src/reconcile/apply/user-outcome.ts'
-import type { WantedUser } from '../../../src/reconcile/managed-fields.ts'
+import { hashOfField, type WantedUser } from '../../../src/reconcile/managed-fields.ts'
 import { failing } from '../../files/failing.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -73,7 +73,60 @@ describe('the outcome of applying a user', () => {
       for (const user of trial.service.users.values()) user.name = 'Ada L.'
     }
     const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
-    expect(outcomes[0]?.status).to.equal('changed')
+    expect(outcomes[0]?.status).to.equal('unchanged')
+    expect(trial.service.requests).not.to.include(`PATCH ${email}`)
+  })
+
+  it('is unchanged, and nothing is sent, if only the first reading shows that it has the wanted values', async () => {
+    const { id } = trial.service.add({ email, name: 'Ada', settings: { theme: 'light' } })
+    const state = await trial.openState()
+    state.note({ email, id, hashes: {}, found: { name: 'drifted-abc' } })
+    await state.close()
+    const run = (wanted: WantedUser) => trial.run([wanted], { refresh: false })
+    expect((await run({ email, name: 'Ada' })).outcomes[0]?.status).to.equal('unchanged')
+    expect(trial.service.requests).to.deep.equal([`GET ${email}`])
+    expect(await entry()).to.deep.equal({ email, id, hashes: { name: hashOfField('name', 'Ada') } })
+    trial.service.onRequest = (request) => expect(request).not.to.contain('ASSIGN')
+    expect((await run({ email, name: 'Ada', settings: { theme: 'dark' } })).outcomes[0]?.status).to.equal(
+      'changed',
+    )
+    expect(trial.service.users.get(id)?.settings).to.deep.equal({ theme: 'dark' })
+  })
+
+  it('is a conflict, and nothing is sent, if the ID belongs to a user with another email', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.email = 'eve@example.com'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between, refresh: false })
+    expect(outcomes[0]?.failure?.message).to.contain('has the email "eve@example.com" on the service')
+    expect(outcomes[0]?.status).to.equal('conflict')
+    expect(trial.service.requests.join()).not.to.contain('PATCH')
+  })
+
+  it('is nameless if the response to the create has the ID of another user', async () => {
+    trial.service.nextId = 'usr_1'
+    const { outcomes } = await trial.run([ada, { email: 'bob@example.com', role: 'member' }], {
+      concurrency: 1,
+    })
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'nameless'])
+    expect(outcomes[1]?.failure?.message).to.equal(`The response has the ID "usr_1" of ${email}`)
+    expect((await trial.entries()).map(({ id, creation }) => id ?? creation)).to.deep.equal([
+      'usr_1',
+      'nameless',
+    ])
+    expect(trial.service.requests).not.to.include('ASSIGN bob@example.com')
+    expect((await trial.run([ada, { email: 'carl@example.com' }])).outcomes[0]?.status).to.equal('nameless')
+  })
+
+  it('is created if its ID was that of a user who is created again', async () => {
+    const bob = { email: 'bob@example.com' }
+    trial.service.nextId = 'usr_1'
+    await applied(bob)
+    trial.service.users.clear()
+    const { outcomes } = await trial.run([ada, bob], { recreates: true, concurrency: 1 })
+    // The next run creates the other user.
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'conflict'])
   })
 
   it('is not applied if the response to the assignment shows another role, which is sent again', async () => {
